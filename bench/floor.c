@@ -205,7 +205,7 @@ static void parse(Floor *floor, int argc, char **argv) {
     }
 }
 
-/* Looks like a list of node names, in case somebody's client reads it. */
+/* Looks like a list of node names, in case a client parses it. */
 static int prepare_reply(Floor *floor) {
     static const char item[] = "\"node-000000.example.internal\",";
     size_t n = floor->reply_bytes < 16 ? 16 : floor->reply_bytes;

@@ -220,7 +220,7 @@ static void run_round(Bench *bench, uint32_t *passed, size_t *ret_n_passed) {
     *ret_n_passed = n;
 }
 
-/* --- what is told --------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------- */
 
 static void write_verdicts(const Bench *bench) {
     FILE *out = fopen(bench->options.verdicts, "we");
@@ -230,9 +230,9 @@ static void write_verdicts(const Bench *bench) {
     for (size_t i = 0; i < bench->n_asked; i++) {
         Str name = bench->table->names->names[bench->asked[i]];
         uint16_t verdict = bench->verdicts[i];
-        Str said = verdict == VERDICT_PASS ? STR("-") : bench->program->filters[verdict]->name;
+        Str rule = verdict == VERDICT_PASS ? STR("-") : bench->program->filters[verdict]->name;
 
-        (void)fprintf(out, "%.*s %.*s %.17g\n", STR_FMT(name), STR_FMT(said), bench->scores[i]);
+        (void)fprintf(out, "%.*s %.*s %.17g\n", STR_FMT(name), STR_FMT(rule), bench->scores[i]);
     }
     if (fclose(out) != 0)
         fail(bench->options.verdicts, "cannot be written");

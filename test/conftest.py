@@ -32,7 +32,7 @@ class Berth:
         if not match:
             self.proc.kill()
             self.proc.wait()
-            raise RuntimeError(f"{command[0]} did not start; it said {line!r}")
+            raise RuntimeError(f"{command[0]} did not start; it printed {line!r}")
         self.scheme, self.host, self.port = match[1], match[2], int(match[3])
         self.url = f"{self.scheme}://{self.host}:{self.port}"
 

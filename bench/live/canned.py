@@ -1,7 +1,7 @@
-"""A server that answers PromQL from memory, and what it answers. No query is understood: each text
-has its answers.
+"""A server with prepared replies to PromQL queries. It does not parse queries: each text has its
+replies.
 
-Answers look as Prometheus writes them, in the three forms that policies ask for most:
+Replies look as Prometheus writes them, in the three forms that policies ask for most:
 
     instance   avg by (instance) (…): the address and port that was scraped
     node       sum by (node) (…): the node's name
@@ -107,7 +107,7 @@ class Server:
             pass  # stopped, or berth has ended
 
     def stop(self):
-        """Nobody listens any more; the port refuses."""
+        """Closes the port: connections are refused."""
         for one in (self.listener, *self.connections):
             try:
                 one.shutdown(socket.SHUT_RDWR)

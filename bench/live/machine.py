@@ -41,7 +41,7 @@ def busy_seconds():
 
 
 class Load:
-    """How busy others kept the machine while something was measured: a share of one core.
+    """CPU use by other processes during a measurement: a share of one core.
     @pids: the processes that belong to the measurement and live through it. This one and those it
     has started and seen end meanwhile count as well."""
 

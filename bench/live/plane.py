@@ -24,7 +24,7 @@ THREADS = 4
 QPS = 5000
 PATIENCE = 300  # seconds, for a run
 READ_SIZE = 256 * 1024
-ADDED = b'{"type":"ADDED"'  # to those with a node: it has just been bound
+ADDED = b'{"type":"ADDED"'  # in a watch of pods with a node: the pod has just been bound
 VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 
 
@@ -61,7 +61,7 @@ class Plane(ControlPlane):
         self.for_all(pods, lambda api, pod: api.create(PODS, pod))
 
     def create_world(self, world):
-        """Everything a feed would tell, by way of the real API server. Some hundred a second."""
+        """Creates the objects of @world in the real API server: some hundred a second."""
         for number in range(NAMESPACES):
             self.make_namespace(f"team-{number}")
         nodes = (without_own(json.loads(text)) for text in world.node_texts)
@@ -116,7 +116,7 @@ def without_own(obj):
 
 
 def create_with_status(api, pod):
-    """The API server keeps no status of a new pod: it is a kubelet's to tell."""
+    """The API server drops the status of a new pod, so it is patched."""
     path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
     api.create(path, pod)
     api.patch(f"{path}/{pod['metadata']['name']}/status", {"status": pod["status"]})
@@ -124,7 +124,7 @@ def create_with_status(api, pod):
 
 class Binding:
     """Follows pods as they are bound. @pids: names and ids of the processes whose CPU time
-    between the first and the last bind is wanted, as a function: it is asked at the first."""
+    between the first and the last bind is wanted, as a function that is called at the first bind."""
 
     def __init__(self, plane, count, find_pids):
         self.plane, self.count, self.find_pids = plane, count, find_pids
@@ -147,8 +147,8 @@ class Binding:
         self.is_over.set()
 
     def _watch(self, version):
-        """Yields lines, unread: decoding them all would take a core away from those who are
-        measured. kube-apiserver ends a watch that does not keep up; another one goes on."""
+        """Yields lines as bytes: decoding them all would take a core away from the measured
+        processes. kube-apiserver ends a watch that does not keep up; another one goes on."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port,
                                                  context=self.plane.api.context)
         query = {"watch": "true", "fieldSelector": "spec.nodeName!=", "resourceVersion": version}

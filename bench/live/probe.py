@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Probe: asks about one node again and again, and says when the verdict changes.
+"""Sends filter requests for one node and prints when the verdict changes.
 
     probe.py PORT BODY-FILE
 

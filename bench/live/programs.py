@@ -60,7 +60,7 @@ class Programs:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, name, *argv):
-        """A program that says "listening on URL"."""
+        """A program that prints "listening on URL"."""
         process = Process(name, argv, self.folder / f"{len(self.running)}-{name}.log")
         self.running.append(process)
         process.url = wait_for(process, lambda: LISTENING.search(process.log.read_text()))[1]

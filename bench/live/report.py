@@ -1,4 +1,4 @@
-"""Tables, and bars that are met or missed."""
+"""Prints tables, and which targets are met or missed."""
 
 import json
 import statistics
@@ -28,7 +28,7 @@ def percentile(values, percent):
 
 
 class Report:
-    """@is_judged: false for sizes at which a bar says nothing."""
+    """@is_judged: false for sizes without a target."""
 
     def __init__(self, is_judged=True):
         self.is_judged, self.bars, self.figures = is_judged, [], {}

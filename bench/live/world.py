@@ -23,7 +23,7 @@ GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSc
 POOL = '"example.com/pool":"%s"'
 HEARTBEAT = '"lastHeartbeatTime":"%s"'
 
-# Of 1,000 watch events. A life is four of them: a pod comes, is bound, runs, goes.
+# Of 1,000 watch events. LIVES pods are created, bound, started and deleted: four events each.
 NOISE, LIVES, HEARTBEATS, LABELS = 500, 75, 180, 20
 
 
@@ -51,7 +51,7 @@ def without(mapping, *keys):
 
 
 def make_new_pod(name, rng):
-    """To be created: what an API server fills in is left out."""
+    """A new pod, without the fields that an API server fills in."""
     pod = generate.make_pod(rng)
     spec = without(pod["spec"], "volumes", "priority", "preemptionPolicy")
     spec["containers"] = [without(container, "volumeMounts") for container in spec["containers"]]
@@ -126,12 +126,12 @@ def make_managed_fields():
 
 def make_status(pod, is_running):
     kinds = ("Ready", "ContainersReady", "PodScheduled")
-    said = [{"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": CREATED}
+    all_true = [{"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": CREATED}
             for kind in kinds]
     if not is_running:
-        return {"phase": "Pending", "conditions": said[-1:], "qosClass": "Burstable"}
+        return {"phase": "Pending", "conditions": all_true[-1:], "qosClass": "Burstable"}
     return {
-        "phase": "Running", "conditions": said, "hostIP": "@IP@", "podIP": "@IP@",
+        "phase": "Running", "conditions": all_true, "hostIP": "@IP@", "podIP": "@IP@",
         "startTime": CREATED, "qosClass": "Burstable",
         "containerStatuses": [
             {"name": container["name"], "state": {"running": {"startedAt": CREATED}},
@@ -168,7 +168,7 @@ def make_node_text(node):
 
 class World:
     """A cluster for feed.py. Node 0 is the probe: nothing but the probe changes it, and it may
-    take pods whenever its label says so."""
+    take pods when its label allows it."""
 
     def __init__(self, n_nodes, pods_per_node=PODS_PER_NODE, seed=1):
         self.rng = random.Random(seed)
@@ -205,7 +205,7 @@ class World:
                 text = self.node_texts[0].replace(POOL % "general", POOL % pool)
                 out.write(make_event("MODIFIED", text))
 
-    # Stories: lists of events, in order. After all of them the cluster is as before.
+    # Lists of events, in order. After all of them the cluster is as before.
 
     def _make_events(self, n_events):
         share = n_events / 1000

@@ -1,4 +1,4 @@
-"""Where the cluster of bench/rules/cluster.py lies, made once for all who ask for its size.
+"""The files of bench/rules/cluster.py, generated once for each cluster size.
 
 cluster.json, pod.json, names.json (a request about all nodes), order (its names, one a line), and
 window-NNN.json (requests of 500 names each that walk through the nodes).

@@ -1,4 +1,4 @@
-"""Rendering the chart and the overlays, and finding things in what comes out."""
+"""Renders the chart and the overlays, and finds objects in the result."""
 
 import functools
 import pathlib
@@ -20,7 +20,7 @@ notes: {{ include "notes" . | toJson }}
 
 
 class Refused(Exception):
-    """helm did not render; the text is what it said."""
+    """helm did not render; the text is its error message."""
 
 
 def run(command, **options):

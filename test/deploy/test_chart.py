@@ -1,4 +1,4 @@
-"""The chart renders with every file of values/, refuses every file of refused/, and says what is next."""
+"""The chart renders with every file of values/, rejects every file of refused/, and prints the next steps."""
 
 import json
 import re
@@ -14,8 +14,8 @@ CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
 
 def test_lints(chart):
-    said = run([chart.helm, "lint", "--strict", chart.source])
-    assert "0 chart(s) failed" in said
+    output = run([chart.helm, "lint", "--strict", chart.source])
+    assert "0 chart(s) failed" in output
 
 
 def test_renders(chart, values):
@@ -126,10 +126,10 @@ def test_certificates_of_one_rendering_match(chart, tmp_path):
             ["openssl", "verify", "-purpose", name, "-CAfile", tmp_path / "ca.crt", tmp_path / use],
             check=True, capture_output=True,
         )  # fmt: skip
-    said = run(["openssl", "x509", "-in", tmp_path / "server", "-noout", "-ext", "subjectAltName"])
-    assert f"DNS:berth.{NAMESPACE}.svc," in said and "IP Address:127.0.0.1" in said
-    said = run(["openssl", "x509", "-in", tmp_path / "client", "-noout", "-subject"])
-    assert "system:kube-scheduler" in said
+    output = run(["openssl", "x509", "-in", tmp_path / "server", "-noout", "-ext", "subjectAltName"])
+    assert f"DNS:berth.{NAMESPACE}.svc," in output and "IP Address:127.0.0.1" in output
+    output = run(["openssl", "x509", "-in", tmp_path / "client", "-noout", "-subject"])
+    assert "system:kube-scheduler" in output
 
 
 def test_observe_rewrites_policies(chart):
@@ -152,11 +152,11 @@ def test_monitoring_is_the_same_as_in_its_folder():
         assert ours == (DEPLOY / "monitoring" / name).read_text(), "run tools/check-deploy --refresh"
 
 
-# --- what a person sees after the installation ---
+# --- NOTES ---
 
 
 def find_snippet(notes):
-    """The extenders that NOTES tell of."""
+    """The extenders in NOTES."""
     return yaml.safe_load(re.search(r"^extenders:\n(?:  .*\n)+", notes, re.MULTILINE)[0])
 
 

@@ -1,4 +1,4 @@
-"""Every pod that deploy/ makes: Pod Security "restricted", and what a linter of manifests asks for.
+"""Every pod of deploy/: Pod Security "restricted", and the checks of a manifest linter.
 
 The rules of the standard are written down here; test/e2e has them judged by a real API server.
 """
@@ -162,8 +162,8 @@ def test_config_maps_hold_no_secrets(objects):
 @pytest.fixture(scope="session")
 def flags(berth_path):
     """flags(command) -> those in its help."""
-    said = {name: run([berth_path, name, "--help"]) for name in ("serve", "check")}
-    return {name: set(re.findall(r"--[a-z][a-z-]*", text)) for name, text in said.items()}
+    help_texts = {name: run([berth_path, name, "--help"]) for name in ("serve", "check")}
+    return {name: set(re.findall(r"--[a-z][a-z-]*", text)) for name, text in help_texts.items()}
 
 
 def assert_known(arguments, flags):

@@ -1,4 +1,4 @@
-"""kube-score has nothing to say, but for what deploy/README.md gives a reason for."""
+"""kube-score reports nothing except the findings that deploy/README.md gives a reason for."""
 
 import re
 
@@ -32,6 +32,6 @@ def test_overlay(kustomize, tool, tmp_path, name):
 
 
 def test_exceptions_have_reasons():
-    told = (DEPLOY / "README.md").read_text()
+    readme = (DEPLOY / "README.md").read_text()
     for name in ALWAYS | WITHOUT_POLICIES:
-        assert re.search(rf"`{name}`.*\|.*\w", told), name
+        assert re.search(rf"`{name}`.*\|.*\w", readme), name

@@ -91,7 +91,7 @@ def test_bind_sticks_to_one_berth(chart):
     assert "sessionAffinity" not in find(chart.render(), "Service")["spec"]
 
 
-# --- kustomize and the chart are the same thing twice ---
+# --- kustomize and the chart are equal ---
 
 TWINS = {
     "second-scheduler": "defaults.yaml", "standalone": "standalone.yaml", "bind": "bind.yaml",

@@ -1,4 +1,4 @@
-"""The API server as the harness sees it: JSON over one connection that is kept."""
+"""A client of the API server: JSON over one connection, which it opens again when the server has closed it."""
 
 import http.client
 import json

@@ -35,7 +35,7 @@ class Cluster:
             self.plane.start_apiserver()
         self.api.delete(self.pods_path, gracePeriodSeconds=0)
         self.api.delete("/api/v1/nodes")
-        # Another status of berth may be a sanitizer's finding. kube-scheduler ends as it likes.
+        # Another status of berth may be a sanitizer's finding. The status of kube-scheduler does not matter.
         ends = [status for name, status in statuses if name == "berth"]
         assert all(status in CLEAN_ENDS for status in ends), f"berth ended with {ends}"
         assert self.plane.audit.denials(self.audit_start) == self.expected_denials
@@ -128,7 +128,7 @@ class Cluster:
         return wait_for(f"pod {name} to get a node", look, lambda seen: seen["node"])["node"]
 
     def wait_pending(self, name, text):
-        """Until kube-scheduler says @text about a pod it has found no node for. Returns the
+        """Until kube-scheduler reports @text for a pod without a node. Returns the
         condition."""
 
         def look():
@@ -168,7 +168,7 @@ class Cluster:
 
     def assert_cluster_copy_is_true(self, berth):
         """berth's view of the cluster equals the API server's. A watch
-        needs its moment: the last difference is shown if there is always one."""
+        lags a little: a difference that stays is shown."""
 
         def look():
             berth.dump_file.unlink(missing_ok=True)
@@ -180,7 +180,7 @@ class Cluster:
         done = wait_for("the dump to be true", look, lambda done: done.returncode == 0)
         assert done.stdout == f"{berth.dump_file} and the cluster are the same\n"
 
-    # --- who decides ---
+    # --- berth and kube-scheduler ---
 
     def write_policy(self, spec):
         """@spec: lines of YAML under `spec:`. A policy that is there is replaced at once."""
@@ -252,9 +252,9 @@ class Cluster:
 
 def get_health(berth):
     """(status, text) of /readyz, which needs no certificate."""
-    anybody = ssl.create_default_context()
-    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
-    reply = client.get(berth, "/readyz?verbose", context=anybody)
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    reply = client.get(berth, "/readyz?verbose", context=unverified)
     return reply.status, reply.text
 
 

@@ -36,7 +36,7 @@ if "BERTH_E2E" not in os.environ:
 
 def pytest_configure():
     if "BERTH_E2E" in os.environ:
-        # As Ctrl-C: what was started is ended.
+        # As Ctrl-C: fixtures end the processes.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -79,7 +79,7 @@ def chart(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def scraped(tmp_path_factory):
-    """An exporter, and a Prometheus that scrapes it: it takes seconds to begin with that."""
+    """An exporter, and a Prometheus that scrapes it: the first scrape takes seconds."""
     missing = find_program()
     assert not missing, f"Prometheus cannot be had: {missing}"
     exporter = Exporter()

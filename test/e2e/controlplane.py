@@ -26,7 +26,7 @@ INSTALLED = pathlib.Path(__file__).resolve().parent / "installed" / "rights"
 ACCOUNTS = f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts"
 TOKEN_SECONDS = 24 * 3600
 
-# Of what is shipped, that which says who berth is and what it may.
+# Kinds of the shipped objects that define berth's identity and rights.
 ROLES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 IDENTITY = ("Namespace", "ServiceAccount", *ROLES)
 
@@ -56,7 +56,7 @@ class ControlPlane:
         self.kubelet.start()
 
     def stop(self):
-        """Nothing of it is needed any more, so nothing has to end in order."""
+        """Kills all processes: none of their data is needed any more."""
         self.kubelet.stop()
         self.api.close()
         for process in reversed(self.processes):
@@ -117,7 +117,7 @@ current-context: e2e
         return self.write_token_kubeconfig(name)
 
     def apply(self, objects, *flags):
-        """As `kubectl apply` does it in the API server. Returns what kubectl said of trouble."""
+        """As `kubectl apply` does it in the API server. Returns kubectl's warnings."""
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         done = self.run_kubectl("apply", "--server-side", "-f", "-", *flags, input=text)
         assert done.returncode == 0, done.stderr
@@ -125,7 +125,7 @@ current-context: e2e
 
     def make_namespace(self, name):
         self.api.create_once("/api/v1/namespaces", {"metadata": {"name": name}})
-        # A controller's work. Pods are refused without it.
+        # A controller would create it. Without it pods are rejected.
         account = {"metadata": {"name": "default"}}
         self.api.create_once(f"/api/v1/namespaces/{name}/serviceaccounts", account)
 
@@ -160,7 +160,7 @@ current-context: e2e
             "kube-apiserver", self.bin / "kube-apiserver",
             "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
             "--bind-address=127.0.0.1", "--secure-port", self.port,
-            # Endpoints of the API server itself: loopback would be refused, nobody needs them.
+            # Endpoints of the API server itself: loopback would be rejected, and they are not needed.
             "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
             "--service-cluster-ip-range=10.96.0.0/16",
             "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
@@ -170,9 +170,9 @@ current-context: e2e
             "--service-account-signing-key-file", self.folder / "sa.key",
             "--authorization-mode=RBAC",
             *self.audit.flags,
-            # It taints every new node, and nobody here would take the taint away.
+            # It taints every new node, and no controller here removes the taint.
             "--disable-admission-plugins=TaintNodesByCondition",
-            # Told to stop, it would wait for watches of its clients to end by themselves.
+            # On SIGTERM it would wait for watches of its clients to end by themselves.
             "--shutdown-watch-termination-grace-period=1s",
             *flags,
         )  # fmt: skip

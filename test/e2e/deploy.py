@@ -105,7 +105,7 @@ def make_static_pods(objects):
 
 
 class Machine:
-    """A pod's place: its files are in @folder, its ports are free ones, and its account is that of
+    """Runs a pod's containers here: its files are in @folder, its ports are free ones, and its account is that of
     @kubeconfig."""
 
     def __init__(self, folder, kubeconfig, ports=()):

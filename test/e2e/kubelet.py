@@ -1,4 +1,4 @@
-"""The kubelets' part that others wait for: a pod that was deleted goes away.
+"""Stands in for the kubelets in one respect: it removes pods that were deleted.
 
 A pod on a node is deleted in two steps: it is marked, and when its containers have ended the
 kubelet deletes it for good. Without the second step a preempted pod would keep its place for ever.

@@ -1,4 +1,4 @@
-"""metrics.k8s.io without a metrics-server: a server of ours stands behind the API server."""
+"""metrics.k8s.io without metrics-server: a server of the tests, registered as an APIService."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 class MetricsApi(ScriptedServer):
-    """Serves what a test says that nodes use; close() takes it out of the API server again."""
+    """Serves the usage of nodes that a test sets; close() removes the APIService."""
 
     def __init__(self, plane):
         self.plane, self.documents = plane, {PATH: make_discovery()}
@@ -86,7 +86,7 @@ def make_list(kind, items):
 
 
 def make_item(metadata, **fields):
-    """As metrics-server says it: measured a moment ago, over some seconds."""
+    """As metrics-server writes it: measured just now, over some seconds."""
     now = datetime.datetime.now(datetime.timezone.utc)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"metadata": metadata, "timestamp": at, "window": "10s", **fields}

@@ -1,6 +1,6 @@
-"""Networks of our own, and a cable between two of them that can be cut.
+"""Network namespaces, and a link between two of them that a test can cut.
 
-Nothing changes in the network of the machine itself. Ours have no names and belong to nobody but
+Nothing changes in the network of the machine itself. Ours have no names and belong only to
 those who are in them: the kernel removes them, cable and all, when the last thread, process and
 socket in them is gone, however the tests ended. Needs root, and iproute2.
 """
@@ -49,7 +49,7 @@ class Cable:
         for network, address in ((near, NEAR), (far, FAR)):
             network.ip("address", "add", f"{address}/30", "dev", "cable")
             network.ip("link", "set", "cable", "up")
-        # As behind a router: that nobody is there any more is not seen from the device either.
+        # As behind a router: the device does not show that the other end is gone.
         near.ip("neighbour", "replace", FAR, "lladdr", FAR_DEVICE, "dev", "cable")
 
     def cut(self):

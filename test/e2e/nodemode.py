@@ -1,4 +1,4 @@
-"""How berth comes to know the nodes that kube-scheduler asks about."""
+"""How berth knows the nodes of a request: from the request, a file or the API server."""
 
 
 class WholeNodes:

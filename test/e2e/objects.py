@@ -21,7 +21,7 @@ def make_node(name, labels=None, cpu="8", memory="32Gi", taints=(), **capacity):
 def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
     """@spec: more fields of the pod's spec, for example priorityClassName. Resources other than
     cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}; the UID of a
-    ReplicaSet that is said to have made it, into `owner`."""
+    ReplicaSet that owns it, into `owner`."""
     asks = {"cpu": cpu, "memory": memory, **spec.pop("asks", {})}
     # Extended resources must be limited, cpu and memory may be.
     container = {

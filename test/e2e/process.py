@@ -1,4 +1,4 @@
-"""A program that runs beside the tests, and never outlives them."""
+"""A program that runs beside the tests and ends with them at the latest."""
 
 import contextlib
 import os

@@ -24,13 +24,13 @@ from apistate import NODES, PODS  # noqa: E402
 from client import get, wait_until  # noqa: E402
 from live import POLICY, Live, fill, node, pod  # noqa: E402
 
-NOTICED_WITHIN = 45  # seconds, says docs/flags.md
-BUSY = 15  # more, for a machine that has other things to do
+NOTICED_WITHIN = 45  # seconds, as in docs/flags.md
+BUSY = 15  # more, for a busy machine
 RESOURCES = ("nodes", "pods")
 
 
 class FarServer(ApiServer):
-    """Listens at the far end of a cable."""
+    """Listens at the far end of a link."""
 
     def __init__(self, cable):
         self.cable = cable
@@ -102,7 +102,7 @@ def ask_until(is_over, berth, names, answer):
 
 
 def measure_notice(berth, names, answer, since):
-    """{resource: seconds from @since until berth said that it is disconnected}"""
+    """{resource: seconds from @since until berth reported that it is disconnected}"""
     noticed = {}
 
     def is_over():
@@ -133,7 +133,7 @@ def health_summary(berth):
 
 def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     names = [*server.state.objects["nodes"], "new-0", "new-1", "new-2"]
-    # Both connections have just been heard of: from here it takes longest.
+    # Both connections have just received data: from here it takes longest.
     change(server, 0)
     berth.wait_true(server)
     answer = berth.filter(names)

@@ -76,7 +76,7 @@ def test_the_right_that_is_missing_is_named(cluster):
     berth = cluster.start_binder("--policy", policy, "--bind", "--kubeconfig", kubeconfig)
     assert_waits_with(cluster, "needs the right create on pods/binding")
     cluster.expect_denials("berth-reads: create pods/binding")
-    # What was not bound holds no place.
+    # A pod that was not bound takes no slot.
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
 
 
@@ -111,7 +111,7 @@ def test_a_bind_that_was_not_judged_is_refused(cluster, asked, pod, node, fields
     assert error in ask_bind(asked, getattr(asked, pod), node, **fields)
     assert cluster.places() == {}
     cluster.wait_figure(asked, "berth_ledger_pods", 0)
-    # The right one still goes.
+    # The right one is still bound.
     assert ask_bind(asked, asked.first, "blue") == ""
     assert cluster.places() == {"first": "blue"}
 

@@ -53,7 +53,7 @@ class Wiring:
 
     def account(self):
         """The shipped one for a second kube-scheduler."""
-        self.cluster.api.delete(LEASE_PATH)  # who had it before is gone
+        self.cluster.api.delete(LEASE_PATH)  # its last holder is gone
         return self.cluster.plane.write_token_kubeconfig("berth-scheduler")
 
     def configure(self, format, *options):
@@ -140,7 +140,7 @@ LEGACY = {
 
 
 def test_legacy_policy(cluster):
-    """No kube-scheduler that reads it can be had here: judged by the rules of then."""
+    """No kube-scheduler that reads it can be had here: checked by the rules of that version."""
     wiring = Wiring(cluster, *BINDS, "--managed-resource", "example.com/gpu")
     wiring.path.write_text(wiring.configure("policy"))
     policy = json.loads(wiring.path.read_text())
@@ -156,7 +156,7 @@ def test_legacy_policy(cluster):
     assert extender["managedResources"] == [managed]
 
     code, found = wiring.check("--offline", wiring.path)
-    # A warning: the share of nodes that are looked at cannot be said in this file.
+    # A warning: this file cannot set the share of nodes to score.
     assert (code, failures(found)) == (0, {"B125"})
 
 
@@ -203,7 +203,7 @@ def break_policy(installation):
 
 
 BROKEN = {
-    # name: (what is done, the codes that tell)
+    # name: (change, codes of the checks that fail)
     "one-is-down": (stop_one, {"B201"}),
     "bad-policy": (break_policy, {"B208"}),
     "no-filter-verb": (lambda each: each.change(filterVerb=""), {"B113"}),

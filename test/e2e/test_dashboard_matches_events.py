@@ -17,7 +17,7 @@ from waiting import wait_for
 POOL = "example.com/pool"
 JSON = {"Content-Type": "application/json"}
 
-# --- decisions are made again ---
+# --- replayed decisions ---
 
 POLICIES = """\
 apiVersion: berth.dev/v1alpha1
@@ -151,7 +151,7 @@ def make_again(cluster, *source):
     changes = report["changes"]
     print(f"\n{report['decisions']} decisions: {changes} {report.get('skippedWhy', '')}")
     assert report["whole"] and report["cases"] == [], json.dumps(report["cases"][:5], indent=1)
-    # None came too late, and none is forgotten: all can be made again.
+    # None came too late, and none was dropped: all can be replayed.
     assert changes["equal"] == report["decisions"] and changes["skipped"] == 0, report
     return report
 
@@ -181,7 +181,7 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
         if i % 9 == 8:
             cluster.delete_pod(dice.choice(names))
     unrest.calm()
-    for name in ("urgent-1", "urgent-2"):  # others have to go for them
+    for name in ("urgent-1", "urgent-2"):  # they preempt others
         cluster.add_pod(name, cpu="5600m", priorityClassName="high")
     for name in ("urgent-1", "urgent-2"):
         cluster.wait_bound(name)
@@ -198,14 +198,14 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
     page = ask(berth, "POST", "/api/v1/what-if?last=10000", b"{}", JSON).json()
     assert page["changes"]["equal"] == page["decisions"] >= report["decisions"], page
 
-    # The same without berth, and for somebody else.
+    # The same without berth, and anonymized.
     run_well(cluster, "bundle", *server, "--last", "10000", "-o", bundle)
     run_well(cluster, "bundle", *server, "--last", "10000", "--anonymize", "-o", hashed)
     berth.stop()
     offline = make_again(cluster, "--bundle", bundle)
     assert offline["decisions"] >= report["decisions"] and offline["pods"] >= report["pods"]
     assert make_again(cluster, "--bundle", hashed)["decisions"] >= offline["decisions"]
-    # What it says can be otherwise: it is the policies that are asked.
+    # Another policy gives another result: replays use the policies.
     other = run_well(
         cluster, "what-if", "--bundle", bundle, "--set", "spare.room.headroom={cpu: 100}"
     )
@@ -222,7 +222,7 @@ def spoken(berth):
     return {f"{rule['policy']}/{rule['rule']}" for rule in rules}
 
 
-# --- what the dashboard says ---
+# --- the dashboard ---
 
 POLICY = """
 filters:

@@ -2,7 +2,7 @@
 warnings, and gives the rights that all scenarios here run with.
 
 There are no controllers, so Deployments stay without pods: the harness makes those of their
-templates, and Pod Security judges them. NetworkPolicies are accepted but enforced by nobody here:
+templates, and Pod Security judges them. NetworkPolicies are accepted but not enforced here:
 their ports are compared with those in use.
 """
 
@@ -77,7 +77,7 @@ def test_crds_were_installed(is_known):
 
 
 def test_pods_that_are_not_confined_are_refused(bare, accept):
-    """Else the tests above would say nothing."""
+    """Otherwise the tests above would prove nothing."""
     objects = kustomize(bare, DEPLOY / "kustomize" / "overlays" / "standalone")
     (pod,) = make_pods(of_kind(objects, "Deployment"))
     del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
@@ -126,7 +126,7 @@ class Rights:
         self.berth = cluster.start_berth(*access, *EVERYTHING)
 
     def wait_states(self, *expected):
-        """Until B301, B302 and B303 are so; roles take their moment. Returns what was found."""
+        """Until B301, B302 and B303 are so; roles take effect after a while. Returns the checks."""
         wanted = dict(zip(("B301", "B302", "B303"), expected))
         code, found = wait_for("the rights", self.check, lambda seen: states(seen[1]) == wanted)
         assert code == ("failed" in expected)
@@ -178,7 +178,7 @@ def get_open_ports(spec):
 
 
 def get_listeners(spec):
-    """Where their arguments say that they listen, but for loopback."""
+    """Ports that their arguments listen on, except on loopback."""
     words = [word for each in spec["containers"] for key in ("command", "args")
              for word in each.get(key, [])]  # fmt: skip
     found = [word.partition("=")[2] for word in words

@@ -1,5 +1,5 @@
-"""Texts in a pod's events when berth is down, refuses, or is not what answers: those
-of docs/troubleshooting.md are those that a real kube-scheduler writes."""
+"""Events of a pod when berth is down, rejects, or another server answers: a real kube-scheduler
+writes the texts that docs/troubleshooting.md quotes."""
 
 import http.server
 import json
@@ -62,7 +62,7 @@ def start_berth(cluster, *flags, known=None):
 
 
 def ask_https(cluster, names="IP:127.0.0.1", client="system:kube-scheduler", trusts_us=True):
-    """kube-scheduler's entry for a berth that speaks HTTPS; arguments spoil one side's certificate."""
+    """kube-scheduler's entry for a berth with HTTPS; arguments replace one side's certificate."""
     own, other = (Authority(cluster.folder / name, name) for name in ("own", "other"))
     server, client = own.issue_server(names), own.issue_client(client)
     berth = start_berth(
@@ -103,7 +103,7 @@ def find_one_full(cluster):
     return make_extender(start_berth(cluster).url)
 
 
-# What the page quotes -> how kube-scheduler comes to say it.
+# Text in the page -> how to make kube-scheduler write it.
 ANSWERS = {
     "1 Insufficient cpu, 2 node is not in the pool. …": find_one_full,
     "node is not known to berth": know_another_cluster,
@@ -140,9 +140,9 @@ def assert_said(cluster, extender, quoted):
     cluster.add_node("green", {"pool": "green"})
     cluster.start_scheduler(extender)
     cluster.add_pod("waits")
-    said = cluster.wait_pending("waits", max(quoted.split("…"), key=len))["message"]
-    assert re.search(pattern, said)
-    cluster.wait_event("waits", "FailedScheduling", said)
+    message = cluster.wait_pending("waits", max(quoted.split("…"), key=len))["message"]
+    assert re.search(pattern, message)
+    cluster.wait_event("waits", "FailedScheduling", message)
 
 
 @pytest.mark.parametrize("quoted", ANSWERS)

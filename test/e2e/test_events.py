@@ -1,4 +1,4 @@
-"""--events: what a person finds with kubectl, without having heard of berth."""
+"""--events: the Events that kubectl shows."""
 
 from client import metrics
 from nodemode import Live
@@ -25,12 +25,12 @@ def test_no_node_passed(cluster):
     cluster.wait_event("waits", "NoNodePassed", text + f"{cluster.namespace}/waits")
     assert text in cluster.describe_pod("waits")
 
-    # The scheduler tries again and again; that is told once.
+    # The scheduler tries again and again; there is one Event.
     cluster.add_node("green", {"example.com/pool": "green"})
     cluster.wait_pending("waits", "0/3 nodes are available")
     assert metrics(berth)[POSTED] == 1
 
-    # A pod that gets a node is not told about.
+    # A pod that gets a node has no Event of berth.
     cluster.add_node("blue", {"example.com/pool": "blue"})
     cluster.add_pod("goes")
     cluster.wait_bound("goes")
@@ -39,7 +39,7 @@ def test_no_node_passed(cluster):
 
 
 def test_a_refused_policy(cluster, monkeypatch):
-    """Told about berth's own pod, where the downward API says which one that is."""
+    """Events about berth's own pod, whose name comes from the downward API."""
     pod = cluster.add_pod("berth-0", schedulerName=NOBODY)
     for name, value in (
         ("POD_NAME", "berth-0"),

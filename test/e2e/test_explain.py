@@ -1,4 +1,4 @@
-"""berth's own commands about a cluster that runs."""
+"""Commands of berth with a running cluster."""
 
 import json
 import re
@@ -30,27 +30,27 @@ def test_explain_matches_kubectl_describe(cluster, names_mode):
 
     access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
     name = f"{cluster.namespace}/waits"
-    told = cluster.run_berth("explain", *access, name, "--policy", policy)
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith(f"pod       {name}  requests cpu 900m")
-    assert "0 of 3 nodes pass\n" in told.stdout
+    explained = cluster.run_berth("explain", *access, name, "--policy", policy)
+    assert explained.returncode == 0, explained.stderr
+    assert explained.stdout.startswith(f"pod       {name}  requests cpu 900m")
+    assert "0 of 3 nodes pass\n" in explained.stdout
     for reason in reasons:
         n, text = reason.split(" ", 1)
-        assert re.search(rf"^ +{n}  \S+/\S+: {text}$", told.stdout, re.M), told.stdout
+        assert re.search(rf"^ +{n}  \S+/\S+: {text}$", explained.stdout, re.M), explained.stdout
     assert all(reason in shown for reason in reasons)
 
-    # The same from a dump, for whoever has no access to the cluster.
+    # The same from a dump, for users without access to the cluster.
     dumped = cluster.run_berth("dump", *access)
     assert dumped.returncode == 0, dumped.stderr
     dump, pod = cluster.folder / "dumped.json", cluster.folder / "pod.json"
     dump.write_text(dumped.stdout)
     pod.write_text(json.dumps(cluster.pod("waits")))
     offline = ["--cluster", dump, "--pod", pod, "--policy", policy]
-    assert cluster.run_berth("explain", *offline).stdout == told.stdout
+    assert cluster.run_berth("explain", *offline).stdout == explained.stdout
 
     same = cluster.run_berth("dump", *access, "--compare", dump)
     assert (same.returncode, same.stdout) == (0, f"{dump} and the cluster are the same\n")
-    # kubectl's list says the same, to berth.
+    # berth reads the same from kubectl's list.
     assert cluster.run_berth("dump", *access, "--compare", cluster.dump()).returncode == 0
 
     cluster.delete_pod("fills")

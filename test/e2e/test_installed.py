@@ -103,7 +103,7 @@ VALUES = {
 }
 
 
-# What `helm test` cannot say of one berth without metrics, which has just been started.
+# Checks of `helm test` that one berth without metrics, just started, does not pass.
 NOT_TOLD = {
     "B110", "B111",  # the client certificate is in a file of another pod
     "B124",  # no managed resources
@@ -282,8 +282,8 @@ def test_own_pods_pass_every_policy(chart, cluster, install, monkeypatch):
 
 
 def test_own_pods_need_no_berth(chart, cluster, install):
-    """No berth runs, and the second scheduler waits for one. The default scheduler, which asks
-    nobody, is the one for berth's pods, and for those of the second scheduler."""
+    """No berth runs, and the second scheduler waits for one. The default scheduler, which has
+    no extender, is the one for berth's pods, and for those of the second scheduler."""
     add_nodes(cluster)
     nowhere = make_extender(f"http://127.0.0.1:{pick_port()}")
     cluster.start_scheduler(nowhere, profiles=[{"schedulerName": "berth"}])

@@ -96,7 +96,7 @@ def test_replica_with_requests_holds_the_lease(cluster, berths):
     spec = berths.spec()
     assert spec["leaseDurationSeconds"] == DURATION and spec["leaseTransitions"] == 0
 
-    # Nobody asks: it is given up, and nothing is written any more.
+    # Without requests it is given up, and nothing is written any more.
     wait_for("the lease to be given up", berths.holder, lambda holder: holder == "")
     version = cluster.api.get(LEASE_PATH)["metadata"]["resourceVersion"]
     time.sleep(3)
@@ -114,7 +114,7 @@ def test_an_orderly_end(cluster, berths):
     begin = time.monotonic()
     berths.a.stop()
     ended = time.monotonic()
-    assert berths.holder() == ""  # given up: nobody has to wait until it runs out
+    assert berths.holder() == ""  # given up: no replica has to wait until it expires
     # It knows of it, although it has just taken over.
     wait_for(
         "the other to know", lambda: ask_filter(berths.b, third, ["one"]), lambda names: names == []
@@ -218,12 +218,12 @@ def test_two_schedulers_never_over_book(cluster):
         return next((name for name in running if metrics(running[name])["berth_lease_held"]), None)
 
     def kill():
-        name = wait_for("somebody to hold the lease", find_holder)
+        name = wait_for("a replica to hold the lease", find_holder)
         running[name].stop(signal.SIGKILL)
         running[name] = berths.start(port=running[name].port)
 
     def halt():
-        with running[wait_for("somebody to hold the lease", find_holder)].halted():
+        with running[wait_for("a replica to hold the lease", find_holder)].halted():
             time.sleep(DURATION + 3)
 
     def crash():

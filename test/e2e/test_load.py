@@ -1,4 +1,4 @@
-"""Nodes are chosen by what they really do: measured load, with a kube-scheduler that goes by it."""
+"""kube-scheduler chooses nodes by measured load."""
 
 import collections
 import contextlib
@@ -31,8 +31,8 @@ def wait_scores(berth, **scores):
 
     def look():
         body = {"Pod": {"metadata": {"name": "probe"}}, "NodeNames": list(scores)}
-        told = client.post(berth, "prioritize", body).json()
-        return {each["Host"]: each["Score"] for each in told}
+        reply = client.post(berth, "prioritize", body).json()
+        return {each["Host"]: each["Score"] for each in reply}
 
     wait_for(f"the scores {scores}", look, lambda seen: seen == scores)
 

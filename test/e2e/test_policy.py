@@ -1,4 +1,4 @@
-"""Expressions and rules about the whole cluster, with a kube-scheduler that goes by them."""
+"""Expressions and rules about the whole cluster, with a real kube-scheduler."""
 
 import time
 
@@ -48,7 +48,7 @@ def test_expressions_choose_the_node(cluster, mode):
     cluster.add_pod("hurries", {"class": "fast"})
     assert cluster.wait_bound("hurries") == "fast"
 
-    # What users are told is the reasons, which are fixed texts.
+    # Users see the reasons, which are fixed texts.
     cluster.add_pod("waits", {"class": "none"})
     message = cluster.wait_pending("waits", "0/4 nodes are available")["message"]
     cluster.wait_event("waits", "FailedScheduling", "0/4 nodes are available")
@@ -92,7 +92,7 @@ scores: [{name: rank, expression: "int(node.metadata.labels['example.com/rank'])
         "third": ("narrowed", 3),
         "never": ("rejected", None),
     }
-    assert count_requests(berth, "prioritize") == 0  # of one there is nothing to choose
+    assert count_requests(berth, "prioritize") == 0  # with one node there is nothing to choose
     assert metrics(berth)["berth_narrowed_nodes_total"] == 2
 
     # kube-scheduler does not offer a node that is full, and what is left is narrowed.
@@ -205,7 +205,7 @@ def test_expressions_are_edited(cluster):
     cluster.add_pod("two")
     assert cluster.wait_bound("two") == "slow"
 
-    # A mistake is told with its place and what was meant; the last good policy stays.
+    # A mistake is logged with its place and a suggestion; the last good policy stays.
     cluster.edit_policy(berth, by_label("fast").replace("labels[", "label["), "refused")
     status, text = get_health(berth)
     assert status == 200

@@ -1,4 +1,4 @@
-"""Preemption asks berth before it evicts anybody."""
+"""Preemption calls berth before it evicts a pod."""
 
 POOL = "example.com/pool"
 POLICY = """

@@ -1,4 +1,4 @@
-"""Pods that race for the last of something only berth counts."""
+"""Pods that compete for the last unit of a resource that only berth counts."""
 
 import collections
 
@@ -30,7 +30,7 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     berth = start_berth(cluster)
     pods = [cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in ("a", "b")]
 
-    # Both are told that there is room: neither has it yet.
+    # Both filters pass: neither pod is bound yet.
     for pod in pods:
         assert ask_filter(berth, pod, ["only"]) == ["only"]
     assert ask_bind(berth, pods[0], "only") == ""
@@ -61,7 +61,7 @@ def test_pod_does_not_count_against_itself(cluster):
     with cluster.plane.apiserver.halted():
         first = WaitingBind(berth, a, "only")
         cluster.wait_figure(berth, "berth_ledger_pods", 1)
-        # So does a kube-scheduler whose patience is over.
+        # So does a kube-scheduler after its timeout.
         assert ask_filter(berth, b, ["only"]) == []
         assert ask_filter(berth, a, ["only"]) == ["only"]
         second = WaitingBind(berth, a, "only")

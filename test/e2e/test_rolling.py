@@ -88,7 +88,7 @@ class Replicas:
         wait_for("endpoints", lambda: self.balancer.ready, lambda ready: ready >= set(ports))
 
     def restart(self, port):
-        """Its connections stay with it until it says otherwise, and new ones come."""
+        """Existing connections stay until it closes them, and new ones come."""
         self.balancer.favourite = port
         time.sleep(0.2)
         assert self.processes[port].stop() == 0
@@ -133,7 +133,7 @@ def test_restarts_in_turns(cluster, start):
     print(f"\nmeasured: {n} pods, {len(replicas.all) - 2} restarts, no request failed")
     assert replicas.failures() == []
     assert replicas.balancer.n_refused == 0
-    # No pod had to be tried again, and no score was lost, which kube-scheduler would not tell.
+    # No pod had to be tried again, and no score was lost, which kube-scheduler would not report.
     wait_for(
         "all requests in the logs",
         lambda: (replicas.count("filter"), replicas.count("prioritize")),

@@ -1,4 +1,4 @@
-"""The configuration files we show are understood by the kube-schedulers they are for.
+"""kube-scheduler accepts the configuration files in the documentation.
 
 From 1.25 on a real one reads them. There is none here that reads policy files, which ended with
 1.22: what those allow is written down below, by the strictest of them.

@@ -1,5 +1,4 @@
-"""berth asked directly, as kube-scheduler would: for the order of calls that no scheduler can be
-made to choose."""
+"""Sends verbs to berth directly, for orders of calls that kube-scheduler cannot be made to choose."""
 
 import json
 

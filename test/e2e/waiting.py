@@ -1,4 +1,4 @@
-"""Waiting for what comes in its own time."""
+"""Waits for a state, with a time limit."""
 
 import http.client
 import time

@@ -4,7 +4,7 @@ in which an API server or the network before it can fail.
 It runs in the test's process, a thread for each connection. A test changes objects through
 `state` (apistate.py), looks at what was asked in `requests` and `watches`, and breaks things:
 
-    server.refuse(), server.listen()     nobody listens; somebody does again
+    server.refuse(), server.listen()     closes the port; opens it again
     server.freeze(), server.thaw()       connections are accepted, and not a byte is answered
     server.kill()                        every connection ends, in the middle of whatever it was
     server.script(action, "list nodes")  the next list of nodes is answered by a fault (faults.py)
@@ -56,7 +56,7 @@ class Watch:
         self.queue = []
         self.is_open = True
         self.ending = None  # or a function that ends the exchange in its own way
-        self.version = None  # the last one its client was told
+        self.version = None  # the last one its client received
         self.n_sent = 0
         self.began_at = self.sent_at = self.bookmarked_at = time.monotonic()
         self.longest_silence = 0  # seconds in which it was sent nothing
@@ -78,9 +78,9 @@ class Watch:
 
     def take(self):
         lines = [line for line, _ in self.queue]
-        told = [version for _, version in self.queue if version is not None]
-        if told:
-            self.version = told[-1]
+        sent_versions = [version for _, version in self.queue if version is not None]
+        if sent_versions:
+            self.version = sent_versions[-1]
         self.n_sent += len(lines)
         self.queue.clear()
         return b"".join(lines)

@@ -187,8 +187,8 @@ class Selector:
         return self.namespace in (None, version.object["metadata"].get("namespace"))
 
     def event(self, version):
-        """(type, version to be shown) for who watches through this; None when it is no affair
-        of theirs."""
+        """(type, version to be shown) for a watch with this filter; None when the filter
+        hides it."""
         had, has = self.takes(version.before), self.takes(version)
         if has:
             return ("MODIFIED" if had else "ADDED"), version

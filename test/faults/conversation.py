@@ -147,7 +147,7 @@ class Real:
         self.plane.restart_apiserver(how=signal.SIGKILL)
 
     def restrict(self):
-        pass  # its users may do nothing unless they are told
+        pass  # its users have no rights unless they are granted
 
 
 def connect_to(port, context):
@@ -268,7 +268,7 @@ def talk_about_lists(talk):
         "exactly", "/api/v1/nodes", resourceVersion=version, resourceVersionMatch="Exact"
     )
     talk.get(
-        "no older, said so", "/api/v1/nodes",
+        "no older, explicitly", "/api/v1/nodes",
         resourceVersion=version, resourceVersionMatch="NotOlderThan",
     )  # fmt: skip
     talk.get("pods of all namespaces", "/api/v1/pods", limit=2)

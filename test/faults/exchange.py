@@ -16,7 +16,7 @@ from apistate import KINDS, bad_request, encode
 JSON = "application/json"
 CHUNK = 64 * 1024
 BODY_MAX = 16 * 1024 * 1024
-LOOK_SECONDS = 0.05  # how often whoever waits looks whether the client is still there
+LOOK_SECONDS = 0.05  # between two looks whether the client is still there
 
 
 class Gone(Exception):

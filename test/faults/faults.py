@@ -15,7 +15,7 @@ EXPIRED = too_old(1, 1000)
 
 
 def never(exchange, proceed):
-    """Takes the request and says nothing, until the client has enough."""
+    """Takes the request and sends nothing until the client gives up."""
     exchange.pause(3600)
 
 

@@ -1,4 +1,4 @@
-"""A berth that watches the scripted API server, and what it believes."""
+"""A berth that watches the scripted API server, and its view of the cluster."""
 
 import contextlib
 import json
@@ -214,7 +214,7 @@ class Live:
         return make_view(self.objects())
 
     def wait_view(self, expect):
-        """Until it believes what @expect() returns."""
+        """Until its view of the cluster is what @expect() returns."""
         deadline = time.monotonic() + client.PATIENCE
         while (believed := self.view()) != (expected := expect()):
             if time.monotonic() > deadline:

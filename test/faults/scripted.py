@@ -1,5 +1,5 @@
-"""A server on loopback whose every answer a test decides: what it listens to, and the faults that
-wait for requests. What it says when nothing is wrong is for its subclass: _answer_well(exchange).
+"""A server on loopback whose replies a test scripts: its port, and faults for chosen requests. A
+subclass gives the reply without a fault: _answer_well(exchange).
 
 It runs in the test's process, a thread for each connection.
 """

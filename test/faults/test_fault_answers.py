@@ -1,5 +1,5 @@
-"""Answers that are no success, or a success that is none: berth asks again, not too often, and
-when it is told. F8."""
+"""Error replies, and replies with status 200 that cannot be used: berth retries, with backoff, and
+obeys Retry-After. F8."""
 
 import time
 
@@ -31,7 +31,7 @@ ANSWERS = {
     "200 and no JSON": faults.say(b"{{{"),
     "204": faults.fail(204, b""),
     "301": faults.fail(301, b"", Location="http://127.0.0.1:1/"),
-    "307 to somebody else": faults.redirect("http://127.0.0.1:1/api/v1/nodes"),
+    "307 to another server": faults.redirect("http://127.0.0.1:1/api/v1/nodes"),
     "gzip": faults.zipped,
     "no HTTP": faults.raw(b"220 mail.example.com ESMTP\r\n"),
     "nothing": faults.hang_up,
@@ -84,7 +84,7 @@ def answer_watch(server, start_live, name):
     wait_until(lambda: all(script.n_hits for script in scripts), "the fault")
     assert berth.view() == before
     check_recovery(server, berth)
-    # What does not say that the version is too old is no reason to list.
+    # Errors other than "the version is too old" cause no list.
     if name not in ("410",):
         assert all(n <= 2 for n in count_relists(server))
 
@@ -145,7 +145,7 @@ def test_retry_after_is_obeyed(together, what, fault):
 
 
 def test_limits_the_size_of_a_list_page(server, start_live):
-    """Over the ceiling of a page: refused without keeping it, and the rest is tried again."""
+    """Over the limit of a page: rejected without keeping it, and tried again."""
     fill(server)
     no_stream = faults.fail(400, b"{}", "application/json")
     server.script(no_stream, when=lambda r: r.is_streamed, times=None)

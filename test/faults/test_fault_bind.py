@@ -142,7 +142,7 @@ def test_a_binding_that_is_never_answered(cluster, start_live):
 def test_binds_only_filtered_pairs(cluster, start_live, target):
     of = make_pending(cluster, "p")
     berth = start_live("--bind")
-    assert berth.bind(of, "a") != ""  # nobody has asked
+    assert berth.bind(of, "a") != ""  # no filter request came before
     berth.filter(["a", "red", "none"], of)
     assert berth.bind(of, target) != ""
     assert not cluster.asked(BINDING)

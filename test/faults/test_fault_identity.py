@@ -1,4 +1,4 @@
-"""HTTPS to the API server: who it is, and who berth is to it."""
+"""HTTPS to the API server: its certificate and berth's credentials."""
 
 import apiserver
 import faults
@@ -72,7 +72,7 @@ def test_an_api_server_of_another_authority(server, start_live, tmp_path):
     berth = start_live(kubeconfig=config, is_ready=False)
     wait_until(lambda: "certificate" in berth.health(), "the reason")
     assert not berth.is_ready()
-    assert not server.requests  # nobody else ever sees the token
+    assert not server.requests  # no other server receives the token
 
 
 def test_redirects_are_not_followed(server, start_live, authority, tmp_path):

@@ -64,7 +64,7 @@ def berth_starts_before_the_api_server(server, start_live):
     wait_until(lambda: "no update yet: " in berth.health(), "a failed try")
     assert get(berth, "/livez").status == 200
     assert not berth.is_ready()
-    # Whoever asks now must not be told that no node is any good.
+    # A request at this time must not reject every node.
     reply = berth.filter(names_of(server))
     assert reply.error()
 

@@ -1,4 +1,4 @@
-"""How little berth needs to be allowed."""
+"""The rights that each feature of berth needs."""
 
 import time
 
@@ -36,7 +36,7 @@ def test_rights_for_bind_and_wake_up(server, start_live):
     server.allow_only(*READ, "create pods/binding", "patch nodes")
     berth = start_live("--bind", "--wake-up")
     use_everything(server, berth, binds=True)
-    assert berth.filter(["n-0001"]).json()["NodeNames"] == []  # somebody waits
+    assert berth.filter(["n-0001"]).json()["NodeNames"] == []  # a pod is pending
     server.state.patch(NODES, "n-0001", {"metadata": {"labels": {"pool": "blue"}}})
     wait_until(lambda: server.asked("patch nodes"), "a node to be marked")
     assert not server.denied
@@ -54,7 +54,7 @@ def test_missing_rights_are_named(server, start_live):
 
 
 def test_request_without_nodes_takes_no_lease(server, start_live):
-    """So asks berth check. Another berth could not bind for as long as this one kept the lease."""
+    """berth check sends such requests. If they took the lease, another berth could not bind."""
     fill(server)
     berth = start_live("--bind", "--lease", "berth-system/berth-bind")
 

@@ -1,5 +1,5 @@
-"""Streams of events that no API server should send: berth believes the last word about each
-object, passes over what means nothing, and lists again when it cannot know. F7."""
+"""Event streams that no API server should send: berth keeps the newest version of each object,
+skips events without meaning, and lists again when it cannot be sure. F7."""
 
 import json
 import random
@@ -172,7 +172,7 @@ def test_lines_that_are_no_events(together, name):
 
 
 def make_long_line():
-    """Over the ceiling of one event, and otherwise fine."""
+    """Over the size limit of one event, and otherwise valid."""
     obj = node("huge", annotations={"a": "x" * (9 << 20)})
     obj["metadata"]["resourceVersion"] = "1"
     return encode_event("ADDED", json.dumps(obj).encode())
@@ -191,7 +191,7 @@ def test_limits_a_line_without_end(server, start_live):
 
 
 def spoil_list(server, start_live, name):
-    """One bad object must not keep the others from us, for ever."""
+    """One bad object must not stop all updates for good."""
     fill(server)
     line = faults.BAD_LINES[name]
 

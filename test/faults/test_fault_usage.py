@@ -113,7 +113,7 @@ def test_usage_decides(server, start_live, tmp_path):
     set_pods(server, **{"db-0": ("600Mi", "600Mi")})
     berth = start(server, start_live, tmp_path)
     wait_passed(berth, ["n1", "n3"])
-    wait_passed(berth, ["n3"], owned("db-1"))  # its like have 1200 MiB
+    wait_passed(berth, ["n3"], owned("db-1"))  # pods of the same workload use 1200 MiB
     set_nodes(server, n1="5", n2="1", n3="4")
     wait_passed(berth, ["n2"])
     # One list tells cpu and memory.

@@ -21,9 +21,9 @@ def watched(server):
 
 def known(reply):
     """Which of the nodes that were asked about berth knows."""
-    said = reply.json()
-    failed = {**(said["FailedNodes"] or {}), **(said["FailedAndUnresolvableNodes"] or {})}
-    return set(said["NodeNames"]) | {name for name, why in failed.items() if why != UNKNOWN}
+    body = reply.json()
+    failed = {**(body["FailedNodes"] or {}), **(body["FailedAndUnresolvableNodes"] or {})}
+    return set(body["NodeNames"]) | {name for name, why in failed.items() if why != UNKNOWN}
 
 
 def forget(server, before=lambda: None):

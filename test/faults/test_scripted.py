@@ -1,4 +1,4 @@
-"""Every fault does what it says: a test with one that has no effect would prove nothing."""
+"""Every scripted fault has its effect: a test with a fault that has none would prove nothing."""
 
 import contextlib
 import gzip

@@ -50,7 +50,7 @@ class Kubectl:
 
 
 def run_commands(kubectl):
-    """[(command, exit status, output, errors)] of a day's work."""
+    """[(command, exit status, output, errors)] of typical commands."""
     objects = "\n---\n".join(json.dumps(obj) for obj in (node("k-a"), pod("k-p")))
     (kubectl.folder / "new.yaml").write_text(objects)
     names = "jsonpath={.items[*].metadata.name}"

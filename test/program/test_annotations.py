@@ -74,8 +74,8 @@ def test_annotations_decide(start_berth, tmp_path):
     )
     berth = start_berth("--policy", tmp_path / "policy.yaml", "--cluster", cluster)
     assert passed(berth) == ["cool"]
-    told = find_metric(berth, "load")
-    assert (told["state"], told["nodes"]["covered"]) == ("ok", 3), told
+    found = find_metric(berth, "load")
+    assert (found["state"], found["nodes"]["covered"]) == ("ok", 3), found
     covered = 'berth_source_nodes_covered{policy="annotated",metric="load",source=""}'
     assert metrics(berth)[covered] == 3
 

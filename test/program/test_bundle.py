@@ -1,4 +1,4 @@
-"""Bundles: what a running berth knew and decided, taken away in one file and read again."""
+"""Bundles: the state and decisions of a running berth in one file, read again by commands."""
 
 import gzip
 import http.client
@@ -430,7 +430,7 @@ def repack(files):
 
 
 def test_repacked_by_hand(bundle, berth_path, tmp_path):
-    """Another folder, another order: what a person's tar makes of it."""
+    """Another folder and another order, as after tar by hand."""
     found = unpack(bundle)
     turned = {k.replace("berth-bundle/", "./mine/"): v.encode() for k, v in reversed(found.items())}
     (tmp_path / "r.tar.gz").write_bytes(repack(turned))

@@ -1,4 +1,4 @@
-"""CEL against an independent implementation: made-up expressions over made-up data.
+"""CEL against an independent implementation: random expressions over random data.
 
 The other one is @bufbuild/cel, from npm, run by Node; a tool of this test, kept in the user's
 cache. Where there is no Node, no npm or no network, these tests are skipped and say so.
@@ -104,7 +104,7 @@ def test_matches_the_other_implementation(berth_path, other):
 
     for name, n in explained.used.items():
         print(f"{n:6} {name}")
-    assert not unexplained, f"{len(unexplained)} differences that nobody explained\n" + "\n".join(
+    assert not unexplained, f"{len(unexplained)} unexplained differences\n" + "\n".join(
         str(d) for d in sorted(unexplained, key=lambda d: len(d.record["expr"]))[:SHOWN])
 
 

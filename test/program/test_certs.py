@@ -1,4 +1,4 @@
-"""berth certs: what it makes is accepted by others, and is renewed without a gap."""
+"""berth certs: OpenSSL and kube-scheduler accept its certificates; renewal leaves no gap."""
 
 import base64
 import pathlib
@@ -58,11 +58,11 @@ def is_issued_to(name, certificate):
 
 
 def is_verified(folder, name, purpose, *more):
-    code, said = openssl(
+    code, output = openssl(
         "verify", "-x509_strict", "-CAfile", folder / "ca.crt", "-purpose", purpose, *more,
         folder / name,
     )  # fmt: skip
-    assert code in (0, 2), said
+    assert code in (0, 2), output
     return code == 0
 
 
@@ -96,15 +96,15 @@ def client(folder, pair=True):
 
 def test_files(certs, tmp_path):
     folder = tmp_path / "certs"
-    said = certs(folder).stdout
+    output = certs(folder).stdout
     assert set(contents(folder)) == FILES
     assert mode_of(folder) == 0o700
     for path in folder.iterdir():
         assert mode_of(path) == (0o600 if path.suffix == ".key" else 0o644), path
     for word in ("ca.crt", "until ", "system:kube-scheduler", "berth.berth-system.svc"):
-        assert word in said
-    assert re.search(r"berth serve .*--tls-cert .*/server\.crt", said)
-    assert "berth config " in said
+        assert word in output
+    assert re.search(r"berth serve .*--tls-cert .*/server\.crt", output)
+    assert "berth config " in output
 
 
 def test_verified_by_openssl(folder):
@@ -161,14 +161,14 @@ def test_certificates_expire_before_their_ca(certs, folder):
 
 def test_names(certs, tmp_path):
     folder = tmp_path / "certs"
-    said = certs(
+    output = certs(
         folder, "--name", "*.example.com", "--name", "10.1.2.3", "--client-name", "alice"
     ).stdout
     assert is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "a.example.com")
     assert is_verified(folder, "server.crt", "sslserver", "-verify_ip", "10.1.2.3")
     assert not is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "localhost")
     assert is_issued_to("alice", folder / "client.crt")
-    assert "--client-name alice" in said
+    assert "--client-name alice" in output
 
 
 def test_names_stay_when_renewed(certs, tmp_path):
@@ -205,8 +205,8 @@ def test_secrets(certs, tmp_path):
 
 def test_nothing_is_overwritten(certs, folder):
     before = contents(folder)
-    said = certs(folder, code=1).stderr
-    assert "--renew" in said and "--force" in said
+    output = certs(folder, code=1).stderr
+    assert "--renew" in output and "--force" in output
     assert not changed(before, folder)
     certs(folder, "--force")
     assert changed(before, folder) == FILES
@@ -262,8 +262,8 @@ def test_wrong_options(certs, folder):
         (folder, "-o", "json"): "files or kubernetes",
     }
     before = contents(folder)
-    for arguments, said in wrong.items():
-        assert said in certs(*arguments, code=2).stderr, arguments
+    for arguments, message in wrong.items():
+        assert message in certs(*arguments, code=2).stderr, arguments
     assert not changed(before, folder)
 
 
@@ -367,8 +367,8 @@ def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     copy_pair(origin, server, "server")
     settle()
 
-    said = certs(origin, "--retire-ca").stdout
-    assert "restart" in said
+    output = certs(origin, "--retire-ca").stdout
+    assert "restart" in output
     copy_ca(origin, server)
     settle()
     copy_ca(origin, peer)

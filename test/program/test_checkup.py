@@ -1,4 +1,4 @@
-"""berth check --live and --offline: situations that are wrong, and what is said about them.
+"""berth check --live and --offline: wrong situations, and the checks that report them.
 
 Real berths, configurations of kube-scheduler in files and in a small API server (small_api.py).
 What each check makes of its facts is tested beside the code; here, that the facts arrive.
@@ -270,7 +270,7 @@ def test_not_a_berth(run, api):
 
 
 def test_not_an_api_server(run, api, plain, tmp_path):
-    """Something that says 200 to everything."""
+    """A server that answers 200 to everything."""
     api.version = None
     done = run("--live", "--server", plain.url, "--kubeconfig", api.kubeconfig(tmp_path), "--only", "B301")
     assert done.code == FAILED and "no API server" in done.checks["B301"]["cause"]
@@ -284,7 +284,7 @@ def test_no_berth_named(run, api, tmp_path):
 
 
 def test_alternative_names(run, secure, certificates, tmp_path):
-    """berth lets in by names beside the CN, and so does the check."""
+    """berth accepts clients by alternative names, and so does the check."""
     for names, state in (
         ("URI:system:kube-scheduler", "passed"),
         ("DNS:elsewhere,email:system:kube-scheduler", "passed"),
@@ -298,7 +298,7 @@ def test_alternative_names(run, secure, certificates, tmp_path):
 
 
 def test_aliases(run, plain):
-    """kube-scheduler reads them, so it is not said to refuse the file."""
+    """kube-scheduler accepts them, so no check fails."""
     text = scheduler_config(entry(plain.url))
     text = text.replace('"filter"', '&verb "filter"').replace('"preempt"', "*verb")
     done = run("--live", "--server", plain.url, config="# YAML\n" + text)
@@ -307,7 +307,7 @@ def test_aliases(run, plain):
 
 
 def test_reports_a_rejected_client_certificate(run, secure, certificates):
-    """403: it is there, and we are not on its list. That is no unreachable berth."""
+    """403: berth is reachable and rejects our certificate."""
     done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))
     assert done.code == FAILED and done.state("B201") == "failed"
     assert "certificate" in done.checks["B201"]["cause"] and "--cert" in done.checks["B201"]["fix"]
@@ -366,7 +366,7 @@ def test_replicas_differ(run, plain, start_berth, folder, tmp_path):
 
 
 def test_token(run, start_berth, tmp_path):
-    """A page of a listener of its own, for who has the token."""
+    """Pages on a listener of their own, with a token."""
     (tmp_path / "token").write_text("open-sesame-open-sesame\n")
     (tmp_path / "wrong").write_text("open-semolina-open-semolina\n")
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", tmp_path / "token")
@@ -526,7 +526,7 @@ def test_config_map(run, plain, api, tmp_path, what, flags, volume, mount, key):
 
 
 def test_file_of_a_node(run, plain, api, tmp_path):
-    """It cannot be read from here: what to run there is said."""
+    """It cannot be read from here: the fix names the command to run there."""
     api.pods.append(
         scheduler_pod(
             "kube-system", "kube-scheduler-cp1", ["--config=/etc/kubernetes/berth/s.yaml"],
@@ -571,7 +571,7 @@ def test_named_pod(run, plain, api, tmp_path):
 
 
 def test_own_entry(run, plain, tmp_path):
-    """By --server, by --url, by its name, or by being the only one: and that is said."""
+    """By --server, by --url, by its name, or as the only one; the output names it."""
     other = entry("https://tas.example.com:9001", enableHTTPS=True, tlsConfig={"caFile": "/ca"})
     config = scheduler_config(other, entry(plain.url))
     done = run("--live", "--server", plain.url, config=config)
@@ -753,7 +753,7 @@ WRONG_USAGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments, said", WRONG_USAGE, ids=[" ".join(each[0]) for each in WRONG_USAGE])
-def test_wrong_usage(run, arguments, said):
+@pytest.mark.parametrize("arguments, message", WRONG_USAGE, ids=[" ".join(each[0]) for each in WRONG_USAGE])
+def test_wrong_usage(run, arguments, message):
     done = run(*arguments, form="text")
-    assert done.code == USAGE and said in done.stderr and not done.stdout, done.stderr
+    assert done.code == USAGE and message in done.stderr and not done.stdout, done.stderr

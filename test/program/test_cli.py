@@ -133,7 +133,7 @@ def run_on_terminal(command, env):
         while True:
             try:
                 part = os.read(master, 65536)
-            except OSError:  # how Linux says that nobody writes any more
+            except OSError:  # on Linux: the other end is closed
                 part = b""
             if not part:
                 break
@@ -432,10 +432,10 @@ def test_print_cel_reports_errors(run, files):
 def test_check_json(run, files):
     result = run("check", "-o", "json", files / "good.yaml")
     assert result.returncode == FINE and result.stderr == ""
-    told = json.loads(result.stdout)
-    assert (told["ok"], told["errors"], told["warnings"], told["messages"]) == (True, 0, 0, [])
-    assert told["rules"][1].pop("message").startswith("'cpu: ' + amount(")
-    assert told["rules"][1] == {
+    report = json.loads(result.stdout)
+    assert (report["ok"], report["errors"], report["warnings"], report["messages"]) == (True, 0, 0, [])
+    assert report["rules"][1].pop("message").startswith("'cpu: ' + amount(")
+    assert report["rules"][1] == {
         "policy": "zones",
         "type": "filter",
         "rule": "room",
@@ -443,7 +443,7 @@ def test_check_json(run, files):
         "expression": "node.free.milliCPU >= pod.requests.milliCPU + 1000.0",
         "computed": "for pod and node",
         "oneNodeAtATime": False,
-        "maxCost": told["rules"][1]["maxCost"],
+        "maxCost": report["rules"][1]["maxCost"],
     }
     matching = GOOD.replace("spec:\n  filters", "spec:\n  match: {expression: pod.spec.priority > 1}\n  filters")
     match = json.loads(run("check", "-o", "json", "-", stdin=matching).stdout)["rules"][0]
@@ -452,9 +452,9 @@ def test_check_json(run, files):
     path = files / "bad.yaml"
     result = run("check", "--output", "json", path)
     assert result.returncode == FAILED and result.stderr == ""
-    told = json.loads(result.stdout)
-    assert (told["ok"], told["errors"], told["rules"]) == (False, 3, [])
-    assert told["messages"][0] == {
+    report = json.loads(result.stdout)
+    assert (report["ok"], report["errors"], report["rules"]) == (False, 3, [])
+    assert report["messages"][0] == {
         "level": "error",
         "file": str(path),
         "line": 5,
@@ -713,7 +713,7 @@ def test_serve_port_in_use(run):
 
 
 def test_plain_http_beyond_loopback_needs_a_flag(run, start_logged, berth_path):
-    """Anyone who reaches the port could steer pods."""
+    """Any client that reaches the port could control where pods go."""
     for address in ("0.0.0.0:0", ":0", "[::]:0"):
         result = run("serve", "--listen", address)
         assert result.returncode == FAILED and result.stdout == ""
@@ -752,7 +752,7 @@ def test_serve_prints_its_address(berth_path, address, shown):
 
 
 def test_serve_log_level(start_logged):
-    """The log is as loud as asked for."""
+    """The log has the lines of its level."""
     quiet, loud = start_logged("--log-level", "error"), start_logged("--log-level", "debug")
     for berth in (quiet, loud):
         assert get(berth, "/readyz").status == 200

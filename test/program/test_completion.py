@@ -157,8 +157,8 @@ def test_files_are_offered_where_one_is_wanted(complete, words):
 @pytest.mark.parametrize("words", NO_FILES, ids=" ".join)
 def test_files_are_not_offered_elsewhere(complete, words):
     """Completion does not use the developer's own KUBECONFIG."""
-    nobody = {"HOME": "/nonexistent", "KUBECONFIG": "/nonexistent/config"}
-    assert not complete(*words, env=nobody)[1]
+    no_config = {"HOME": "/nonexistent", "KUBECONFIG": "/nonexistent/config"}
+    assert not complete(*words, env=no_config)[1]
 
 
 def test_checks_are_offered_by_group_and_by_code(complete):

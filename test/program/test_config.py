@@ -83,7 +83,7 @@ def test_verbs_match_the_policies(config, policy, parts, has_preempt, has_scores
     code, out, err = config("--policy", policy(*parts))
     got = fields(out)
     assert (code, err) == (FINE, "")
-    assert got["filterVerb"] == "filter"  # always: berth then knows what passed it by
+    assert got["filterVerb"] == "filter"  # always: berth then knows which pods bypassed it
     assert ("preemptVerb" in got) == has_preempt
     assert ("prioritizeVerb" in got) == ("weight" in got) == has_scores
     assert "bindVerb" not in got

@@ -1,4 +1,4 @@
-"""The dashboard's pages: well-formed, complete without scripts, and strangers' text stays text."""
+"""The dashboard's pages: well-formed, complete without scripts, and text of users is escaped."""
 
 import gzip
 import html
@@ -63,7 +63,7 @@ def berth(start_shared, tmp_path_factory):
     assert post(berth, "filter", body("web", *LABELS, "ghost")).status == 200
     assert post(berth, "prioritize", body("web", "n1", "n2")).status == 200
     bind = {"PodName": "web", "PodNamespace": "team", "PodUID": "uid-web", "Node": "n2"}
-    assert post(berth, "bind", bind).status == 200  # there is no API server: it says so
+    assert post(berth, "bind", bind).status == 200  # there is no API server, and the page shows that
     for name in HOSTILE:
         assert post(berth, "filter", body(name, "n3", name)).status == 200
     return berth
@@ -145,7 +145,7 @@ def test_links_have_targets(berth):
     assert {path for path, _ in known} >= set(PAGES)
 
 
-# --- what strangers wrote ---
+# --- text of users ---
 
 
 def test_hostile_names_are_text(berth):

@@ -298,7 +298,7 @@ def test_none_are_kept_with_decisions_0(start_berth, files):
 
 
 def test_memory_limit_holds(start_berth, files):
-    """Nodes of the oldest go first, and the ceiling holds."""
+    """Nodes of the oldest decisions are dropped first, and the limit holds."""
     many = [f"node-{i:04}" for i in range(2000)]
     write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
     berth = start_berth(*flags(files), "--decisions-memory", "2Mi", "--decisions", 2000)

@@ -1,4 +1,4 @@
-"""berth demo, as the person at the keyboard sees it: with and without a terminal."""
+"""berth demo, with and without a terminal."""
 
 import contextlib
 import fcntl
@@ -104,7 +104,7 @@ def test_commands_work_after_the_end(environment):
         done = paste(command, environment)
         assert done.returncode == 0, done.stderr
         assert done.stdout
-    # The pod that is explained is one that found no node, and why is said.
+    # The explained pod is one without a node, with the reasons.
     assert "pod does not tolerate the node's taints" in paste(pasted[0], environment).stdout
 
 
@@ -149,7 +149,7 @@ def test_dump_cluster_reports_write_errors(environment, path, why):
 
 @contextlib.contextmanager
 def running_demo(env):
-    """A demo that goes on until the block is left; what it has said of where it serves."""
+    """A demo that runs until the block ends; yields the output with its address."""
     command = [BERTH, "demo", "--pods", "0", "--pace", "50"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as demo:
         try:
@@ -161,8 +161,8 @@ def running_demo(env):
 
 
 def test_two_at_once_do_not_share_files(environment):
-    with running_demo(environment) as said:
-        assert "serving" in said
+    with running_demo(environment) as printed:
+        assert "serving" in printed
         second = run("--pods", "1", env=environment)
         assert second.returncode == 0, second.stderr
         assert re.search(r"berth-demo-\d+-2/pod\.json", second.stdout)
@@ -205,7 +205,7 @@ def test_placement_by_load(environment):
         r"^  cpu +(\S+) +(\S+) +(\S+) +(\S+) +(\d+) of (\d+) nodes$", result.stdout, re.M).groups())
     assert lowest <= median <= highest
     assert chosen < median / 2
-    assert 180 <= n_measured < n_nodes == 200  # nodes that are down are measured by nobody
+    assert 180 <= n_measured < n_nodes == 200  # nodes that are down have no measurements
 
 
 def test_explains_with_measured_values(environment):
@@ -263,8 +263,8 @@ def test_wrong_usage(environment, args):
 
 
 def test_address_in_use(environment):
-    with running_demo(environment) as said:
-        second = run("--listen", re.search(r"http://(\S+)", said)[1], env=environment)
+    with running_demo(environment) as printed:
+        second = run("--listen", re.search(r"http://(\S+)", printed)[1], env=environment)
         assert second.returncode == 3
         assert "cannot listen" in second.stderr
 

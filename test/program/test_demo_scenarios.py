@@ -1,4 +1,4 @@
-"""Scenarios of berth demo: something is wrong, and there is one question."""
+"""Scenarios of berth demo: each shows a problem and asks for its cause."""
 
 import os
 import re
@@ -62,10 +62,10 @@ def test_solved(berth_path, tmp_path, name):
     parts = ["What you see", "The question", "How to find out", "The cause", "The fix"]
     assert [line for line in done.stdout.splitlines() if line in parts] == parts
     assert "\033" not in done.stdout
-    assert max(len(line) for line in said(done.stdout)) <= 92
+    assert max(len(line) for line in text_lines(done.stdout)) <= 92
 
 
-def said(text):
+def text_lines(text):
     """The scenario's own text; the output of commands has paths in it."""
     return [line for line in text.splitlines() if line.startswith(("=> ", "-- ", "  Warning "))]
 

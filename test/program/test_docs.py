@@ -96,8 +96,8 @@ def test_every_check_is_explained(berth_path):
     done = subprocess.run([berth_path, "check", "--codes"], capture_output=True, text=True, timeout=60, check=True)
     checks = re.findall(r"^\| (B\d+) \| \w+ \| (.*) \| (.*) \|$", done.stdout, re.M)
     text = (ROOT / TROUBLE).read_text()
-    told = re.findall(r"^### (B\d+)\n\n\*\*(.*)\.\*\* (.*)\n\n\S", text, re.M)
-    assert told == checks
+    documented = re.findall(r"^### (B\d+)\n\n\*\*(.*)\.\*\* (.*)\n\n\S", text, re.M)
+    assert documented == checks
     assert f"{len(checks)} checks" in (ROOT / "README.md").read_text()
     assert re.findall(r"\bB\d{3}\b", text) and set(re.findall(r"\bB\d{3}\b", text)) <= {code for code, _, _ in checks}
 
@@ -120,10 +120,10 @@ def quoted_texts():
 
 
 def test_quoted_texts_are_those_of_the_source():
-    said = "\n".join(literals(*(path for path in ROOT.glob("src/*/*.[ch]") if not path.name.startswith("test-"))))
+    in_source = "\n".join(literals(*(path for path in ROOT.glob("src/*/*.[ch]") if not path.name.startswith("test-"))))
     parts = [part for text in quoted_texts() for part in re.split(r"\s*…\s*", text) if len(part) > 2]
     assert len(parts) > 40
-    assert [part for part in parts if part.strip(".;, ") not in said] == []
+    assert [part for part in parts if part.strip(".;, ") not in in_source] == []
 
 
 def test_every_error_of_a_verb_is_quoted():
@@ -131,15 +131,15 @@ def test_every_error_of_a_verb_is_quoted():
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
     binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "bind-permit.c")]
     verbs += [ROOT / "src" / name for name in ("live/live.c", "serve/answers.c")]
-    said = {text for text in literals(*verbs) if text.startswith("berth: ")}
-    said |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
-    told = [re.compile("(?:.*)".join(map(re.escape, re.split("…", text)))) for text in quoted_texts()]
-    missing = sorted(text for text in said if not any(pattern.match(text) for pattern in told))
+    in_source = {text for text in literals(*verbs) if text.startswith("berth: ")}
+    in_source |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
+    documented = [re.compile("(?:.*)".join(map(re.escape, re.split("…", text)))) for text in quoted_texts()]
+    missing = sorted(text for text in in_source if not any(pattern.match(text) for pattern in documented))
     # kube-scheduler shows only the status of these; the last two are parts of others
     unseen = ("berth: no such path", "berth: wrong method", "berth: no body is taken", "berth: a client certificate",
               "berth: the page needs", "berth: verbs are not for browsers", "the answer is no pod", "the pod has no node")
     assert [text for text in missing if not text.startswith(unseen)] == []
-    assert len(said) > 25
+    assert len(in_source) > 25
 
 
 # --- generated tables, and shipped files ---
@@ -206,8 +206,8 @@ def test_every_macro_is_documented():
     names = re.findall(r'(?:LOOP\(|\.name = STR\()"(\w+)"', table)
     names += [f"{space}.{name}".strip(".") for space, name in re.findall(r'SPACE\("(\w*)", "(\w+)"', table)]
     names += [f"cel.{name}" for name in re.findall(r'\bNAME\("(\w+)"', table)]
-    told = re.search(r" Macros\n(.*?)\n\n", (ROOT / "docs/cel.md").read_text(), re.S)[1]
-    assert set(re.findall(r"`([\w.]+)`", told)) == set(names)
+    documented = re.search(r" Macros\n(.*?)\n\n", (ROOT / "docs/cel.md").read_text(), re.S)[1]
+    assert set(re.findall(r"`([\w.]+)`", documented)) == set(names)
 
 
 def test_policy_in_the_readme_is_the_example():

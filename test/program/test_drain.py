@@ -1,4 +1,4 @@
-"""How a berth goes: --drain-delay, and a rolling restart of two under load."""
+"""Shutdown: --drain-delay, and a rolling restart of two berths under load."""
 
 import http.client
 import json
@@ -150,7 +150,7 @@ class Caller(threading.Thread):
             try:
                 self.call()
                 self.n_fine += 1
-            except Exception as problem:  # whatever it is, the request is lost
+            except Exception as problem:  # with any error the request is lost
                 self.failures.append(repr(problem))
                 self.connection = None
         if self.connection:

@@ -1,4 +1,4 @@
-"""`berth dump`: the cluster as it is seen, and how a dump differs from it. Of live ones: test/e2e."""
+"""`berth dump`: berth's view of a cluster, and how a dump differs from it. Live clusters are in test/e2e."""
 
 import json
 import subprocess

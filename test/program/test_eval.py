@@ -1,4 +1,4 @@
-"""berth eval, as a person types it and as a program feeds it."""
+"""berth eval, by hand and with --batch."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The event stream: what is new, at most once a second, until either side ends it."""
+"""The event stream: updates at most once a second, until the client or berth ends it."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Pods that no policy is for: --exempt, and berth's own pods in a cluster."""
+"""Pods that no policy applies to: --exempt, and berth's own pods in a cluster."""
 
 import subprocess
 
@@ -75,12 +75,12 @@ def test_decisions_show_the_exemption(start_berth, flags, berth_path):
     assert by_uid["free"]["exempt"] is True
     assert by_uid["free"]["counts"]["passed"] == 2 and by_uid["free"]["rules"] == []
     assert "exempt" not in by_uid["bound"]
-    told = subprocess.run(
+    explained = subprocess.run(
         [berth_path, "explain", "--last", "whole/p", "--server", berth.url],
         capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert "no policy applies to this pod" in told.stdout
+    assert explained.returncode == 0, explained.stderr
+    assert "no policy applies to this pod" in explained.stdout
 
 
 def test_policies_are_not_counted(start_berth, flags):
@@ -99,8 +99,8 @@ def test_reload_keeps_exemptions(start_berth, flags):
     write_cluster(cluster, [{"metadata": {"name": name}} for name in ["n1", "n2", "n3"]])
 
     def is_reloaded():
-        told = get(berth, "/api/v1/status").json()
-        return told["policy"]["digest"] != digest and told["cluster"]["nodes"] == 3
+        status = get(berth, "/api/v1/status").json()
+        return status["policy"]["digest"] != digest and status["cluster"]["nodes"] == 3
 
     wait_until(is_reloaded, "the reload")
     assert passing(berth, pod("whole")) == NAMES

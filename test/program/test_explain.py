@@ -155,7 +155,7 @@ def explain_json(explain, *options, **what):
 
 
 def nodes_of(value):
-    return {told["node"]: told for told in value["nodes"]}
+    return {shown_node["node"]: shown_node for shown_node in value["nodes"]}
 
 
 # --- the table ---
@@ -209,8 +209,8 @@ def test_groups_are_counted_and_add_up(explain):
     assert re.findall(r"^ +([\d,]+)  zones/(\w+):", groups, re.M) == [
         ("1,200", "zone"), ("7", "room")]
     every = explain("--all", cluster=cluster).stdout
-    for told in cluster:
-        assert re.search(rf"\b{told['metadata']['name']}\b", every)
+    for shown_node in cluster:
+        assert re.search(rf"\b{shown_node['metadata']['name']}\b", every)
     assert "--all shows them" not in every
 
 
@@ -232,12 +232,12 @@ spec:
     - {name: cost, expression: "double(node.metadata.labels['cost'])", onError: 40}
 """
     text = explain(policy=policy).stdout
-    told = [line for line in text.splitlines() if "(onError: " in line]
+    shown_node = [line for line in text.splitlines() if "(onError: " in line]
     assert re.match(
         r"  p/strict on 3 nodes \(onError: reject\): e\.g\. n2: no such key: disk, "
-        r"in node\.metadata\.labels\['disk'\] \(\S+policy\.yaml:\d+\)$", told[0])
-    assert told[1].startswith("  p/lenient on 4 nodes (onError: allow): e.g. n1: no such key: gen")
-    assert told[2].startswith("  p/cost on 1 node (onError: 40): n1: no such key: cost")
+        r"in node\.metadata\.labels\['disk'\] \(\S+policy\.yaml:\d+\)$", shown_node[0])
+    assert shown_node[1].startswith("  p/lenient on 4 nodes (onError: allow): e.g. n1: no such key: gen")
+    assert shown_node[2].startswith("  p/cost on 1 node (onError: 40): n1: no such key: cost")
     assert re.search(r"^   1  n1 +4   40\.0 +40\.0!$", text, re.M)
     value = explain_json(explain, policy=policy)
     assert [(e["rule"], e["nodes"], e["onError"]) for e in value["errors"]] == [
@@ -279,8 +279,8 @@ spec:
 """
     cluster = [node("huge", cpu=64, labels={"zone": "c"})]
     cluster += [node(f"n{cpu}", cpu=cpu, labels={"zone": "a"}) for cpu in (2, 4, 6)]
-    parts = {name: told["parts"][0] for name, told in nodes_of(
-        explain_json(explain, policy=policy, cluster=cluster)).items() if "parts" in told}
+    parts = {name: shown_node["parts"][0] for name, shown_node in nodes_of(
+        explain_json(explain, policy=policy, cluster=cluster)).items() if "parts" in shown_node}
     assert {name: (p["raw"], p["value"]) for name, p in parts.items()} == {
         "n2": (2, 0), "n4": (4, 50), "n6": (6, 100)}
     assert "normalize: minMax over the nodes that pass" in explain(
@@ -308,8 +308,8 @@ spec:
 def test_share_of_the_total(explain):
     text = explain("--weight", "5").stdout
     assert "at weight 5 kube-scheduler adds WIRE × 50 (0 to 500) to its own scores" in text
-    told = nodes_of(explain_json(explain, "--weight", "5"))
-    assert told["n2"]["added"] == told["n2"]["wireScore"] * 50 == 300
+    shown_node = nodes_of(explain_json(explain, "--weight", "5"))
+    assert shown_node["n2"]["added"] == shown_node["n2"]["wireScore"] * 50 == 300
     assert "+300 in kube-scheduler" in explain("--weight", "5", "--node", "n2").stdout
     for bad in ("0", "-1", "x", "1.5"):
         assert explain("--weight", bad).returncode == USAGE
@@ -410,20 +410,20 @@ def test_json_schema(explain):
         ("important", "Enforce", False, "expression"), ("broken", "Enforce", False, "error")]
     assert value["policies"][5]["error"].startswith("no such key: tier")
     assert value["counts"] == {"nodes": 4, "passed": 2, "narrowed": 0, "rejected": 2}
-    told = nodes_of(value)
-    assert list(told) == ["n1", "n2", "n3", "n4"]  # the cluster's order
-    assert list(told["n2"]) == ["node", "outcome", "rank", "failed", "score", "wireScore", "added",
+    shown_node = nodes_of(value)
+    assert list(shown_node) == ["n1", "n2", "n3", "n4"]  # the cluster's order
+    assert list(shown_node["n2"]) == ["node", "outcome", "rank", "failed", "score", "wireScore", "added",
                                 "parts"]
-    assert told["n2"]["score"] == pytest.approx((80 * 3 + 12.5) / 4)
-    assert list(told["n2"]["parts"][0]) == ["policy", "rule", "raw", "value", "weight",
+    assert shown_node["n2"]["score"] == pytest.approx((80 * 3 + 12.5) / 4)
+    assert list(shown_node["n2"]["parts"][0]) == ["policy", "rule", "raw", "value", "weight",
                                             "contribution"]
-    assert told["n2"]["score"] == pytest.approx(
-        sum(part["contribution"] for part in told["n2"]["parts"]))
-    assert list(told["n3"]) == ["node", "outcome", "policy", "rule", "reason", "unresolvable",
+    assert shown_node["n2"]["score"] == pytest.approx(
+        sum(part["contribution"] for part in shown_node["n2"]["parts"]))
+    assert list(shown_node["n3"]) == ["node", "outcome", "policy", "rule", "reason", "unresolvable",
                                 "failed"]
-    assert [(f["rule"], f["observed"]) for f in told["n3"]["failed"]] == [
+    assert [(f["rule"], f["observed"]) for f in shown_node["n3"]["failed"]] == [
         ("zone", False), ("room", False), ("disk", True)]
-    assert told["n4"]["failed"][0] == {
+    assert shown_node["n4"]["failed"][0] == {
         "policy": "zones",
         "rule": "room",
         "reason": "too little would be left",
@@ -436,7 +436,7 @@ def test_json_schema(explain):
                    "has": 1000, "text": "500m more cpu free on the node"}],
     }
     only = explain_json(explain, "--node", "n3")
-    assert [told["node"] for told in only["nodes"]] == ["n3"]
+    assert [shown_node["node"] for shown_node in only["nodes"]] == ["n3"]
     assert only["counts"]["nodes"] == 4
 
 
@@ -544,27 +544,27 @@ class World:
         entry = re.fullmatch(r"(node|pod)\.metadata\.(labels|annotations)\['(.*)'\]", subject)
         amount = re.fullmatch(r"(node\.free|node\.requested|node\.allocatable|pod\.requests)\['(.*)'\]",
                               subject)
-        told = self.node(name)
+        shown_node = self.node(name)
         if entry:
-            owner = told if entry[1] == "node" else self.asking
+            owner = shown_node if entry[1] == "node" else self.asking
             self.set_entry(owner["metadata"].setdefault(entry[2], {}), entry[3], need)
         elif amount:
             key, units = amount[2], amount_of(amount[2], value) - amount_of(amount[2], has)
             resource = "cpu" if key == "milliCPU" else key
             if amount[1] in ("node.free", "node.requested"):
                 return self.free(name, key, units if amount[1] == "node.free" else -units)
-            owner = (told["status"]["allocatable"] if amount[1] == "node.allocatable" else
+            owner = (shown_node["status"]["allocatable"] if amount[1] == "node.allocatable" else
                      self.asking["spec"]["containers"][0]["resources"]["requests"])
             owner[resource] = (f"{amount_of(key, value)}m" if resource == "cpu"
                                else str(amount_of(key, value)))
         elif subject == "node.ready":
-            told["status"]["conditions"][0]["status"] = "True" if value else "False"
+            shown_node["status"]["conditions"][0]["status"] = "True" if value else "False"
         elif subject == "node.spec.unschedulable":
-            told["spec"]["unschedulable"] = value
+            shown_node["spec"]["unschedulable"] = value
         elif subject == "node.spec.taints":
             gone = re.findall(r"([\w./-]+)(?:=(\w+))?:(\w+)", need["text"])
-            told["spec"]["taints"] = [
-                t for t in told["spec"]["taints"]
+            shown_node["spec"]["taints"] = [
+                t for t in shown_node["spec"]["taints"]
                 if (t["key"], t.get("value", ""), t["effect"]) not in gone]
         elif subject == "pod.spec.tolerations":
             key, value, effect = re.fullmatch(r"([\w./-]+)(?:=(\w+))?:(\w+)", value).groups()
@@ -598,20 +598,20 @@ def test_suggested_change_makes_node_pass(explain):
     for rule in RULES * 2:
         policy = f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"
         if rule.startswith("maxFreshPods"):
-            continue  # which pods are young is not for World to know
+            continue  # World does not know the ages of pods
         cluster, asking = random_scene(dice)
         value = explain_json(explain, "--now", NOW, policy=policy, cluster=cluster, asking=asking)
-        for told in value["nodes"]:
-            if not told["failed"] or not told["failed"][0]["needs"]:
+        for shown_node in value["nodes"]:
+            if not shown_node["failed"] or not shown_node["failed"][0]["needs"]:
                 continue
             world = World(cluster, asking, NOW)
-            if not all([world.apply(told["node"], n) for n in told["failed"][0]["needs"]]):
+            if not all([world.apply(shown_node["node"], n) for n in shown_node["failed"][0]["needs"]]):
                 continue
             after = explain_json(explain, "--now", world.now, policy=policy, cluster=world.cluster,
                                  asking=world.asking)
-            assert nodes_of(after)[told["node"]]["failed"] == [], (rule, told["failed"])
+            assert nodes_of(after)[shown_node["node"]]["failed"] == [], (rule, shown_node["failed"])
             helped += 1
-            subjects |= {n["subject"].split("[")[0] for n in told["failed"][0]["needs"]}
+            subjects |= {n["subject"].split("[")[0] for n in shown_node["failed"][0]["needs"]}
     assert helped > 60
     assert subjects >= {
         "node.metadata.labels", "node.metadata.annotations", "node.ready", "node.free",
@@ -626,19 +626,19 @@ def test_suggested_change_is_the_smallest(explain, rule):
     policy = f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"
     cluster, asking = random_scene(dice)
     value = explain_json(explain, "--now", NOW, policy=policy, cluster=cluster, asking=asking)
-    for told in value["nodes"]:
-        needs = told["failed"][0]["needs"] if told["failed"] else []
+    for shown_node in value["nodes"]:
+        needs = shown_node["failed"][0]["needs"] if shown_node["failed"] else []
         if len(needs) != 1 or not needs[0]["subject"].startswith(("node.free", "node.requested")):
             continue
         key = re.search(r"\['(.*)'\]", needs[0]["subject"])[1]
         step = 0.001 if key == "cpu" else 1
         needs[0]["value"] += -step if "free" in needs[0]["subject"] else step
         world = World(cluster, asking, NOW)
-        if needs[0]["value"] == needs[0]["has"] or not world.apply(told["node"], needs[0]):
+        if needs[0]["value"] == needs[0]["has"] or not world.apply(shown_node["node"], needs[0]):
             continue
         after = explain_json(explain, "--now", NOW, policy=policy, cluster=world.cluster,
                              asking=asking)
-        assert nodes_of(after)[told["node"]]["failed"], (rule, needs)
+        assert nodes_of(after)[shown_node["node"]]["failed"], (rule, needs)
 
 
 @pytest.mark.parametrize(
@@ -654,5 +654,5 @@ def test_suggested_change_is_the_smallest(explain, rule):
 def test_reports_nothing_without_facts(explain, rule):
     """Names do not change, and free amounts do not without requested ones."""
     policy = f'metadata: {{name: p}}\nspec: {{filters: [{{name: r, expression: "{rule}"}}]}}\n'
-    for told in explain_json(explain, policy=policy)["nodes"]:
-        assert told["failed"][0]["needs"] == [], told
+    for shown_node in explain_json(explain, policy=policy)["nodes"]:
+        assert shown_node["failed"][0]["needs"] == [], shown_node

@@ -1,4 +1,4 @@
-"""`berth explain --last`: what a running berth remembers of a decision, in full."""
+"""`berth explain --last`: a recorded decision of a running berth, in full."""
 
 import http.server
 import io
@@ -176,7 +176,7 @@ def test_narrowed(berth_path, start_berth, files):
 
 
 def test_latest(berth_path, berth):
-    """An old prioritize is none of the newest filter's."""
+    """An old prioritize does not belong to the newest filter."""
     post(berth, "filter", names("web", "n1", "n2"))
     assert "No scores: prioritize has not been called." in shown(berth_path, berth, "default/web")
     assert "bind" not in shown(berth_path, berth, "default/web")
@@ -239,7 +239,7 @@ def test_reports_decisions_dropped_for_memory(berth_path, start_berth, files):
 
 
 def test_older_policy(berth_path, berth, files):
-    """By the policies of then, while they are known."""
+    """By the policies of that time, while they are known."""
     before = shown(berth_path, berth, "default/web")
     (files / "policy.yaml").write_text(OTHER_POLICY)
     wait_until(
@@ -249,7 +249,7 @@ def test_older_policy(berth_path, berth, files):
 
 
 def with_other_policy(bundle):
-    """The same, as a berth gives it out that has forgotten the policies of then."""
+    """The same from a berth that no longer has the policies of that time."""
     out = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(bundle)) as old, tarfile.open(
         fileobj=out, mode="w:gz"
@@ -321,7 +321,7 @@ def test_explains_with_token(berth_path, start_berth, files):
 
 
 def test_bundle_of_one(berth):
-    """Only that decision, with the policies and the cluster of then, and no pages."""
+    """Only that decision, with its policies and its cluster, and no pages."""
     with urllib.request.urlopen(berth.url + "/api/v1/bundle?id=4") as reply:
         archive = tarfile.open(fileobj=io.BytesIO(reply.read()))
     found = {m.name: archive.extractfile(m).read().decode() for m in archive}

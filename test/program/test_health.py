@@ -1,4 +1,4 @@
-"""/healthz, /livez and /readyz as people and kubelets know them; and the end of the process."""
+"""/healthz, /livez and /readyz in the format of Kubernetes components; and shutdown."""
 
 import signal
 import socket

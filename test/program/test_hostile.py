@@ -1,4 +1,4 @@
-"""Clients that are slow, wrong or hostile: each gets a clear refusal, others do not notice.
+"""Clients that are slow, wrong or hostile: each gets a clear error, and other clients are not affected.
 
 Deadlines are made short by flags. Nothing is asserted about time but that what has a deadline ends.
 """
@@ -32,7 +32,7 @@ BODY = json.dumps(
 
 
 def only_berth(path):
-    """bench/floor can be put to these tests too, but has one answer for all."""
+    """bench/floor can run these tests too, but has one reply to all requests."""
     if os.path.basename(path) != "berth":
         pytest.skip("not berth")
 
@@ -238,7 +238,7 @@ def test_header_limit_is_a_flag(start_berth):
 
 
 def test_memory_of_a_connection_filled_by_headers(server):
-    """Header lines and pipelined bytes that fill a connection's memory to the brim."""
+    """Header lines and pipelined bytes that fill a connection's memory."""
     for n_lines in range(300, 600, 10):
         raw = good_request(BODY, *["A: b"] * n_lines) + b"GET /" + b"a" * 40_000
         with connect(server) as sock, contextlib.suppress(ConnectionError):
@@ -344,7 +344,7 @@ PAGES = ["/readyz", "/livez", "/healthz", "/metrics", "/version", "/"]
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("announced", [f"Content-Length: {128 * MIB}", "Transfer-Encoding: chunked"])
 def test_pages_take_no_body(server, berth_path, path, announced):
-    """They are answered before who asks is known, some even without a certificate."""
+    """They are answered before the client is authenticated, some even without a certificate."""
     only_berth(berth_path)
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(head(announced, method="GET", path=path))  # and nothing of the body
@@ -387,7 +387,7 @@ def test_memory_budget(start_berth, berth_path):
         for sock in announcers:
             sock.sendall(head(f"Content-Length: {16 * MIB}"))
         wait_until(
-            lambda: metrics(server)["berth_connections"] > len(announcers), "all of them to be heard"
+            lambda: metrics(server)["berth_connections"] > len(announcers), "all of them to be counted"
         )
         assert_well(server)
 
@@ -423,7 +423,7 @@ def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
     limits = ["--max-memory", 64 * MIB, "--max-body", 2 * MIB, "--write-timeout", 60]
     server = start_berth("--policy", policy, "--cluster", cluster, *limits)
     before = server.rss_kib()
-    # Each is unknown, and told why: some ten bytes become a hundred.
+    # Each is unknown and gets a reason: ten bytes become a hundred.
     names = [f"{i:x}" for i in range(0x10000, 0x10000 + 206_000)]
     body = {"Pod": {"metadata": {"name": "a"}}, "Nodes": None, "NodeNames": names}
     body = json.dumps(body, separators=(",", ":")).encode()
@@ -686,7 +686,7 @@ def test_all_allowed_connections_are_served(start_berth, workers):
 
 
 def test_longest_idle_connection_makes_room_for_a_new_one(start_berth):
-    """The ones that have said nothing for longest make room."""
+    """The connections that are idle longest are closed."""
     server = start_berth("--max-connections", 10, "--header-timeout", 60)
     with contextlib.ExitStack() as stack:
         socks = [stack.enter_context(connect(server)) for _ in range(10)]
@@ -762,7 +762,7 @@ def test_sigterm_lets_requests_finish(start_logged, berth_path):
         wait_until_held(server, 100_000)
 
         server.proc.send_signal(signal.SIGTERM)
-        wait_until(lambda: not takes_requests(server), "nobody to be let in any more")
+        wait_until(lambda: not takes_requests(server), "new connections to be closed")
         busy.sendall(body[100_000:])
         reply = read_reply(busy_stream)
         assert reply.status == 200
@@ -792,7 +792,7 @@ def test_sigterm_with_clients_that_stay(start_berth, berth_path):
 
 
 def test_busy_clients_lose_nothing_at_sigterm(start_berth):
-    """Clients in a hurry that reconnect when told: every request that was sent is answered."""
+    """Clients that reconnect on Connection: close: every request that was sent is answered."""
     server = start_berth()
     stop = threading.Event()
     lost = []

@@ -1,4 +1,4 @@
-"""berth install plan: what it sees of a cluster, what it says of it, and that it only looks."""
+"""berth install plan: what it finds in a cluster, the plan that it prints, and that it changes nothing."""
 
 import functools
 import re

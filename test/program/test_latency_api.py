@@ -1,4 +1,4 @@
-"""Where the time of requests goes: /api/v1/latency."""
+"""/api/v1/latency."""
 
 import pytest
 

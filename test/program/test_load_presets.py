@@ -1,6 +1,6 @@
 """The presets of placement by load against the formulas they come from.
 
-The formulas are written here a second time, as plainly as they are told: Intel's TAS, Trimaran's TargetLoadPacking and
+The formulas are written here a second time, as their authors describe them: Intel's TAS, Trimaran's TargetLoadPacking and
 LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Random clusters go through both, and through
 `berth explain`. Cases worked out by hand are in test/data/policy/preset-*.test.
 """

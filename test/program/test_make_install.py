@@ -1,4 +1,4 @@
-"""make install: what goes where."""
+"""make install: files and folders."""
 
 import os
 import pathlib
@@ -56,5 +56,5 @@ def test_service_starts_installed_program(installed):
 def test_kubectl_finds_the_plugin(installed):
     """As kubectl runs plugins: by the name in PATH."""
     env = {**os.environ, "PATH": f"{installed}/bin:{os.environ['PATH']}"}
-    said = subprocess.run(["kubectl-berth", "--help"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert said.returncode == 0 and "kubectl berth" in said.stdout
+    helped = subprocess.run(["kubectl-berth", "--help"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+    assert helped.returncode == 0 and "kubectl berth" in helped.stdout

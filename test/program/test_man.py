@@ -1,4 +1,4 @@
-"""Manual pages: one for each command, with all that its --help says, and well formed."""
+"""Manual pages: one for each command, with everything from its --help, and well formed."""
 
 import re
 import shutil
@@ -46,8 +46,8 @@ def test_options_are_those_of_help(berth_path):
         page = (ROOT / f"man/berth-{command}.1").read_text()
         items = re.findall(r"^\.It (Fl .*)$", page.partition(".Sh OPTIONS")[2], re.M)
         shown = [re.sub(r"\\&|\\", "", item).replace("Fl ", "-").replace("Ar ", "") for item in items]
-        told = option_lines(run(berth_path, command, "--help"))
-        assert [line.replace(" ,", ",") for line in shown] == told, command
+        in_help = option_lines(run(berth_path, command, "--help"))
+        assert [line.replace(" ,", ",") for line in shown] == in_help, command
 
 
 def test_headings_are_those_of_help(berth_path):

@@ -1,4 +1,4 @@
-"""Figures that are right after requests one has counted, in a form Prometheus likes."""
+"""Metrics match the requests that were sent, in a form that promtool accepts."""
 
 import os
 import re
@@ -29,7 +29,7 @@ spec:
   filters:
     - {name: zone, nodeLabels: {zone: {in: [a, b]}}, reason: wrong zone, unresolvable: true}
     - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}
-    - {name: never-speaks, nodeLabels: {zone: {notIn: [x]}}, reason: nobody is in x}
+    - {name: never-rejects, nodeLabels: {zone: {notIn: [x]}}, reason: no node is in x}
   scores:
     - {name: near, nodeLabelPreference: {key: zone, values: {a: 100}, otherwise: 0}}
 ---
@@ -141,12 +141,12 @@ def test_requests_are_counted_by_verb_and_code(berth):
             **by_verb("berth_request_bytes_total", **bytes_in),
             **by_verb("berth_reply_bytes_total", **bytes_out),
             **by_verb("berth_nodes_in_total", filter=15, prioritize=6, preempt=2, bind=1),
-            # What was refused, and the bind that could not be.
+            # Rejected requests, and the failed bind.
             **by_verb("berth_errors_total", filter=1, prioritize=1, preempt=1, bind=1),
-            # By the rule that spoke: each rejected node counts once.
+            # By the rule that rejected: each rejected node counts once.
             'berth_nodes_rejected_total{policy="zones",rule="zone"}': 3,
             'berth_nodes_rejected_total{policy="zones",rule="disk"}': 3,
-            'berth_nodes_rejected_total{policy="zones",rule="never-speaks"}': 0,
+            'berth_nodes_rejected_total{policy="zones",rule="never-rejects"}': 0,
             'berth_nodes_rejected_total{policy="trial",rule="gpu"}': 0,
             'berth_nodes_rejected_total{policy="trial",rule="zone"}': 0,
             'berth_nodes_observed_total{policy="zones",rule="zone"}': 0,
@@ -233,7 +233,7 @@ def test_figures_of_the_process_and_its_configuration(berth, start_berth):
         name = f'berth_config_last_reload_success_timestamp_seconds{{config="{config}"}}'
         assert now - 120 < figures[name] <= now + 1
         assert figures[f'berth_config_reloads_total{{config="{config}",result="refused"}}'] == 0
-    # Nothing about what is not there.
+    # No series for missing parts.
     assert not any("certificate" in name for name in figures)
     assert not any('config="policy"' in name for name in metrics(start_berth()))
 
@@ -305,6 +305,6 @@ def test_promtool_accepts_metrics(berth):
     get(berth, "/nothing")
     result = run_promtool("check", "metrics", input=get(berth, "/metrics").text)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    # And it would have complained.
+    # It does report errors.
     result = run_promtool("check", "metrics", input="# TYPE x counter\nx 1\n")
     assert result.returncode != 0

@@ -1,4 +1,4 @@
-"""The pages' listener: who sees what there, and that verbs are elsewhere."""
+"""The pages' listener: access to each path, and no verbs."""
 
 import concurrent.futures
 import json
@@ -90,18 +90,18 @@ def test_the_token_is_not_for_the_first_listener(start_berth, authority, tls, to
         "--pages-client-name", "prometheus",
     )  # fmt: skip
     pages = pages_of(berth)
-    nobody = authority.context()
+    no_certificate = authority.context()
     prometheus = authority.context(authority.issue("prometheus"))
     scheduler = authority.context(authority.issue("system:kube-scheduler"))
-    assert get(berth, "/metrics", headers=bearer(SECRET), context=nobody).status == 403
+    assert get(berth, "/metrics", headers=bearer(SECRET), context=no_certificate).status == 403
     assert post(berth, "filter", FILTER, context=prometheus).status == 403
     assert post(berth, "filter", FILTER, context=scheduler).status == 200
     assert pages.scheme == "https"
-    assert statuses(pages, HEALTH, context=nobody) == {200}
-    assert statuses(pages, REST, context=nobody) == {401}
+    assert statuses(pages, HEALTH, context=no_certificate) == {200}
+    assert statuses(pages, REST, context=no_certificate) == {401}
     assert statuses(pages, REST, context=scheduler) == {401}
     assert statuses(pages, REST, context=prometheus) == {200}
-    assert statuses(pages, REST, context=nobody, headers=bearer(SECRET)) == {200}
+    assert statuses(pages, REST, context=no_certificate, headers=bearer(SECRET)) == {200}
 
 
 def test_names_alone(start_berth, authority, tls, tmp_path):
@@ -137,7 +137,7 @@ def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_pat
 
 
 def test_two_tokens(start_berth, token_file):
-    """Which of the two counts is for two readers to differ in: neither does."""
+    """Two parsers could choose different ones: neither counts."""
     pages = pages_of(
         start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     )
@@ -183,7 +183,7 @@ def test_accepts_other_host_names_with_the_token(start_berth, token_file):
 
 
 def test_rejects_verbs_from_browsers(start_berth):
-    """A page of anybody may POST text/plain to loopback without asking first."""
+    """Any web page may POST text/plain to loopback without a CORS preflight."""
     berth = start_berth()
     for verb in ("filter", "prioritize", "preempt", "bind"):
         for origin in ("https://evil.example", "null"):
@@ -240,7 +240,7 @@ def test_describes_itself(start_berth):
 
 
 def test_pages_listener_has_its_own_connection_limit(start_berth):
-    """Whoever fills the pages' listener takes nothing from decisions."""
+    """Clients that fill the pages' listener take no connections from decisions."""
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--max-connections-per-address", 16)
     pages = pages_of(berth)
     held = [open_connection(pages) for _ in range(40)]
@@ -256,7 +256,7 @@ def test_pages_listener_has_its_own_connection_limit(start_berth):
 # --- flags ---
 
 REFUSED = {
-    # case: (flags, exit status, what is said)
+    # case: (flags, exit status, message)
     "a token without a listener": (["--pages-token-file", "TOKEN"], 2, "need --pages-listen"),
     "a name without a listener": (["--pages-client-name", "a"], 2, "need --pages-listen"),
     "a name without a CA": (
@@ -285,7 +285,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(berth_path, token_file, case):
-    flags, status, said = REFUSED[case]
+    flags, status, message = REFUSED[case]
     short = token_file.with_name("short")
     short.write_text("0123456789")
     paths = {"TOKEN": token_file, "SHORT": short, "NONE": token_file.with_name("none")}
@@ -295,7 +295,7 @@ def test_refused(berth_path, token_file, case):
         timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == status, done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""
 
 

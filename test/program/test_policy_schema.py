@@ -1,4 +1,4 @@
-"""The JSON Schema of policies: what berth takes it takes, and mistakes of shape it finds."""
+"""The JSON Schema of policies: it accepts every policy that berth accepts, and finds structural mistakes."""
 
 import copy
 import json
@@ -114,7 +114,7 @@ ODD = [None, True, False, 0, 1, -1, 2.5, 101, 2000000, "", "x", "allow", "5s", "
        "-1", "1e3", "\u03bcs", "1.5\u03bcs", [], ["x"], [1, True], [None], {}, {"a": "x"}, {"a": 1}, {"a": 0}, {"exists": True},
        {"x": ["y"]}, {"in": []}]
 
-# What a schema cannot say: which words, keys and expressions are right, and what fields mean together.
+# Mistakes that a schema cannot find: which words, keys and expressions are right, and what fields mean together.
 ONLY_THE_READER = re.compile(
     r"is not (a|the) (name|label key|annotation key|condition's status|metric's name)|reason must be|of one type|needs one of|named .* already|needs a "
     r"(name|value)|must be a mapping|overload|undeclared|undefined|expression|is not a number|follow|before a value|no duration|type '|twice"
@@ -154,13 +154,13 @@ def test_reader_and_schema_agree(berth_path, tmp_path):
         document = changed(base, dice.choice(list(places(base))), dice.choice([*ODD, ..., ..., ...]))
         path.write_text(json.dumps(document))
         result = subprocess.run([berth_path, "check", path], capture_output=True, text=True)
-        said = [line for line in (result.stdout + result.stderr).splitlines() if "error: " in line]
+        messages = [line for line in (result.stdout + result.stderr).splitlines() if "error: " in line]
         found = wrong(document)
         if result.returncode == 0:
             n_good += 1
             assert found == [], document
         elif not found:
-            assert said and ONLY_THE_READER.search(said[0]), (document, said)
+            assert messages and ONLY_THE_READER.search(messages[0]), (document, messages)
         else:
             n_bad += 1
     assert n_good > 30 and n_bad > 30

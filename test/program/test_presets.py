@@ -1,4 +1,4 @@
-"""The presets of policies/: each is explained, tested and shown, and the page about them is true."""
+"""The presets of policies/: each is explained, tested and shown, and their page is correct."""
 
 import os
 import re

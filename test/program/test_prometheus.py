@@ -1,4 +1,4 @@
-"""Placement by what a real Prometheus has measured, as a user would set it up.
+"""Placement by the measurements of a real Prometheus, set up as a user would.
 
 Three nodes, each with an exporter of its own on an address of its own (loopback has many), and one
 more exporter that speaks of all nodes and pods by name. The test decides what they say.
@@ -68,7 +68,7 @@ def world(tmp_path_factory):
 # --- what berth is given ---
 
 LOAD = {"query": "node_load", "nodeLabel": "node"}
-MAX_AGE = "1m"  # nothing grows old by itself
+MAX_AGE = "1m"  # nothing expires during a test
 
 
 def metric(name, query, **fields):
@@ -155,9 +155,9 @@ def wait_passed(berth, names, pod=None):
 
 
 def scores(berth):
-    """All of them; who is not named has 0."""
-    told = {each["Host"]: each["Score"] for each in ask(berth, "prioritize")}
-    return [told.get(name, 0) for name in NAMES]
+    """Scores of all nodes; a node that is not in the reply has 0."""
+    state = {each["Host"]: each["Score"] for each in ask(berth, "prioritize")}
+    return [state.get(name, 0) for name in NAMES]
 
 
 # --- the tests ---
@@ -182,8 +182,8 @@ def test_nodes_are_found_by_address(world, start):
     world.set_heats(n1=20, n2=90, n3=40)
     berth = start(make_policy([metric("heat", {"query": "heat"})], filters=[below(80.0, "heat")]))
     wait_passed(berth, ["n1", "n3"])
-    told = find_metric(berth, "heat")
-    assert told["state"] == "ok" and "instance" in told["join"], told
+    state = find_metric(berth, "heat")
+    assert state["state"] == "ok" and "instance" in state["join"], state
     world.set_heats(n1=99, n2=10)
     wait_passed(berth, ["n2", "n3"])
 
@@ -218,13 +218,13 @@ def test_pages_show_metric_coverage(world, start):
     gauges = [metric("load", LOAD), metric("typo", {"query": "no_such_series"})]
     berth = start(make_policy(gauges, filters=[below(0.8), below(1.0, "typo", onMissing="allow")]))
     wait_passed(berth, ["n2", "n3"])
-    told = find_metric(berth, "load")
-    assert told["state"] == "ok" and told["query"] == "node_load" and told["error"] == ""
-    assert (told["series"], told["nodes"]) == (4, {"covered": 3, "of": 3})
-    assert told["dropped"]["no_node"] == 1 and "stranger" in str(told["unmatched"])
-    told = find_metric(berth, "typo")
-    assert (told["state"], told["series"]) == ("unjoined", 0)
-    assert told["nodes"] == {"covered": 0, "of": 3} and "no series" in told["error"]
+    state = find_metric(berth, "load")
+    assert state["state"] == "ok" and state["query"] == "node_load" and state["error"] == ""
+    assert (state["series"], state["nodes"]) == (4, {"covered": 3, "of": 3})
+    assert state["dropped"]["no_node"] == 1 and "stranger" in str(state["unmatched"])
+    state = find_metric(berth, "typo")
+    assert (state["state"], state["series"]) == ("unjoined", 0)
+    assert state["nodes"] == {"covered": 0, "of": 3} and "no series" in state["error"]
     figures = metrics(berth)
 
     def figure(name, metric, more=""):
@@ -275,7 +275,7 @@ def test_sources_are_read_again(world, start, tmp_path):
     write_sources(path, cellar=world.prometheus.url)
     wait_passed(berth, ["n2", "n3"])
 
-    # A mistake: those of before stay in force, and somebody is told.
+    # A mistake: the sources of before stay in force, and the log reports it.
     path.write_text("sources: [{nam: cellar}]")
     refused = 'berth_config_last_reload_success{config="sources"}'
     wait_until(lambda: metrics(berth)[refused] == 0, "the sources to be refused")
@@ -335,8 +335,8 @@ def test_scripted_server_matches_real_one(world):
     wait_until(lambda: len(query_real(world.prometheus, query)[2]["data"]["result"]) == 3, query)
     scripted.set(query, by_node(n1=float("nan"), n2=float("-inf"), n3=0.25))
     status, headers, real = query_real(world.prometheus, query)
-    also_status, also_headers, said = query_real(scripted, query)
-    assert status == also_status and shape(real) == shape(said)
+    also_status, also_headers, scripted_body = query_real(scripted, query)
+    assert status == also_status and shape(real) == shape(scripted_body)
     assert headers.get_content_type() == also_headers.get_content_type()
     assert headers["Date"][-3:] == also_headers["Date"][-3:] == "GMT"
 
@@ -344,7 +344,7 @@ def test_scripted_server_matches_real_one(world):
         result = answer["data"]["result"]
         return sorted((each["metric"]["node"], each["value"][1]) for each in result)
 
-    assert values(real) == values(said)
+    assert values(real) == values(scripted_body)
     unknown = [query_real(each, "nobody_knows")[2] for each in (world.prometheus, scripted)]
     assert unknown[0] == unknown[1]
     scripted.stop()
@@ -366,10 +366,10 @@ def test_stopped_and_started(world, start):
 
     world.prometheus.stop()
     wait_passed(berth, [])
-    told = find_metric(berth, "load")
-    assert told["state"] == "failing" and "refused" in told["error"], told
+    state = find_metric(berth, "load")
+    assert state["state"] == "failing" and "refused" in state["error"], state
     assert get(berth, "/readyz").status == 200
-    tries = told["requests"]["failed"]
+    tries = state["requests"]["failed"]
     wait_until(lambda: find_metric(berth, "load")["requests"]["failed"] > tries, "another try")
     assert len(log_lines(berth, "metric expired.* metric=load")) == 1
     assert len(log_lines(berth, "source fails.* metric=load")) <= 1  # may come later

@@ -1,5 +1,5 @@
-"""Bad days of a Prometheus: decisions go on, values grow old and are gone, what a rule declares for
-that counts, and all is well again by itself.
+"""Failures of Prometheus: decisions go on, values expire, onMissing of the rules decides, and berth
+recovers by itself.
 
 All cases run side by side in one berth. Each has a metric of its own, with a query that is its
 name, and a policy for pods that carry this name.
@@ -66,7 +66,7 @@ class Case:
         before, deadline = self.expected, time.monotonic() + 2 * PATIENCE
         while (seen := self.passed()) != names:
             assert before is None or seen == before, f"{self.name}: {seen} between"
-            assert time.monotonic() < deadline, f"{self.name}: {seen}, not {names}: {self.told()}"
+            assert time.monotonic() < deadline, f"{self.name}: {seen}, not {names}: {self.source_state()}"
             time.sleep(0.2)
         self.expected = names
 
@@ -84,7 +84,7 @@ class Case:
         finally:
             script.cancel()
 
-    def told(self):
+    def source_state(self):
         return find_metric(self.berth, self.name)
 
     def fails(self, action, words):
@@ -94,10 +94,10 @@ class Case:
         with self.broken(action):
             self.becomes(NONE)
             self.is_counted()
-            told = self.told()
-            assert told["state"] == "failing" and re.search(words, told["error"]), told
+            source_state = self.source_state()
+            assert source_state["state"] == "failing" and re.search(words, source_state["error"]), source_state
         self.becomes(COOL)
-        wait_until(lambda: self.told()["state"] == "ok", f"{self.name} to be well")
+        wait_until(lambda: self.source_state()["state"] == "ok", f"{self.name} to be well")
 
     def is_counted(self):
         """That the rule fell back to its onMissing, for each node and request."""
@@ -113,13 +113,13 @@ class Case:
         self.becomes(COOL)
         self.set(samples)
         self.becomes(names)
-        told = self.told()
-        assert {cause: n for cause, n in told["dropped"].items() if n} == causes, told["error"]
+        source_state = self.source_state()
+        assert {cause: n for cause, n in source_state["dropped"].items() if n} == causes, source_state["error"]
         self.set(by_node(**GOOD))
         self.becomes(COOL)
 
 
-NEVER = "10m"  # values do not grow old before the test is over
+NEVER = "10m"  # values do not expire before the test is over
 
 
 def case(source="shared", label="node", on_missing="reject", max_age="4s"):
@@ -195,7 +195,7 @@ def not_http(it):
 
 @case("bad")
 def redirected_away(it):
-    """Nobody but the server that the operator has named gets a request."""
+    """Only the server that the operator has named gets requests."""
     other = it.stage.bystander
     it.fails(faults.redirect(f"{other.url}/api/v1/query?query={it.name}"), "redirect")
     assert not other.requests
@@ -233,9 +233,9 @@ def flooded(it):
     for action in (flood(), flood(has_length=False), faults.endless()):
         with it.broken(action), watching_memory(it.berth) as seen:
             it.becomes(NONE)
-            # Who was too slow to take so much before the time is up, tries again; a sanitizer may never
+            # A berth that was too slow to read so much in time tries again; a sanitizer may never
             # be fast enough.
-            wait_until(lambda: re.search(too_large, it.told()["error"]), "so much to be refused")
+            wait_until(lambda: re.search(too_large, it.source_state()["error"]), "the reply to be rejected as too large")
         it.becomes(COOL)
         if not IS_SANITIZED:  # what was freed is kept for a while, to be watched
             assert seen.most_kib < before + MEMORY_KIB
@@ -299,7 +299,7 @@ def duplicates(it):
 
 
 @case(max_age=NEVER)
-def strangers(it):
+def unknown_nodes(it):
     it.drops(by_node(**GOOD, n77=0.1, n78=0.1)[1:], COOL[1:], no_node=2)
 
 
@@ -337,8 +337,8 @@ def down(it):
     it.server.kill()
     it.becomes(NONE)
     it.is_counted()
-    told = it.told()
-    assert told["state"] == "failing" and "refused" in told["error"], told
+    source_state = it.source_state()
+    assert source_state["state"] == "failing" and "refused" in source_state["error"], source_state
     it.server.listen()
     it.becomes(COOL)
 
@@ -357,7 +357,7 @@ def down_allowed(it):
 
 @case("frozen")
 def frozen(it):
-    """It takes connections, and says nothing."""
+    """It accepts connections and sends nothing."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     it.server.freeze()
@@ -380,7 +380,7 @@ def restarted(it):
 def certificate_expired(it):
     it.set(by_node(**GOOD))
     it.becomes(NONE)
-    wait_until(lambda: re.search("(?i)expired|certificate", it.told()["error"]), "the reason")
+    wait_until(lambda: re.search("(?i)expired|certificate", it.source_state()["error"]), "the reason")
     it.server.tls = it.stage.good_tls
     it.becomes(COOL)
     it.server.tls = it.stage.bad_tls
@@ -396,14 +396,14 @@ def token_changes(it):
     it.becomes(COOL)
     it.server.token = "second"
     it.becomes(NONE)
-    assert "401" in it.told()["error"]
+    assert "401" in it.source_state()["error"]
     it.stage.token_file.write_text("second\n")
     it.becomes(COOL)
 
 
 @case("ahead", max_age=NEVER)
 def clock_ahead(it):
-    """An hour, and it says so itself: what was measured now is of now."""
+    """An hour, with a Date header: values measured now are new."""
     it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
     it.becomes(COOL[1:])
     it.stays()
@@ -417,22 +417,22 @@ def clock_behind(it):
     it.stays()
 
 
-@case("manners", max_age=NEVER)
-def other_manners(it):
+@case("transfer", max_age=NEVER)
+def other_transfer_modes(it):
     """gzip, chunks, and a connection that ends after each answer."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     it.stays()
     it.set(by_node(**dict.fromkeys(ALL, 0.1)))
     it.becomes(ALL)
-    assert it.told()["requests"]["failed"] == 0
+    assert it.source_state()["requests"]["failed"] == 0
 
 
 @case("metadata")
 def link_local(it):
     """Metadata addresses are refused unless the operator allows them."""
     it.becomes(NONE)
-    wait_until(lambda: "allowLinkLocal" in it.told()["error"], "the reason")
+    wait_until(lambda: "allowLinkLocal" in it.source_state()["error"], "the reason")
 
 
 # --- the berth they are all in ---
@@ -441,7 +441,7 @@ def link_local(it):
 # A server that fails is asked less, so those that fail in their own way, or slowly, are apart.
 PLAIN = [
     "shared", "bad", "slow", "silent", "flooded", "down", "down-allow", "frozen",
-    "restarted", "token", "ahead", "behind", "manners",
+    "restarted", "token", "ahead", "behind", "transfer",
 ]  # fmt: skip
 
 
@@ -462,8 +462,8 @@ class Stage:
         self.servers["token"].token = "first"
         self.servers["ahead"].clock = 3600
         self.servers["behind"].clock, self.servers["behind"].has_date = -3600, False
-        manners = self.servers["manners"]
-        manners.is_zipped = manners.is_chunked = manners.is_closing = True
+        transfer = self.servers["transfer"]
+        transfer.is_zipped = transfer.is_chunked = transfer.is_closing = True
 
     def write_sources(self):
         more = {

@@ -1,4 +1,4 @@
-"""Changed files are read again: the new one is in force, or the last good one stays, loudly."""
+"""Changed files are read again: the new one is in force, or the last good one stays and the log reports the error."""
 
 import concurrent.futures
 import contextlib
@@ -208,7 +208,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     assert lines[-1] == "readyz check passed"
 
     errors = [e for e in read_log(berth, log_format) if e["level"] == "error"]
-    assert len(errors) == 1  # said once, not every second
+    assert len(errors) == 1  # logged once, not every second
     assert "last good one stays" in errors[0]["msg"]
     assert errors[0]["config"] == "policy"
     assert f"{policy}{BROKEN_PLACE}: error: " in errors[0]["error"]

@@ -63,10 +63,10 @@ def errors(**counts):
 
 def test_errors_are_decided_and_counted(failing):
     wait_for_figures(failing, errors(zones_strict=0, zones_lenient=0, zones_near=0, some_match=0))
-    said = ask(failing, "filter", ALL)
+    filtered = ask(failing, "filter", ALL)
     # The pod has no labels: lenient fails everywhere and lets everything pass.
-    assert said["NodeNames"] == ["n1"]
-    assert said["FailedNodes"]["n3"] == "wrong zone"
+    assert filtered["NodeNames"] == ["n1"]
+    assert filtered["FailedNodes"]["n3"] == "wrong zone"
     wait_for_figures(failing, errors(zones_strict=1, zones_lenient=3, zones_near=0, some_match=1))
 
     scores = {entry["Host"]: entry["Score"] for entry in ask(failing, "prioritize", ALL)}
@@ -87,9 +87,9 @@ def test_prints_each_error_once(failing, tmp_path):
     for _ in range(3):
         ask(failing, "filter", ALL)
         ask(failing, "prioritize", ALL)
-    told = log_lines(failing, "rule fails; its onError applies")
-    assert len(told) == 3
-    strict, lenient, near = told
+    logged = log_lines(failing, "rule fails; its onError applies")
+    assert len(logged) == 3
+    strict, lenient, near = logged
     assert "policy=zones rule=strict nodes=1 node=n3" in strict
     assert "no such key: zone" in strict
     assert "policy=zones rule=lenient nodes=3 node=n1" in lenient
@@ -98,15 +98,15 @@ def test_prints_each_error_once(failing, tmp_path):
     (match,) = log_lines(failing, "match expression")
     assert "policy=some" in match and "no such key: app" in match
 
-    # They are told again of new policies, and of rules that begin to fail later.
+    # They are logged again for new policies, and for rules that begin to fail later.
     renamed = FAILING.replace("name: zones", "name: areas")
     (tmp_path / "policy.yaml").write_text(f"{renamed}---\n{MATCHING}")
     wait_until(lambda: log_lines(failing, "policy reloaded"), "the reload")
     ask(failing, "filter", ["n1"], {"zone": "b", "app": "x"})
     assert len(log_lines(failing, "rule fails; its onError applies")) == 3
     ask(failing, "filter", ["n3"], {"zone": "b", "app": "x"})
-    told = log_lines(failing, "rule fails; its onError applies")[3:]
-    assert [("rule=strict" in line, "rule=lenient" in line) for line in told] == [
+    logged = log_lines(failing, "rule fails; its onError applies")[3:]
+    assert [("rule=strict" in line, "rule=lenient" in line) for line in logged] == [
         (True, False),
         (False, True),
     ]
@@ -182,10 +182,10 @@ def test_time_enough(start_slow):
 
 def test_deadline_rejects_nodes(start_slow):
     berth = start_slow(slow_policy("reject"), "--deadline", "1ms")
-    said = ask(berth, "filter", NAMES)
-    assert said["NodeNames"] == []
-    assert said["FailedNodes"] == {"n0": "it is n0", **dict.fromkeys(NAMES[1:], LATE)}
-    assert said["FailedAndUnresolvableNodes"] == {}
+    filtered = ask(berth, "filter", NAMES)
+    assert filtered["NodeNames"] == []
+    assert filtered["FailedNodes"] == {"n0": "it is n0", **dict.fromkeys(NAMES[1:], LATE)}
+    assert filtered["FailedAndUnresolvableNodes"] == {}
     wait_for_figures(berth, late_figures("filter", 1, N_NODES, N_NODES - 1))
 
     # Only nodes that were asked about count, though all of the table are judged.
@@ -194,15 +194,15 @@ def test_deadline_rejects_nodes(start_slow):
     assert decision["counts"]["late"] == decision["counts"]["unjudged"] == 30
     wait_for_figures(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
 
-    (told,) = log_lines(berth, "deadline exceeded")  # the second line would come too soon
-    assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in told
+    (logged,) = log_lines(berth, "deadline exceeded")  # the second line would come too soon
+    assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in logged
 
 
 def test_deadline_allows_nodes(start_slow):
     berth = start_slow(slow_policy("allow"), "--deadline", "1ms")
-    said = ask(berth, "filter", NAMES)
-    assert said["NodeNames"] == NAMES[1:]
-    assert said["FailedNodes"] == {"n0": "it is n0"}
+    filtered = ask(berth, "filter", NAMES)
+    assert filtered["NodeNames"] == NAMES[1:]
+    assert filtered["FailedNodes"] == {"n0": "it is n0"}
     wait_for_figures(berth, late_figures("filter", 1, N_NODES, 0))
     (decision,) = get(berth, "/api/v1/decisions").json()["decisions"]
     assert decision["counts"]["late"] == 0
@@ -233,7 +233,7 @@ scores: [{name: number, expression: "int(node.metadata.name.substring(1))", norm
 """,
     )
     berth = start_slow(spec)
-    said = ask(berth, "filter", NAMES)
-    assert said["NodeNames"] == NAMES[-3:] and said["FailedNodes"] == {}
+    filtered = ask(berth, "filter", NAMES)
+    assert filtered["NodeNames"] == NAMES[-3:] and filtered["FailedNodes"] == {}
     ask(berth, "filter", NAMES[:3])  # no more than that: nothing to leave out
     wait_for_figures(berth, {"berth_narrowed_nodes_total": N_NODES - 3})

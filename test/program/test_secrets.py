@@ -2,7 +2,7 @@
 
 kube-scheduler sends pods whole, environment values and arguments included. The memory of a running
 berth is searched for them: a moment later they are gone, also from buffers that wait for the next
-request. Over HTTPS that cannot be said: GnuTLS has buffers of its own.
+request. This does not hold for HTTPS: GnuTLS has buffers of its own.
 """
 
 import json

@@ -62,7 +62,7 @@ def machine(tmp_path):
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
-                input="an answer nobody asked for\n",
+                input="an unexpected answer\n",
                 cwd=tmp_path,
                 env={
                     "PATH": str(folder),
@@ -126,7 +126,7 @@ def test_missing_packages_are_named_and_installed(machine, kind):
     assert install.startswith("apt-get install ") and " -y " in install
     assert " --no-install-recommends " in install
     assert f"{' '.join(missing)} [" in install
-    for call in (update, install):  # no questions, and nobody to answer them
+    for call in (update, install):  # no questions: nothing can answer them
         assert call.endswith("[DEBIAN_FRONTEND=noninteractive, 0 bytes of input]")
 
 

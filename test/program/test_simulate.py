@@ -1,4 +1,4 @@
-"""`berth simulate`: what it prints in which form, what it refuses, and that policies differ."""
+"""`berth simulate`: output formats, usage errors, and differences between policies."""
 
 import json
 import os

@@ -187,7 +187,7 @@ def test_down_and_up(start_logged, server, cluster, policy):
     found = metric(berth)
     assert (found["state"], found["error"], found["failingSince"]) == ("ok", "", None)
     wait_logged(berth, "metric has values again")
-    # Changes are told, not polls; and of a source that was away for a moment, little.
+    # Changes are logged, polls are not; a short outage takes few lines.
     server.wait_asked(QUERY, 2)
     answers = log_lines(berth, "metrics source answers")
     assert len(answers) <= 2 and "down_ms" not in answers[0]
@@ -351,5 +351,5 @@ def test_without_a_cluster(start_logged, server, policy):
 def test_ends_while_a_source_hangs(start_logged, server, cluster, policy):
     server.freeze()
     berth = start_logged("--policy", policy, "--cluster", cluster, "--prometheus", server.url)
-    wait_until(lambda: server.connections, "somebody to ask")
+    wait_until(lambda: server.connections, "a request")
     assert berth.stop() == 0

@@ -75,13 +75,13 @@ def parse_time(text):
 
 def test_of_a_file(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster, "--deadline", "250ms")
-    told = status(berth)
-    assert list(told) == FIELDS
-    assert told["verbs"] == ["filter", "prioritize", "preempt"]
-    assert told["nodeCacheCapable"] is True
-    assert told["deadlineSeconds"] == 0.25 and told["maxScore"] == 10
-    assert told["cluster"].pop("digest")
-    assert told["cluster"] == {
+    shown = status(berth)
+    assert list(shown) == FIELDS
+    assert shown["verbs"] == ["filter", "prioritize", "preempt"]
+    assert shown["nodeCacheCapable"] is True
+    assert shown["deadlineSeconds"] == 0.25 and shown["maxScore"] == 10
+    assert shown["cluster"].pop("digest")
+    assert shown["cluster"] == {
         "source": "file",
         "synced": True,
         "connected": True,
@@ -92,8 +92,8 @@ def test_of_a_file(start_berth, cluster, policy):
         "pods": 3,
         "generation": 1,
     }
-    assert told["policy"].pop("digest")
-    assert told["policy"] == {
+    assert shown["policy"].pop("digest")
+    assert shown["policy"] == {
         "policies": 2,
         "filters": 2,
         "scores": 1,
@@ -103,10 +103,10 @@ def test_of_a_file(start_berth, cluster, policy):
             {"name": "trial", "mode": "Observe", "matched": 0, "rejectedAll": 0},
         ],
     }
-    assert told["bind"] == {"enabled": False, "lease": None}
-    assert told["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
-    assert told["exempt"] == told["managedResources"] == told["schedulers"] == []
-    assert told["bypassed"] == 0 and not told["wakeUp"] and not told["events"]
+    assert shown["bind"] == {"enabled": False, "lease": None}
+    assert shown["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
+    assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
+    assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
 
 
 def test_the_largest_score(start_berth, policy):
@@ -115,11 +115,11 @@ def test_the_largest_score(start_berth, policy):
 
 
 def test_status_without_cluster_and_policies(start_berth):
-    told = status(start_berth())
-    assert told["nodeCacheCapable"] is False
-    assert told["cluster"]["source"] == "none" and told["cluster"]["digest"] == ""
-    assert told["cluster"]["synced"] is False and told["cluster"]["nodes"] == 0
-    assert told["policy"]["list"] == []
+    shown = status(start_berth())
+    assert shown["nodeCacheCapable"] is False
+    assert shown["cluster"]["source"] == "none" and shown["cluster"]["digest"] == ""
+    assert shown["cluster"]["synced"] is False and shown["cluster"]["nodes"] == 0
+    assert shown["policy"]["list"] == []
 
 
 def test_times_and_names(start_berth, monkeypatch):
@@ -129,7 +129,7 @@ def test_times_and_names(start_berth, monkeypatch):
     assert one["identity"] != other["identity"]
     assert parse_time(one["startTime"]) <= parse_time(one["time"])
     passed = (parse_time(one["time"]) - parse_time(one["startTime"])).total_seconds()
-    assert -0.01 < passed - one["uptimeSeconds"] < 1.01  # a start is told to the second
+    assert -0.01 < passed - one["uptimeSeconds"] < 1.01  # the start time is in whole seconds
     now = datetime.datetime.now(datetime.timezone.utc)
     assert abs((now - parse_time(one["time"])).total_seconds()) < 60
 
@@ -161,8 +161,8 @@ def test_reports_a_refused_policy(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     digest = status(berth)["policy"]["digest"]
     policy.write_text("nonsense: true\n")
-    told = wait_until(lambda: status(berth)["policy"]["refused"], "the refusal")
-    assert str(policy) in told
+    shown = wait_until(lambda: status(berth)["policy"]["refused"], "the refusal")
+    assert str(policy) in shown
     assert status(berth)["policy"]["digest"] == digest
 
 
@@ -173,10 +173,10 @@ def test_schedulers(start_berth, cluster):
     ask_about(berth, scheduler='"odd"\n')
     for i in range(68):
         ask_about(berth, scheduler=f"s{i}")
-    told = status(berth)["schedulers"]
-    assert [entry["name"] for entry in told[:3]] == ["berth", '"odd"\n', "s0"]
-    assert told[0]["asked"] == 3 and parse_time(told[0]["lastAskedTime"])
-    assert len(told) == 65 and told[-1]["name"] == "" and told[-1]["asked"] == 6
+    shown = status(berth)["schedulers"]
+    assert [entry["name"] for entry in shown[:3]] == ["berth", '"odd"\n', "s0"]
+    assert shown[0]["asked"] == 3 and parse_time(shown[0]["lastAskedTime"])
+    assert len(shown) == 65 and shown[-1]["name"] == "" and shown[-1]["asked"] == 6
 
 
 def test_replicas_agree(start_berth, tmp_path, cluster):
@@ -209,27 +209,27 @@ def test_tls(start_berth, tmp_path):
         "--tls-cert", certificate, "--tls-key", key,
         "--client-ca", authority.certificate, "--client-name", "operator",
     )  # fmt: skip
-    nobody = authority.context()
-    assert get(berth, "/api/v1/status", context=nobody).status == 403
-    told = status(berth, context=authority.context(client))
-    assert told["tls"]["enabled"] is True
-    assert parse_time(told["tls"]["notAfter"]).year == 2049
-    assert told["tls"]["clientNames"] == ["operator"]
+    no_certificate = authority.context()
+    assert get(berth, "/api/v1/status", context=no_certificate).status == 403
+    shown = status(berth, context=authority.context(client))
+    assert shown["tls"]["enabled"] is True
+    assert parse_time(shown["tls"]["notAfter"]).year == 2049
+    assert shown["tls"]["clientNames"] == ["operator"]
 
 
 def test_a_certificate_that_outlives_64_bits_of_nanoseconds(start_berth, tmp_path):
     authority = Authority(tmp_path / "ca", "ca")
     certificate, key = authority.issue_server(end="23000101000000Z")
     berth = start_berth("--tls-cert", certificate, "--tls-key", key)
-    told = status(berth, context=authority.context())
-    assert parse_time(told["tls"]["notAfter"]).year == 2300
+    shown = status(berth, context=authority.context())
+    assert parse_time(shown["tls"]["notAfter"]).year == 2300
 
 
 def test_status_shows_flags(start_berth, cluster):
     flags = ["--exempt", "kube-system", "--exempt", "a/b=c", "--managed-resource", "example.com/x"]
-    told = status(start_berth("--cluster", cluster, *flags))
-    assert told["exempt"] == ["kube-system", "a/b=c"]
-    assert told["managedResources"] == ["example.com/x"]
+    shown = status(start_berth("--cluster", cluster, *flags))
+    assert shown["exempt"] == ["kube-system", "a/b=c"]
+    assert shown["managedResources"] == ["example.com/x"]
 
 
 def test_other_methods(start_berth):

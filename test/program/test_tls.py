@@ -1,4 +1,4 @@
-"""HTTPS: who is let in, what is spoken, and certificates that change under traffic."""
+"""HTTPS: client authentication, protocol versions, and certificates that change under traffic."""
 
 import contextlib
 import http.client
@@ -154,8 +154,8 @@ def test_body_over_the_limit(start_tls, authorities):
 
 @contextlib.contextmanager
 def lenient_server(pair):
-    """Speaks everything this machine's library can: shows that the client of these tests could
-    have spoken what berth refuses."""
+    """Accepts everything that this machine's library can: shows that the client of these tests
+    could use what berth rejects."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*map(str, pair))
     context.set_ciphers("ALL:@SECLEVEL=0")
@@ -243,9 +243,9 @@ def test_connection_caps(start_tls, authorities):
         try:
             served.append(post(berth, context, connection))
         except OSError:
-            pass  # turned away
+            pass  # closed by berth
         finally:
-            all_have_tried.wait(PATIENCE)  # who was let in stays until then
+            all_have_tried.wait(PATIENCE)  # an accepted client stays until then
             connection.close()
 
     def is_served():
@@ -397,7 +397,7 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         assert served_certificate(berth) == pem(good[0])
         assert post(berth, context) == 200
     assert "[+]certificates ok: degraded" in readyz(berth, context)
-    assert "[+]certificates ok\n" in readyz(berth)  # reasons are not for all
+    assert "[+]certificates ok\n" in readyz(berth)  # clients without rights do not see reasons
     secret.put(*good, own.certificate)  # put back: nothing to load, and nothing wrong any more
     wait_until(lambda: "degraded" not in readyz(berth, context), "the alarm to clear")
     secret.put(*other, own.certificate)

@@ -1,4 +1,4 @@
-"""`berth top`, as a person sees it: in a terminal, and in a pipe."""
+"""`berth top` in a terminal and in a pipe."""
 
 import subprocess
 import urllib.request
@@ -67,7 +67,7 @@ def test_top_in_a_terminal(berth, berth_path):
         shown = terminal.wait_for("shop/web-4", "q quit")
         assert all(len(line) <= 60 for line in shown.splitlines())
         terminal.type("q")
-        terminal.wait_for("ended: 0", gone=["berth top"])  # the screen of before is back
+        terminal.wait_for("ended: 0", gone=["berth top"])  # the earlier screen is back
 
 
 def test_top_reports_lost_connection(berth, berth_path):
@@ -99,13 +99,13 @@ def test_escapes_control_characters_in_names(berth, berth_path):
 def test_top_in_a_pipe_prints_once(berth, berth_path):
     filter_pod(berth, "web-1", ["n1", "n2"])
     with urllib.request.urlopen(berth.url + "/api/v1/events", timeout=PATIENCE) as stream:
-        while not stream.readline().startswith(b"data: "):  # somebody else has heard of it already
+        while not stream.readline().startswith(b"data: "):  # another client has received it already
             pass
     done = subprocess.run([berth_path, "top", "--server", berth.url], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=PATIENCE)
     assert done.returncode == 0 and done.stderr == ""
     assert "healthy" in done.stdout and "\033" not in done.stdout
-    assert "shop/web-1" in done.stdout  # it was decided before anybody listened
+    assert "shop/web-1" in done.stdout  # it was decided before the first client connected
     assert "quit" not in done.stdout and "\n\n\n" not in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""The scheduler's protocol over real HTTP: what kube-scheduler v1.36.4 sent, and what is wrong.
+"""The extender protocol over real HTTP: requests of kube-scheduler v1.36.4, and wrong ones.
 
 Requests are the recorded bytes of test/data/wire/fixtures; replies are read as kube-scheduler reads
 them, and more strictly: Go's names, lists that are lists, nothing null, whole numbers.
@@ -130,7 +130,7 @@ def raw_items(text):
 
 
 class Filtered:
-    """A filter reply. Holds for every one: what is stated here."""
+    """A filter reply, with the checks that hold for every one."""
 
     def __init__(self, body, reply):
         assert reply.status == 200, reply.text
@@ -304,7 +304,7 @@ def test_recorded_preempt(berth, free, blind, name):
     "name", ["bind-nodecache-true", "bind-nodecache-true-https", "bind-nodecache-false"]
 )
 def test_recorded_bind(berth, name):
-    """Without an API server berth cannot bind, and says so where kube-scheduler reads it."""
+    """Without an API server berth cannot bind, and reports it in the field that kube-scheduler reads."""
     reply = post(berth, "bind", fixture_body(name))
     assert reply.status == 200
     assert "cannot bind" in reply.error() and "bindVerb" in reply.error()
@@ -323,7 +323,7 @@ def test_every_fixture_is_sent():
 
 @pytest.mark.parametrize("pod_of", ["true", "true-gpu", "true-nominated", "true-managed-resource"])
 def test_both_modes_agree(berth, full, pod_of):
-    """Also about the pods that run there: Node objects do not tell, berth's cluster does."""
+    """Also about the pods that run there: berth's cluster has them, Node objects do not."""
     pod = json.loads(fixture_body(f"filter-nodecache-{pod_of}"))["Pod"]
     order = [N3, N1, N4, N2, N0]
     for server in (berth, full):
@@ -363,9 +363,9 @@ def test_unknown_nodes(berth, free, blind):
     assert result.failed == {"nobody": UNKNOWN, "ghost": UNKNOWN}
     assert result.unresolvable == {} and result.error == ""
     assert ask_scores(berth, names_request("nobody", N0, "ghost")) == {N0: 10}
-    # No rule, no ground to reject.
+    # Without rules nothing is rejected.
     assert ask_filter(free, names_request("nobody", N0)).passed == ["nobody", N0]
-    # A whole node is judged by what it says, known or not.
+    # A Node object is judged by its own fields, known or not.
     stranger = copy.deepcopy(NODES[N0])
     stranger["metadata"]["name"] = "stranger"
     for server in (berth, blind):
@@ -734,7 +734,7 @@ def test_every_prefix_of_a_request(berth):
 
 
 def test_bad_requests_do_not_affect_others(berth):
-    """While one client sends nothing but rubbish, another gets all its answers; memory stays."""
+    """While one client sends only invalid data, another gets all its replies; memory does not grow."""
     bodies = [(case[1], case[2]) for case in MALFORMED]
 
     def send_rubbish(rounds):

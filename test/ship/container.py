@@ -1,6 +1,6 @@
-"""An OCI image: what it says of itself, its files, and commands that run in it.
+"""An OCI image: its configuration, its files, and commands that run in it.
 
-A command runs as the image's user, in a root that nobody can write to, with /proc and what is
+A command runs as the image's user, in a read-only root, with /proc and what is
 mounted for it; as a container of it would, but on this machine's network.
 """
 

@@ -1,4 +1,4 @@
-"""A name server that knows a few names, for as long as a test runs."""
+"""A DNS server with a few names, for one test."""
 
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""The image: what is in it and what is not, and that it works as it is run in a cluster."""
+"""The image: its contents, and that it runs as in a cluster."""
 
 import datetime
 import hashlib
@@ -81,7 +81,7 @@ def test_times_are_all_the_same(image):
 
 
 def test_only_what_is_needed(image):
-    """The program, the loader and libraries, certificates, zones, settings and papers: no shell, no
+    """The program, the loader and libraries, certificates, zones, settings and licences: no shell, no
     package manager, and nothing else that can be started."""
     loader = r"lib(64)?/([a-z0-9_]+-linux-gnu[a-z0-9]*/)?ld-linux[^/]*\.so\.\d+"
     places = [
@@ -122,8 +122,8 @@ def test_libraries_are_those_that_are_needed(image):
     by_name = {path.name: path for path in image.tree.glob("usr/lib/*/*.so.*")}
     wanted, queue = set(), [files["usr/bin/berth"]]
     while queue:
-        said = subprocess.run(["readelf", "--wide", "--dynamic", queue.pop()], check=True, capture_output=True, text=True)
-        for name in set(re.findall(r"\(NEEDED\).*\[(.*)\]", said.stdout)) - wanted:
+        dynamic = subprocess.run(["readelf", "--wide", "--dynamic", queue.pop()], check=True, capture_output=True, text=True)
+        for name in set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic.stdout)) - wanted:
             wanted.add(name)
             queue.append(by_name[name].resolve())
     have = {path.resolve() for path in by_name.values()}
@@ -255,11 +255,11 @@ def test_dockerfile_copies_and_runs_what_is_there():
 
 
 def test_dockerfile_has_the_settings(image):
-    settings, said = image.config["config"], dict(dockerfile())
-    assert json.loads(said["ENTRYPOINT"]) == settings["Entrypoint"]
-    assert json.loads(said["CMD"]) == settings["Cmd"]
-    assert (said["USER"], said["WORKDIR"]) == (settings["User"], settings["WorkingDir"])
-    assert (said["ENV"], said["STOPSIGNAL"]) == (settings["Env"][0], settings["StopSignal"])
-    labels = dict(re.findall(r'(\S+)="([^"]*)"', said["LABEL"]))
+    settings, instructions = image.config["config"], dict(dockerfile())
+    assert json.loads(instructions["ENTRYPOINT"]) == settings["Entrypoint"]
+    assert json.loads(instructions["CMD"]) == settings["Cmd"]
+    assert (instructions["USER"], instructions["WORKDIR"]) == (settings["User"], settings["WorkingDir"])
+    assert (instructions["ENV"], instructions["STOPSIGNAL"]) == (settings["Env"][0], settings["StopSignal"])
+    labels = dict(re.findall(r'(\S+)="([^"]*)"', instructions["LABEL"]))
     created = {"org.opencontainers.image.created": image.config["created"]}
     assert {**labels, **created} == settings["Labels"]

@@ -1,4 +1,4 @@
-"""The Debian package: what it brings, that it keeps quiet, and its service."""
+"""The Debian package: its files, that it starts nothing by itself, and its service."""
 
 import pathlib
 import re
@@ -101,10 +101,10 @@ def test_runs(tree):
 
 
 def test_hardening(tree):
-    said = run("readelf", "--wide", "--headers", "--dynamic", tree / "usr/bin/berth").stdout
-    assert "GNU_RELRO" in said and re.search(r"\bBIND_NOW\b|Flags: .*NOW", said)
-    assert re.search(r"Type:\s+DYN", said)
-    assert re.search(r"GNU_STACK.* RW ", said)
+    output = run("readelf", "--wide", "--headers", "--dynamic", tree / "usr/bin/berth").stdout
+    assert "GNU_RELRO" in output and re.search(r"\bBIND_NOW\b|Flags: .*NOW", output)
+    assert re.search(r"Type:\s+DYN", output)
+    assert re.search(r"GNU_STACK.* RW ", output)
 
 
 def test_lintian(package):
@@ -144,7 +144,7 @@ def test_unit_is_sound(unit):
     result = verify(unit)
     assert (result.returncode, result.stderr) == (0, "")
     unit.write_text(unit.read_text() + "\n[Service]\nProtectSystems=strict\n")
-    assert "ProtectSystems" in verify(unit).stderr  # it does look
+    assert "ProtectSystems" in verify(unit).stderr  # the check does find errors
 
 
 def test_unit_with_the_example(unit):
@@ -156,8 +156,8 @@ def test_unit_with_the_example(unit):
 
 
 def test_unit_is_confined(unit):
-    said = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit).stdout
-    assert float(re.search(r"exposure level for \S+: ([0-9.]+)", said)[1]) <= MOST_EXPOSED, said
+    output = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit).stdout
+    assert float(re.search(r"exposure level for \S+: ([0-9.]+)", output)[1]) <= MOST_EXPOSED, output
 
 
 def test_flags_of_the_service(tree):

@@ -1,4 +1,4 @@
-"""The list of what is in the image: SPDX's rules, and the truth."""
+"""The SBOM of the image: valid SPDX, and complete."""
 
 import hashlib
 import re
@@ -122,9 +122,9 @@ def test_depends_on_what_is_linked(sbom, image):
 
     owner = {file: package for package, file in related(sbom, "CONTAINS")}
     id_of = {file["fileName"].rpartition("/")[2]: file["SPDXID"] for file in sbom["files"] if ".so." in file["fileName"]}
-    said = subprocess.run(["readelf", "--wide", "--dynamic", image.tree / "usr/bin/berth"], check=True, capture_output=True, text=True)
+    dynamic = subprocess.run(["readelf", "--wide", "--dynamic", image.tree / "usr/bin/berth"], check=True, capture_output=True, text=True)
     direct = set()
-    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", said.stdout):
+    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic.stdout):
         [path] = image.tree.glob(f"usr/lib/*/{name}")
         direct.add(owner[id_of[path.resolve().name]])
     data = {owner[file["SPDXID"]] for file in sbom["files"] if "zoneinfo" in file["fileName"] or "ssl/certs" in file["fileName"]
@@ -133,6 +133,6 @@ def test_depends_on_what_is_linked(sbom, image):
 
 
 def test_every_package_has_a_copyright_file(sbom, image):
-    """The licence of everything that is given away goes with it."""
+    """Each shipped package has its licence."""
     for package in sbom["packages"]:
         assert (image.tree / "usr/share/doc" / package["name"] / "copyright").stat().st_size > 100, package["name"]

@@ -1,4 +1,4 @@
-"""A small HTTP client for tests, which looks at every reply as strictly as it can."""
+"""A small HTTP client for tests that checks the form of every reply."""
 
 import contextlib
 import http.client
@@ -13,8 +13,8 @@ import types
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "test" / "data" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # what the program ends with
-PATIENCE = 30  # seconds, for things that take a moment; the machine may be busy
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # exit codes
+PATIENCE = 30  # seconds; the machine may be busy
 
 
 def no_duplicates(pairs):
@@ -104,7 +104,7 @@ def wait_until(check, what):
         result = check()
         if result:
             return result
-        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        assert time.monotonic() < deadline, f"waited {PATIENCE} s for {what}"
         time.sleep(0.05)
 
 

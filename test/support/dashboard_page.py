@@ -1,11 +1,11 @@
-"""Pages of the dashboard as a person reads them, by a parser that forgives nothing."""
+"""Pages of the dashboard, read with a strict XML parser."""
 
 from xml.etree import ElementTree
 
 from client import get
 
 HTML = {"Accept": "text/html"}
-# What stands apart on a screen stands apart in a text.
+# Elements that are separate on screen are separate in the text.
 BLOCKS = {"caption", "dd", "details", "div", "dl", "dt", "h1", "h2", "h3", "li", "p", "section", "summary",
           "table", "td", "th", "tr", "ul"}  # fmt: skip
 

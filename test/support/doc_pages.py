@@ -1,4 +1,4 @@
-"""The pages people read, and the commands in them.
+"""The documentation pages and the commands in them.
 
     ```console              run, in a folder that has what a checkout has, and berth in PATH; what is
                             below a command is what it prints. A line "…" stands for any lines, "…"
@@ -95,7 +95,7 @@ class Folder:
 
 
 def is_output(expected, printed):
-    """Whether a page's text says what was printed."""
+    """Whether a page's text matches the output."""
     pattern = "".join(
         "(?:.*\n)*?" if line == "…\n" else re.escape(line).replace("…", ".*")
         for line in expected.splitlines(keepends=True)

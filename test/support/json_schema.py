@@ -1,4 +1,4 @@
-"""A JSON Schema validator that knows just the keywords our schema uses, and refuses others."""
+"""A JSON Schema validator for the keywords that our schema uses; others are an error."""
 
 import re
 

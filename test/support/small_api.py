@@ -1,4 +1,4 @@
-"""A small API server: what a checkup asks of one, answered from dictionaries.
+"""A small API server for `berth check`: replies come from dictionaries.
 
     api = SmallApi()
     api.pods.append(pod("kube-system", "kube-scheduler-a", labels={"component": "kube-scheduler"}))

@@ -1,4 +1,4 @@
-"""A terminal as a person has it: a program in tmux, keys typed, the screen read."""
+"""A terminal: runs a program in tmux, types keys and reads the screen."""
 
 import re
 import shutil

@@ -142,7 +142,7 @@ export class Berth {
     for (;;) {
       const page = await this.json(path);
       if (check(page)) return page;
-      if (Date.now() > deadline) throw new Error(`waited in vain: ${path}`);
+      if (Date.now() > deadline) throw new Error(`timed out waiting for ${path}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

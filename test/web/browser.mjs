@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Packages lie outside of the tree: tools/web-test says where.
+// Packages are outside of the tree: tools/web-test sets their folder.
 const require = createRequire(
   join(process.env.BERTH_WEB ?? import.meta.dirname ?? '.', 'package.json'),
 );
@@ -54,7 +54,7 @@ export async function openPage(
   return context.newPage();
 }
 
-/** What a page must never do: say something on the console, throw, open a dialog, break its CSP. */
+/** A page must not write to the console, throw, open a dialog or break its CSP. */
 export function watch(page) {
   const seen = [];
   page.on('console', (message) => {

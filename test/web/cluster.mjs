@@ -64,7 +64,7 @@ const coresOf = (i) => (i * 3) % 11;
 const gibOf = (i) => ((i * 5) % 40) + 1;
 const heatOf = (i) => 30 + (i % 20);
 
-/** What runs there from the beginning: 0 to 10 cores, and all GPUs. */
+/** Pods that run there from the beginning: 0 to 10 cores, and all GPUs. */
 function resident(i) {
   const requests = { cpu: String(coresOf(i)), memory: `${gibOf(i)}Gi` };
   if (poolOf(i) === 'gpu') requests['nvidia.com/gpu'] = '4';
@@ -170,7 +170,7 @@ export const WAITING_FOR_GPUS = 6;
 const fitting = (free, cpu) =>
   NODES.filter((name) => free.get(name) >= cpu && name !== CORDONED && name !== NOT_READY);
 
-/** How many pods are placed before berth hears of it: one list of the cluster for so many. */
+/** Pods that are placed between two versions of the cluster file. */
 const ROUND = 10;
 
 /**

@@ -1,4 +1,4 @@
-// Names and texts of strangers are shown as text, on every page, whatever they are.
+// Names and texts of users are shown as text on every page.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

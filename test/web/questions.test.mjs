@@ -40,7 +40,7 @@ class Walk {
     await this.page.keyboard.press('Enter');
   }
 
-  /** All of it is on screen: not only in the page, but seen by somebody who scrolls. */
+  /** All of it is visible after scrolling, not only in the document. */
   async sees(...texts) {
     for (const text of texts) {
       const found =

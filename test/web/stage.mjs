@@ -1,4 +1,4 @@
-// What tests begin with: a berth that has decided, and a browser before it.
+// Starts a berth with recorded decisions, and a browser.
 
 import { join } from 'node:path';
 import { Berth } from './berth.mjs';

@@ -25,7 +25,7 @@ def by_key(pairs):
 
 
 def same_value(a, b):
-    """Values typed as in the conformance vectors. NaN is NaN; the order of a map is nobody's."""
+    """Values typed as in the conformance vectors. NaN equals NaN; maps have no order."""
     if a["type"] != b["type"]:
         return False
     if a["type"] == "double":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Expressions and data, made up: for comparing two implementations of CEL.
+"""Random expressions and data, to compare two implementations of CEL.
 
     gen.py SEED COUNT
 
