@@ -6,7 +6,6 @@
 #include <gnutls/gnutls.h>
 #include <libfyaml.h>
 #include <malloc.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +20,6 @@
 static int print_version(void *settings, const Arguments *arguments) {
     (void)printf("berth %s\n", BERTH_VERSION);
     (void)printf("compiler       %s\n", __VERSION__);
-    (void)printf("libmicrohttpd  %s\n", MHD_get_version());
     (void)printf("gnutls         %s\n", gnutls_check_version(NULL));
     (void)printf("libcurl        %s\n", curl_version_info(CURLVERSION_NOW)->version);
     (void)printf("libfyaml       %s\n", fy_library_version());

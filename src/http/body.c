@@ -171,53 +171,30 @@ static int open_large(Body *body, size_t size) {
 }
 
 int body_open(BodyStore *store, Body *body, uint64_t announced) {
-    if (announced > store->body_max)
-        return BODY_E_SIZE;
-    if (announced > BODY_SMALL)
-        return open_large(body, (size_t)announced);
-    return open_small(store, body);
-}
-
-/* A body of unknown length has outgrown its small buffer. */
-static int move_to_large(BodyStore *store, Body *body) {
-    Body large;
-    int r = open_large(&large, store->body_max);
-
-    if (r)
-        return r;
-    large.charged = body->charged; /* what is counted moves with the bytes */
-    r = charge(store, &large, body->len);
-    if (r) {
-        large.charged = 0;
-        body_close(store, &large);
-        return r;
-    }
-    body->charged = 0;
-    memcpy(large.data, body->data, body->len);
-    large.len = body->len;
-    body_close(store, body);
-    *body = large;
-    return 0;
-}
-
-int body_append(BodyStore *store, Body *body, Str bytes) {
     int r;
 
-    if (bytes.len > store->body_max - body->len)
+    if (announced > store->body_max)
         return BODY_E_SIZE;
-    if (bytes.len > body->size - body->len) {
-        r = body->map ? BODY_E_SIZE : move_to_large(store, body);
-        if (r)
-            return r;
-    }
-    r = charge(store, body, body->len + bytes.len);
+    r = announced > BODY_SMALL ? open_large(body, (size_t)announced) : open_small(store, body);
+    body->announced = (size_t)announced;
+    return r;
+}
+
+int body_reserve(BodyStore *store, Body *body, char **ret, size_t *ret_room) {
+    size_t left = body->announced - body->len;
+    int r = left > 0 ? charge(store, body, body->len + 1) : 0;
+
     if (r)
         return r;
-    memcpy(body->data + body->len, bytes.ptr, bytes.len);
-    body->len += bytes.len;
+    *ret = body->data + body->len;
+    *ret_room = body->charged - body->len < left ? body->charged - body->len : left;
+    return 0;
+}
+
+void body_advance(Body *body, size_t n) {
+    body->len += n;
     if (body->touched < body->len)
         body->touched = body->len;
-    return 0;
 }
 
 Str body_seal(Body *body) {

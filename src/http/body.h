@@ -32,11 +32,12 @@ typedef struct BodyStore BodyStore;
 typedef struct Body {
     char *data;
     size_t len;
-    size_t size;    /* room at data */
-    size_t touched; /* what was written to it, by this body or before */
-    size_t charged; /* what the store counts for it */
-    Str secret;     /* the part of it that must not stay; empty: all of it. For its user to set */
-    void *map;      /* NULL: data is a recycled buffer */
+    size_t announced; /* how long it will be */
+    size_t size;      /* room at data */
+    size_t touched;   /* what was written to it, by this body or before */
+    size_t charged;   /* what the store counts for it */
+    Str secret;       /* the part of it that must not stay; empty: all of it. For its user to set */
+    void *map;        /* NULL: data is a recycled buffer */
     size_t map_size;
 } Body;
 
@@ -60,12 +61,17 @@ size_t body_store_memory(const BodyStore *store);
 bool body_store_charge(BodyStore *store, size_t size);
 void body_store_release(BodyStore *store, size_t size);
 
-/* Makes @body (all zero) ready. @announced is its length, or 0 when that is not
- * known. 0 or BODY_E_*. */
+/* Makes @body (all zero) ready for @announced bytes. 0 or BODY_E_*. */
 int body_open(BodyStore *store, Body *body, uint64_t announced);
 
-/* 0 or BODY_E_*; then nothing was added. */
-int body_append(BodyStore *store, Body *body, Str bytes);
+/* Where the next bytes go: *ret has room for *ret_room of them, 0 when all are there. The caller
+ * writes some and calls body_advance(). 0 or BODY_E_MEMORY. */
+int body_reserve(BodyStore *store, Body *body, char **ret, size_t *ret_room);
+void body_advance(Body *body, size_t n);
+
+static inline bool body_is_complete(const Body *body) {
+    return body->len == body->announced;
+}
 
 /* No more bytes will come; under AddressSanitizer what is behind them is out of
  * bounds from now on. */

@@ -1,13 +1,16 @@
-/* Connections by address: limits, deadlines, and which to close first. */
+/* The table of connections: who holds each, limits by address, deadlines, and which to close first.
+ */
 
 #include "http/connections.h"
 
+#include <assert.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 
 #include "base/nsec.h"
@@ -59,16 +62,11 @@ Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t 
 Connections *connections_free(Connections *connections) {
     if (!connections)
         return NULL;
-    for (unsigned i = 0; i < connections->capacity; i++)
-        free(connections->slots[i]);
+    assert(connections->n == 0);
     pthread_mutex_destroy(&connections->lock);
     free(connections->slots);
     free(connections);
     return NULL;
-}
-
-unsigned connections_capacity(const Connections *connections) {
-    return connections->capacity;
 }
 
 static void lock(const Connections *connections) {
@@ -96,11 +94,59 @@ static void count(Connections *connections, ServerRefusal refusal) {
     atomic_fetch_add_explicit(&connections->refused[refusal], 1, memory_order_relaxed);
 }
 
-static void cut(Connections *connections, Connection *connection) {
-    connection->is_cut = true;
-    connections->n_cut++;
-    (void)shutdown(connection->fd, SHUT_RDWR);
+/* --- who holds it ----------------------------------------------------------------------------- */
+
+bool connection_arm(Connection *connection, uint32_t events) {
+    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
+    int how = connection->is_registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+    connection->is_registered = true;
+    atomic_store(&connection->is_held, false);
+    if (epoll_ctl(connection->epoll_fd, how, connection->transport.fd, &event) == 0)
+        return true;
+    atomic_store(&connection->is_held, true);
+    return false;
 }
+
+void connection_hold(Connection *connection) {
+    bool is_held = atomic_exchange(&connection->is_held, true);
+
+    assert(!is_held);
+    (void)is_held;
+}
+
+/* With the lock held. A socket that can be written to is ready at once. */
+static void wake(Connection *connection) {
+    if (!connection->is_asleep)
+        return;
+    connection->is_asleep = false;
+    (void)!connection_arm(connection, EPOLLOUT); /* registered: it cannot fail */
+}
+
+/* With the lock held. */
+static void cut(Connections *connections, Connection *connection, int how) {
+    atomic_store(&connection->is_cut, true);
+    connections->n_cut++;
+    (void)shutdown(connection->transport.fd, how);
+    if (connection->state == CONNECTION_STREAM)
+        wake(connection);
+}
+
+void connection_sleep(Connections *connections, Connection *connection) {
+    lock(connections);
+    connection->is_asleep = true;
+    if (connection->is_cut && connection->state == CONNECTION_STREAM)
+        wake(connection);
+    unlock(connections);
+}
+
+void connection_wake(Connections *connections, Connection *connection) {
+    lock(connections);
+    wake(connection);
+    unlock(connections);
+}
+
+/* --- coming and going ------------------------------------------------------------------------ */
 
 static void copy_address(const struct sockaddr *from, unsigned char to[16]) {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -147,7 +193,7 @@ static bool evict(Connections *connections, const unsigned char *address, int64_
     }
     if (!victim)
         return false;
-    cut(connections, victim);
+    cut(connections, victim, SHUT_RDWR);
     return true;
 }
 
@@ -179,16 +225,17 @@ static bool take_slot(Connections *connections, Connection *connection) {
 }
 
 Connection *connections_add(
-    Connections *connections, int fd, const struct sockaddr *address, int64_t now) {
+    Connections *connections, int fd, const struct sockaddr *address, int epoll_fd, int64_t now) {
     Connection *connection = calloc(1, sizeof(*connection));
     bool is_in = false;
 
     if (connection) {
         *connection = (Connection){
-            .fd = fd,
-            .is_tls = connections->options.tls != NULL,
+            .transport.fd = fd,
+            .epoll_fd = epoll_fd,
             .state = CONNECTION_HEADERS,
             .since_nsec = now,
+            .is_held = true,
         };
         copy_address(address, connection->address);
         lock(connections);
@@ -199,7 +246,6 @@ Connection *connections_add(
     if (!is_in) {
         free(connection);
         count(connections, SERVER_REFUSED_CONNECTIONS);
-        (void)shutdown(fd, SHUT_RDWR);
         return NULL;
     }
     atomic_fetch_add_explicit(&connections->total, 1, memory_order_relaxed);
@@ -207,16 +253,24 @@ Connection *connections_add(
 }
 
 void connections_remove(Connections *connections, Connection *connection) {
-    if (!connection)
-        return;
+    assert(!connection->request);
     lock(connections);
     connections->slots[connection->slot] = NULL;
     connections->n--;
     if (connection->is_cut)
         connections->n_cut--;
     unlock(connections);
+    transport_close(&connection->transport);
     tls_set_unref(connection->tls);
+    free(connection->input);
     free(connection);
+}
+
+Connection *connections_first(Connections *connections) {
+    for (unsigned i = 0; i < connections->capacity; i++)
+        if (connections->slots[i])
+            return connections->slots[i];
+    return NULL;
 }
 
 static void enter(Connection *connection, ConnectionState state, int64_t now) {
@@ -253,18 +307,9 @@ void connection_cut(Connections *connections, Connection *connection) {
     lock(connections);
     if (!connection->is_cut) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection);
+        cut(connections, connection, SHUT_RDWR);
     }
     unlock(connections);
-}
-
-unsigned connection_cut_status(Connections *connections, const Connection *connection) {
-    unsigned status;
-
-    lock(connections);
-    status = connection->cut_status;
-    unlock(connections);
-    return status;
 }
 
 /* --- deadlines; all with the lock held --- */
@@ -273,69 +318,38 @@ static bool tcp_info(const Connection *connection, struct tcp_info *ret) {
     socklen_t size = sizeof(*ret);
 
     memset(ret, 0, sizeof(*ret));
-    return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, ret, &size) == 0;
+    return getsockopt(connection->transport.fd, IPPROTO_TCP, TCP_INFO, ret, &size) == 0;
 }
 
-/* Bytes that have come but that we have not read: not the peer's fault. */
-static bool has_unread(const Connection *connection) {
+bool connection_has_unread(const Connection *connection) {
     int n = 0;
 
-    return ioctl(connection->fd, SIOCINQ, &n) == 0 && n > 0;
+    return ioctl(connection->transport.fd, SIOCINQ, &n) == 0 && n > 0;
 }
 
-/* The peer has sent its last byte, and all it sent has been read. libmicrohttpd
- * waits for edges and takes a short read for the end of what there is: an end
- * that came together with data goes unnoticed. */
-static bool has_ended(const Connection *connection, const struct tcp_info *info) {
-    return info->tcpi_state == PEER_HAS_CLOSED && !has_unread(connection);
-}
-
-/* Too late. In plain HTTP the client gets a 408, if it can be sent without waiting. */
-static void time_out(
-    Connections *connections, Connection *connection, ServerRefusal refusal, bool say) {
-    static const char answer[] = "HTTP/1.1 408 Request Timeout\r\n"
-                                 "Content-Type: text/plain; charset=utf-8\r\n"
-                                 "Content-Length: 23\r\n"
-                                 "Cache-Control: no-store\r\n"
-                                 "Connection: close\r\n"
-                                 "\r\n"
-                                 "the request came late.\n";
-
-    if (say && !connection->is_tls)
-        (void)send(connection->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    connection->cut_status = 408;
+/* Too late. The worker that sees the end of input says 408, if it can do so without waiting. */
+static void time_out(Connections *connections, Connection *connection, ServerRefusal refusal) {
+    atomic_store(&connection->is_late, true);
     count(connections, refusal);
-    cut(connections, connection);
+    cut(connections, connection, SHUT_RD);
 }
 
 static void check_headers(Connections *connections, Connection *connection, int64_t now) {
-    struct tcp_info info;
-
-    if (now - connection->since_nsec <= connections->options.header_sec * NSEC_PER_SEC)
-        return;
-    if (has_unread(connection))
-        return;
-    time_out(connections, connection, SERVER_REFUSED_HEADER_TIME,
-        tcp_info(connection, &info) && info.tcpi_bytes_received > 0);
+    if (now - connection->since_nsec > connections->options.header_sec * NSEC_PER_SEC &&
+        !connection_has_unread(connection))
+        time_out(connections, connection, SERVER_REFUSED_HEADER_TIME);
 }
 
 static void check_body(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     int64_t late = now - connection->since_nsec;
     double wanted = (double)options->body_rate * (double)late / (double)NSEC_PER_SEC;
-    struct tcp_info info;
 
-    if (tcp_info(connection, &info) && has_ended(connection, &info)) {
-        cut(connections, connection);
-        return;
-    }
     if (late <= options->body_grace_sec * NSEC_PER_SEC)
         return;
-    if ((double)atomic_load_explicit(&connection->body_bytes, memory_order_relaxed) >= wanted)
-        return;
-    if (has_unread(connection))
-        return;
-    time_out(connections, connection, SERVER_REFUSED_BODY_TIME, true);
+    if ((double)atomic_load_explicit(&connection->body_bytes, memory_order_relaxed) < wanted &&
+        !connection_has_unread(connection))
+        time_out(connections, connection, SERVER_REFUSED_BODY_TIME);
 }
 
 /* Bytes must leave at the rate at which bodies must come, seen over windows of
@@ -357,7 +371,7 @@ static void check_reply(Connections *connections, Connection *connection, int64_
         return;
     if (info.tcpi_bytes_acked - connection->mark < wanted) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection);
+        cut(connections, connection, SHUT_RDWR);
         return;
     }
     connection->mark_nsec = now;
@@ -372,8 +386,8 @@ static void check_stream(Connections *connections, Connection *connection, int64
 
     if (!tcp_info(connection, &info))
         return;
-    if (has_ended(connection, &info)) {
-        cut(connections, connection);
+    if (info.tcpi_state == PEER_HAS_CLOSED) {
+        cut(connections, connection, SHUT_RDWR);
         return;
     }
     if (connection->mark_nsec == 0 || info.tcpi_bytes_acked != connection->mark ||
@@ -382,41 +396,31 @@ static void check_stream(Connections *connections, Connection *connection, int64
         connection->mark = info.tcpi_bytes_acked;
     } else if (now - connection->mark_nsec > options->write_sec * NSEC_PER_SEC) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection);
+        cut(connections, connection, SHUT_RDWR);
     }
 }
 
-/* An idle connection may still have the end of a reply in the kernel's buffers.
- * One byte more than at its start is the beginning of a request. */
+/* A request whose first bytes are in the kernel has begun. The end of the last reply may be there
+ * too. */
 static void check_idle(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
+    int64_t idle = now - connection->since_nsec;
     struct tcp_info info;
 
-    if (!tcp_info(connection, &info))
+    if (connection_has_unread(connection))
         return;
-    if (has_ended(connection, &info)) {
-        cut(connections, connection);
-        return;
-    }
-    if (connection->mark_nsec == 0) {
-        connection->mark_nsec = now;
-        connection->mark = info.tcpi_bytes_received;
-    } else if (info.tcpi_bytes_received > connection->mark) {
-        enter(connection, CONNECTION_HEADERS, now);
-        return;
-    }
-    if (now - connection->since_nsec > options->idle_sec * NSEC_PER_SEC)
-        cut(connections, connection);
-    else if (info.tcpi_unacked + info.tcpi_notsent_bytes > 0 &&
-             now - connection->since_nsec > 2 * options->write_sec * NSEC_PER_SEC) {
+    if (idle > options->idle_sec * NSEC_PER_SEC)
+        cut(connections, connection, SHUT_RDWR);
+    else if (idle > 2 * options->write_sec * NSEC_PER_SEC && tcp_info(connection, &info) &&
+             info.tcpi_unacked + info.tcpi_notsent_bytes > 0) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection);
+        cut(connections, connection, SHUT_RDWR);
     }
 }
 
 static void check_linger(Connections *connections, Connection *connection, int64_t now) {
     if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
-        cut(connections, connection);
+        cut(connections, connection, SHUT_RDWR);
 }
 
 static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
@@ -452,13 +456,10 @@ static bool is_silent(const Connection *connection, int64_t now) {
         return connection->mark_nsec != 0 && now - connection->mark_nsec > DRAIN_AFTER_NSEC;
     if (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_HEADERS)
         return false;
-    if (now - connection->since_nsec < DRAIN_AFTER_NSEC || has_unread(connection))
+    if (now - connection->since_nsec < DRAIN_AFTER_NSEC || connection_has_unread(connection))
         return false;
-    if (!tcp_info(connection, &info))
-        return true;
-    if (connection->state == CONNECTION_HEADERS)
-        return info.tcpi_bytes_received == 0;
-    return connection->mark_nsec == 0 || info.tcpi_bytes_received == connection->mark;
+    return connection->state == CONNECTION_IDLE || !tcp_info(connection, &info) ||
+           info.tcpi_bytes_received == 0;
 }
 
 unsigned connections_drain(Connections *connections, int64_t now) {
@@ -469,7 +470,7 @@ unsigned connections_drain(Connections *connections, int64_t now) {
         Connection *connection = connections->slots[i];
 
         if (connection && !connection->is_cut && is_silent(connection, now))
-            cut(connections, connection);
+            cut(connections, connection, SHUT_RDWR);
     }
     left = connections->n;
     unlock(connections);

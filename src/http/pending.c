@@ -1,4 +1,4 @@
-/* Requests that are answered later, by another thread, while their connection is suspended. */
+/* Requests that are answered later, by another thread, while their connection is asleep. */
 
 #include "http/pending.h"
 
@@ -9,6 +9,7 @@
 
 struct Pendings {
     Registry registry;
+    Connections *connections;
     pthread_cond_t filled; /* a fill function has returned */
     bool is_closed;
 };
@@ -25,20 +26,21 @@ struct HttpPending {
     Ref ref;
     Pendings *all;
     const HttpRequest *request;
+    Connection *connection;
     int tag;
 
     /* Guarded by the lock of the registry. */
     Progress progress;
-    struct MHD_Connection *suspended; /* NULL: it is not, or not any more */
-    HttpReply reply;                  /* of the thread that fills it, while one does */
+    HttpReply reply; /* of the thread that fills it, while one does */
 };
 
-Pendings *pendings_new(unsigned max) {
+Pendings *pendings_new(unsigned max, Connections *connections) {
     Pendings *pendings = calloc(1, sizeof(*pendings));
 
     if (!pendings)
         return NULL;
     registry_init(&pendings->registry, max);
+    pendings->connections = connections;
     (void)pthread_cond_init(&pendings->filled, NULL);
     return pendings;
 }
@@ -68,21 +70,15 @@ unsigned pendings_count(Pendings *pendings) {
     return n;
 }
 
-static HttpPending *first_of(const Pendings *pendings) {
-    return (HttpPending *)pendings->registry.first;
-}
-
-static HttpPending *next_of(const HttpPending *pending) {
-    return (HttpPending *)pending->entry.next;
-}
-
-HttpPending *pending_new(Pendings *pendings, const HttpRequest *request, int tag) {
+HttpPending *pending_new(
+    Pendings *pendings, const HttpRequest *request, Connection *connection, int tag) {
     HttpPending *pending = calloc(1, sizeof(*pending));
     bool is_in;
 
     if (!pending)
         return NULL;
-    *pending = (HttpPending){.all = pendings, .request = request, .tag = tag};
+    *pending =
+        (HttpPending){.all = pendings, .request = request, .connection = connection, .tag = tag};
     pending->ref = REF_ONE;
     ref_take(&pending->ref);
     pending->reply.tag = tag;
@@ -96,38 +92,26 @@ HttpPending *pending_new(Pendings *pendings, const HttpRequest *request, int tag
     return pending;
 }
 
-/* With the lock held. */
-static void resume(HttpPending *pending) {
-    if (pending->suspended)
-        MHD_resume_connection(TAKE_PTR(pending->suspended));
-}
-
 /* With the lock held, and a reference to @pending. */
 static void wait_for_fill(HttpPending *pending) {
     while (pending->progress == PROGRESS_FILLING)
         (void)pthread_cond_wait(&pending->all->filled, &pending->all->registry.lock);
 }
 
-PendingState pending_wait(HttpPending *pending, struct MHD_Connection *mhd, HttpReply *ret) {
+PendingState pending_wait(HttpPending *pending, HttpReply *ret) {
     Pendings *all = pending->all;
     PendingState state;
 
     registry_lock(&all->registry);
-    if (all->is_closed) {
-        wait_for_fill(pending);
-        if (pending->progress == PROGRESS_OPEN)
-            pending->progress = PROGRESS_OVER;
-    }
     *ret = (HttpReply){.tag = pending->tag};
     if (pending->progress == PROGRESS_ANSWERED) {
         state = PENDING_ANSWERED;
         *ret = pending->reply;
-    } else {
-        state = pending->progress == PROGRESS_OVER ? PENDING_OVER : PENDING_WAITING;
-    }
-    if (state == PENDING_WAITING && !pending->suspended) {
-        MHD_suspend_connection(mhd);
-        pending->suspended = mhd;
+    } else if (pending->progress == PROGRESS_OVER || all->is_closed)
+        state = PENDING_OVER;
+    else {
+        state = PENDING_WAITING;
+        connection_sleep(all->connections, pending->connection);
     }
     registry_unlock(&all->registry);
     return state;
@@ -148,7 +132,8 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
         registry_lock(&all->registry);
         pending->progress = PROGRESS_ANSWERED;
         (void)pthread_cond_broadcast(&all->filled);
-        resume(pending);
+        if (!all->is_closed)
+            connection_wake(all->connections, pending->connection);
         registry_unlock(&all->registry);
     }
     pending_unref(pending);
@@ -167,31 +152,16 @@ void pending_end(HttpPending *pending) {
     pending_unref(pending);
 }
 
-static bool is_any_filling(const Pendings *pendings) {
-    for (const HttpPending *pending = first_of(pendings); pending; pending = next_of(pending))
-        if (pending->progress == PROGRESS_FILLING)
-            return true;
-    return false;
-}
-
 void pendings_close(Pendings *pendings) {
     registry_lock(&pendings->registry);
     pendings->is_closed = true;
-    for (HttpPending *pending = first_of(pendings); pending; pending = next_of(pending))
-        if (pending->suspended && pending->progress == PROGRESS_OPEN) {
-            pending->progress = PROGRESS_OVER;
-            resume(pending);
-        }
-    /* What is open now is not suspended, and will not be: pending_wait() sees to it. */
-    while (is_any_filling(pendings))
-        (void)pthread_cond_wait(&pendings->filled, &pendings->registry.lock);
     registry_unlock(&pendings->registry);
 }
 
 Pendings *pendings_free(Pendings *pendings) {
     if (!pendings)
         return NULL;
-    assert(!first_of(pendings));
+    assert(!pendings->registry.first);
     pendings_unref(pendings);
     return NULL;
 }

@@ -1,19 +1,15 @@
-/* A reply as libmicrohttpd's response, without copying its slices. */
+/* The head of a reply, and writing head and slices as fast as the peer takes them. */
 
 #include "http/reply.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
+#include <errno.h>
+#include <time.h>
 
-#include "base/buf.h"
+#include "base/clock.h"
+#include "base/nsec.h"
 
-/* What a reader copies at a time. Below malloc's threshold for mappings, which
- * would cost a page fault each 4 KiB. */
-#define READ_BLOCK ((size_t)120 * 1024)
-
-/* Up to this, slices are joined. */
-#define JOIN_MAX ((size_t)256 * 1024)
+/* Slices that are written in one system call. */
+#define GATHER_MAX 64u
 
 uint64_t reply_size(const HttpReply *reply) {
     uint64_t size = 0;
@@ -23,129 +19,132 @@ uint64_t reply_size(const HttpReply *reply) {
     return size;
 }
 
-static ssize_t read_slices(void *context, uint64_t position, char *to, size_t room) {
-    SliceReader *reader = context;
-    size_t done = 0;
+static const struct {
+    unsigned status;
+    const char *reason;
+} reasons[] = {
+    {200, "OK"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+};
 
-    while (done < room && reader->at < reader->n_slices) {
-        Str rest = str_skip(reader->slices[reader->at], reader->offset);
-        size_t n = rest.len < room - done ? rest.len : room - done;
-
-        if (n > 0)
-            memcpy(to + done, rest.ptr, n);
-        done += n;
-        reader->offset += n;
-        if (n == rest.len) {
-            reader->at++;
-            reader->offset = 0;
-        }
-    }
-    return done > 0 ? (ssize_t)done : MHD_CONTENT_READER_END_OF_STREAM;
+/* Of others it is empty, as RFC 9112, 4 allows. */
+static const char *reason_of(unsigned status) {
+    for (size_t i = 0; i < ELEMENTS_OF(reasons); i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "";
 }
 
-static struct MHD_Response *from_one(Str slice) {
-    void *bytes = (void *)(uintptr_t)(slice.len > 0 ? slice.ptr : "");
+static void append_status_and_date(Buf *head, unsigned status) {
+    time_t now = (time_t)(clock_wall_nsec() / NSEC_PER_SEC);
+    char date[64];
+    struct tm tm;
 
-    return MHD_create_response_from_buffer(slice.len, bytes, MHD_RESPMEM_PERSISTENT);
+    (void)gmtime_r(&now, &tm);
+    (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    buf_printf(head, "HTTP/1.1 %u %s\r\nDate: %s\r\n", status, reason_of(status), date);
 }
 
-static struct MHD_Response *from_slices(const HttpReply *reply, SliceReader *reader) {
-    if (reply->n_slices == 0)
-        return from_one(STR_NULL);
-    if (reply->n_slices == 1)
-        return from_one(reply->slices[0]);
-    *reader = (SliceReader){.slices = reply->slices, .n_slices = reply->n_slices};
-    return MHD_create_response_from_callback(
-        reply_size(reply), READ_BLOCK, read_slices, reader, NULL);
+static void append_line(Buf *head, const char *name, const char *value) {
+    buf_append(head, str_from_c(name));
+    buf_append(head, STR(": "));
+    buf_append(head, str_from_c(value));
+    buf_append(head, STR("\r\n"));
 }
 
-void reply_join(HttpReply *reply, Arena *arena) {
-    uint64_t size = reply_size(reply);
-    Str *slice;
-    char *joined;
+bool reply_start(ReplyWriter *writer, const HttpReply *reply, bool is_last, bool has_body) {
+    Buf *head = &writer->head;
 
-    if (!arena || reply->n_slices <= 1 || size > JOIN_MAX)
-        return;
-    slice = ARENA_NEW(arena, Str);
-    joined = arena_alloc(arena, (size_t)size);
-    if (!slice || !joined)
-        return;
-    *slice = str_of(joined, (size_t)size);
-    for (size_t i = 0; i < reply->n_slices; i++) {
-        if (reply->slices[i].len > 0)
-            memcpy(joined, reply->slices[i].ptr, reply->slices[i].len);
-        joined += reply->slices[i].len;
-    }
-    reply->slices = slice;
-    reply->n_slices = 1;
-}
-
-struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceReader *reader) {
-    struct MHD_Response *response = from_slices(reply, reader);
-    enum MHD_Result r = MHD_YES;
-    char number[16];
-
-    if (!response)
-        return NULL;
+    *writer = (ReplyWriter){.head = BUF_INIT(REPLY_HEAD_MAX), .slices = reply->slices};
+    writer->n_slices = has_body ? reply->n_slices : 0;
+    append_status_and_date(head, reply->status);
     if (reply->content_type)
-        r &= MHD_add_response_header(response, "Content-Type", reply->content_type);
-    r &= MHD_add_response_header(
-        response, "Cache-Control", reply->cache_control ? reply->cache_control : "no-store");
+        append_line(head, "Content-Type", reply->content_type);
+    append_line(head, "Cache-Control", reply->cache_control ? reply->cache_control : "no-store");
     for (size_t i = 0; i < reply->n_headers; i++)
-        r &= MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+        append_line(head, reply->headers[i].name, reply->headers[i].value);
     if (reply->allow)
-        r &= MHD_add_response_header(response, "Allow", reply->allow);
+        append_line(head, "Allow", reply->allow);
     if (reply->authenticate)
-        r &= MHD_add_response_header(response, "WWW-Authenticate", reply->authenticate);
-    if (reply->retry_after_sec > 0) {
-        (void)snprintf(number, sizeof(number), "%u", reply->retry_after_sec);
-        r &= MHD_add_response_header(response, "Retry-After", number);
-    }
-    if (close)
-        r &= MHD_add_response_header(response, "Connection", "close");
-    if (r != MHD_YES) {
-        MHD_destroy_response(response);
-        return NULL;
-    }
-    return response;
-}
-
-static bool send_all(Str bytes, int fd, gnutls_session_t session) {
-    while (bytes.len > 0) {
-        ssize_t n = session ? gnutls_record_send(session, bytes.ptr, bytes.len)
-                            : send(fd, bytes.ptr, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-        if (n <= 0)
-            return false;
-        bytes = str_skip(bytes, (size_t)n);
-    }
-    return true;
-}
-
-bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(REPLY_RAW_MAX);
-    const char *reason = MHD_get_reason_phrase_for(reply->status);
-
-    buf_printf(&text, "HTTP/1.1 %u %s\r\n", reply->status, reason ? reason : "Refused");
-    if (reply->content_type)
-        buf_printf(&text, "Content-Type: %s\r\n", reply->content_type);
-    if (reply->allow)
-        buf_printf(&text, "Allow: %s\r\n", reply->allow);
-    if (reply->authenticate)
-        buf_printf(&text, "WWW-Authenticate: %s\r\n", reply->authenticate);
+        append_line(head, "WWW-Authenticate", reply->authenticate);
     if (reply->retry_after_sec > 0)
-        buf_printf(&text, "Retry-After: %u\r\n", reply->retry_after_sec);
-    for (size_t i = 0; i < reply->n_headers; i++)
-        buf_printf(&text, "%s: %s\r\n", reply->headers[i].name, reply->headers[i].value);
-    buf_printf(&text,
-        "Cache-Control: no-store\r\nContent-Length: %llu\r\nConnection: close\r\n\r\n",
-        (unsigned long long)reply_size(reply));
-    for (size_t i = 0; i < reply->n_slices; i++)
-        buf_append(&text, reply->slices[i]);
-    if (buf_error(&text) != 0 || !send_all(buf_str(&text), fd, session))
-        return false;
-    if (session)
-        (void)gnutls_bye(session, GNUTLS_SHUT_WR);
-    (void)shutdown(fd, SHUT_WR);
-    return true;
+        buf_printf(head, "Retry-After: %u\r\n", reply->retry_after_sec);
+    if (is_last)
+        append_line(head, "Connection", "close");
+    buf_printf(head, "Content-Length: %llu\r\n\r\n", (unsigned long long)reply_size(reply));
+    return buf_error(head) == 0;
+}
+
+void reply_stream_head(Buf *head, const char *content_type, bool is_chunked) {
+    append_status_and_date(head, 200);
+    append_line(head, "Content-Type", content_type ? content_type : "text/event-stream");
+    append_line(head, "Cache-Control", "no-store");
+    append_line(head, "X-Accel-Buffering", "no"); /* nginx would keep it back */
+    append_line(head, "X-Content-Type-Options", "nosniff");
+    append_line(head, "Connection", "close");
+    if (is_chunked)
+        append_line(head, "Transfer-Encoding", "chunked");
+    buf_append(head, STR("\r\n"));
+}
+
+static Str part_of(const ReplyWriter *writer, size_t at) {
+    return at == 0 ? buf_str(&writer->head) : writer->slices[at - 1];
+}
+
+static size_t gather(const ReplyWriter *writer, struct iovec *to) {
+    size_t n = 0;
+
+    for (size_t at = writer->at; at <= writer->n_slices && n < GATHER_MAX; at++) {
+        Str part = str_skip(part_of(writer, at), at == writer->at ? writer->offset : 0);
+
+        if (part.len > 0)
+            to[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)part.ptr, .iov_len = part.len};
+    }
+    return n;
+}
+
+static void advance(ReplyWriter *writer, size_t n) {
+    while (writer->at <= writer->n_slices) {
+        size_t left = part_of(writer, writer->at).len - writer->offset;
+
+        if (n < left) {
+            writer->offset += n;
+            return;
+        }
+        n -= left;
+        writer->at++;
+        writer->offset = 0;
+    }
+}
+
+int reply_write(ReplyWriter *writer, Transport *transport) {
+    struct iovec slices[GATHER_MAX];
+    size_t n;
+
+    while ((n = gather(writer, slices)) > 0) {
+        ssize_t written = transport_write(transport, slices, n);
+
+        if (written < 0)
+            return (int)written;
+        advance(writer, (size_t)written);
+    }
+    return 0;
+}
+
+void reply_done(ReplyWriter *writer) {
+    buf_done(&writer->head);
 }

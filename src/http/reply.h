@@ -1,51 +1,41 @@
 #pragma once
 
 /*
- * Reply: an HttpReply on its way out.
+ * Reply: an HttpReply on its way out: a head that is made here, then the reply's slices, gathered
+ * by the system where that is possible and never copied here.
  *
- * Two ways. The usual one hands it to libmicrohttpd: in one piece without a copy,
- * small ones of several slices joined before, large ones read slice by slice.
- * The raw one writes the answer to the socket or TLS session directly: libmicrohttpd
- * cannot answer in the middle of an upload, but that is when it is known that a
- * body is too large, and a client should hear why.
- *
- * Gathered writes (MHD_create_response_from_iovec) would save the copy of large
- * ones, 6 of 60 ms for 82 MB. But libmicrohttpd 0.9 breaks off after IOV_MAX
- * slices, and aborts the whole process when the list of slices does not fit into
- * what a client's headers and pipelined requests have left of its memory.
- *
- * Every reply has Content-Length and, unless it says otherwise, "Cache-Control: no-store"; none is
- * chunked.
+ * Every reply has Content-Length, Date and, unless it says otherwise, "Cache-Control: no-store".
  */
 
-#include <gnutls/gnutls.h>
-#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/buf.h"
 #include "http/server.h"
+#include "http/transport.h"
 
-#define REPLY_RAW_MAX 16384u
+#define REPLY_HEAD_MAX 16384u
 
-/* Where a reply of many slices has been read to. */
-typedef struct SliceReader {
+/* What goes out, and how far it has. */
+typedef struct ReplyWriter {
+    Buf head; /* status line and header lines */
     const Str *slices;
     size_t n_slices;
-    size_t at, offset;
-} SliceReader;
+    size_t at, offset; /* the next byte: of the head (at is 0), or of slice at - 1 */
+} ReplyWriter;
 
 /* The body's length. */
 uint64_t reply_size(const HttpReply *reply);
 
-/* Makes one slice of several, if they are small: then header and body leave in one
- * system call. Without room in @arena (NULL: none) they stay as they are. */
-void reply_join(HttpReply *reply, Arena *arena);
+/* Takes @reply, whose slices must live until all is written. @is_last: the connection is closed
+ * after it. @has_body: false in the reply to HEAD. False when out of memory. */
+bool reply_start(ReplyWriter *writer, const HttpReply *reply, bool is_last, bool has_body);
 
-/* A response over @reply's slices, which must live until it has been sent, as
- * must @reader (written here). NULL when out of memory. */
-struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceReader *reader);
+/* 0 when all is written; -EAGAIN; or another negative errno when the connection is broken. */
+int reply_write(ReplyWriter *writer, Transport *transport);
 
-/* Writes the whole reply, with "Connection: close", without waiting, and ends our
- * half of the connection. @session is NULL for plain HTTP. False when it could not
- * be written at once. */
-bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session);
+void reply_done(ReplyWriter *writer); /* takes a zeroed one */
+
+/* The head of a stream, chunked where @is_chunked, of @content_type; NULL: text/event-stream. */
+void reply_stream_head(Buf *head, const char *content_type, bool is_chunked);

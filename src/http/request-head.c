@@ -1,114 +1,233 @@
-/* The request line and headers of a request, read from libmicrohttpd. */
+/* Request lines and header lines, by RFC 9112, and nothing more lenient than it. */
 
 #include "http/request-head.h"
 
-#include <string.h>
+#include "base/cleanup.h"
 
-/* --- the lines ------------------------------------------------------------------------------- */
+/* Longer lengths do not fit 64 bits. */
+#define LENGTH_DIGITS_MAX 18
 
-#if MHD_VERSION < 0x01000000
-
-/* The bytes of the header as they stand in libmicrohttpd's buffer: see
- * headers_add_block(). They begin with the method, and @version, the last word
- * of the request line, lies in them. Empty when that is not so. */
-static Str header_block(
-    struct MHD_Connection *mhd, const char *method, const char *version, size_t *ret_size) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    uintptr_t start = (uintptr_t)method, at = (uintptr_t)version;
-    size_t skip = strlen("HTTP/1.1");
-
-    *ret_size = info ? info->header_size : 0;
-    if (at < start || at - start > *ret_size || *ret_size - (at - start) < skip)
-        return STR_NULL;
-    skip += at - start;
-    return str_of(method + skip, *ret_size - skip);
+static void refuse(RequestHead *head, unsigned status, const char *problem) {
+    if (head->status == 400 || (head->status != 0 && status != 400))
+        return;
+    head->status = status;
+    head->problem = problem;
 }
 
-void head_read(
-    struct MHD_Connection *mhd, const HeadLine *line, Headers *headers, size_t *ret_size) {
-    int n = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL);
-
-    headers_add_block(headers, header_block(mhd, line->method, line->version, ret_size));
-    if (headers->status == 0 && (n < 0 || headers->n_lines != (size_t)n))
-        *headers = (Headers){.status = 400, .problem = "the header lines are malformed\n"};
-    /* NUL in the target ends it for libmicrohttpd, but not on the wire. */
-    if ((uintptr_t)line->version - (uintptr_t)line->url != strlen(line->target) + 1)
-        *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
+/* RFC 9110, 5.6.2. */
+static bool is_token_byte(unsigned char c) {
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
+        return true;
+    return c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
 }
 
-#else /* from 1.0 on it is strict itself, when asked: see STRICTNESS in server.c */
-
-static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const char *name,
-    size_t name_len, const char *value, size_t value_len) {
-    headers_add(context, str_of(name, name_len), str_of(value, value_len));
-    return MHD_YES;
+static bool is_token(Str text) {
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_token_byte((unsigned char)text.ptr[i]))
+            return false;
+    return true;
 }
 
-void head_read(
-    struct MHD_Connection *mhd, const HeadLine *line, Headers *headers, size_t *ret_size) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+static bool is_field_value(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
 
-    (void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, add_header, headers);
-    *ret_size = info ? info->header_size : 0;
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
 }
 
-#endif
+static bool is_target(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
 
-/* --- what they say --------------------------------------------------------------------------- */
-
-static Str header_of(struct MHD_Connection *mhd, const char *name) {
-    return str_from_c(MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name));
+        if (c <= 0x20 || c == 0x7f)
+            return false;
+    }
+    return text.len > 0;
 }
 
-static bool is_allowed_host(const ServerOptions *options, Str host) {
-    Str name = str_take(host, str_find(host, ':'));
+static void add_length(RequestHead *head, Str value) {
+    uint64_t length = 0;
 
-    for (size_t i = 0; i < options->n_hosts; i++)
-        if (str_eq_nocase(options->hosts[i], name))
-            return true;
+    if (++head->n_lengths > 1)
+        return refuse(head, 400, "Content-Length is given twice\n");
+    if (value.len == 0 || value.len > LENGTH_DIGITS_MAX)
+        return refuse(head, 400, "Content-Length is not a usable number\n");
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] < '0' || value.ptr[i] > '9')
+            return refuse(head, 400, "Content-Length is not a number\n");
+        length = length * 10 + (uint64_t)(value.ptr[i] - '0');
+    }
+    head->content_length = length;
+}
+
+static bool is_made_of(Str text, const char *bytes) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\0' || !strchr(bytes, text.ptr[i]))
+            return false;
+    return text.len > 0;
+}
+
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* "name", "1.2.3.4:80", "[::1]:80": false when @host is nothing of that kind. *ret_is_name: an
+ * attacker's DNS may resolve it to any address, unlike addresses and localhost. */
+static bool read_host(Str host, bool *ret_is_name) {
+    bool is_ipv6 = str_has_prefix(host, STR("["));
+    size_t end = is_ipv6 ? str_find(host, ']') : str_find(host, ':');
+    Str name = str_take(host, end), rest = str_skip(host, end);
+
+    if (is_ipv6) {
+        name = str_skip(name, 1);
+        rest = str_skip(rest, 1);
+    }
+    *ret_is_name = !is_ipv6 && !is_made_of(name, DIGITS ".") &&
+                   !str_eq_nocase(name, STR("localhost")) &&
+                   !str_has_suffix(name, STR(".localhost"));
+    if (rest.len > 0 && (rest.ptr[0] != ':' || !is_made_of(str_skip(rest, 1), DIGITS)))
+        return false;
+    return is_ipv6 ? end != SIZE_MAX && is_made_of(name, DIGITS "abcdefABCDEF:.")
+                   : is_made_of(name, DIGITS LETTERS "-._");
+}
+
+static void add_host(RequestHead *head, Str value) {
+    if (++head->n_hosts > 1)
+        return refuse(head, 400, "Host is given twice\n");
+    head->host = value;
+    if (!read_host(value, &head->has_named_host))
+        refuse(head, 400, "Host is malformed\n");
+}
+
+/* "q=0", "q=0.000": named to be refused. */
+static bool is_refused(Str parameters) {
+    size_t at = str_find(parameters, '=');
+    Str value = str_trim(str_skip(parameters, at + 1));
+
+    if (at == SIZE_MAX || !str_eq_nocase(str_trim(str_take(parameters, at)), STR("q")))
+        return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.ptr[i] != '0' && value.ptr[i] != '.')
+            return false;
+    return true;
+}
+
+/* Whether @list, "text/html, text/plain;q=0.5", names @wanted. Patterns (*) do not count. */
+static bool names(Str list, Str wanted) {
+    Str item;
+
+    while (str_split(&list, ',', &item)) {
+        size_t semicolon = str_find(item, ';');
+
+        if (str_eq_nocase(str_trim(str_take(item, semicolon)), wanted))
+            return semicolon == SIZE_MAX || !is_refused(str_skip(item, semicolon + 1));
+    }
     return false;
 }
 
-/* A malicious page may make its own name mean loopback (DNS rebinding), and read what is there.
- * Over TLS the certificate would not be for that name. */
-static bool is_misaddressed(const ServerOptions *options, const Headers *headers, Str host) {
-    return headers->has_named_host && !options->tls && server_is_loopback(options->address) &&
-           !is_allowed_host(options, host);
+static void add_line(RequestHead *head, Str name, Str value) {
+    if (!is_token(name))
+        return refuse(head, 400, "a header name is malformed\n");
+    if (!is_field_value(value))
+        return refuse(head, 400, "a header value has control characters\n");
+    value = str_trim(value);
+
+    if (str_eq_nocase(name, STR("content-length")))
+        add_length(head, value);
+    else if (str_eq_nocase(name, STR("transfer-encoding")))
+        refuse(head, 501, "Transfer-Encoding is not supported: send Content-Length\n");
+    else if (str_eq_nocase(name, STR("host")))
+        add_host(head, value);
+    else if (str_eq_nocase(name, STR("connection")))
+        head->is_last |= names(value, STR("close"));
+    else if (str_eq_nocase(name, STR("authorization"))) {
+        head->authorization = value;
+        if (++head->n_authorizations > 1)
+            refuse(head, 400, "Authorization is given twice\n");
+    } else if (str_eq_nocase(name, STR("origin"))) {
+        head->has_origin = true;
+        head->origin = value;
+    } else if (str_eq_nocase(name, STR("accept")))
+        head->accepts_html |= names(value, STR("text/html"));
+    else if (str_eq_nocase(name, STR("accept-encoding")))
+        head->accepts_gzip |= names(value, STR("gzip"));
+    else if (str_eq_nocase(name, STR("if-none-match")))
+        head->if_none_match = value;
+    else if (str_eq_nocase(name, STR("content-type")))
+        head->content_type = value;
+    else if (str_eq_nocase(name, STR("content-encoding"))) {
+        if (!str_eq_nocase(value, STR("identity")))
+            refuse(head, 415, "Content-Encoding is not supported\n");
+    } else if (str_eq_nocase(name, STR("expect")))
+        head->expects_continue = str_eq_nocase(value, STR("100-continue"));
 }
 
-/* Whether @origin is a page that was asked for at @host. Under which scheme does not matter: there
- * may be a proxy between that speaks TLS. */
-static bool is_of_host(Str origin, Str host) {
-    const Str schemes[] = {STR("http://"), STR("https://")};
+/* The first line of @bytes, without its CR LF, which request_head_length() has seen. */
+static Str take_line(Str *bytes) {
+    size_t end = str_find(*bytes, '\n');
+    Str line = str_take(*bytes, end - 1);
 
-    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
-        if (str_has_prefix(origin, schemes[i]))
-            return !str_is_empty(host) && str_eq_nocase(str_skip(origin, schemes[i].len), host);
-    return false;
+    *bytes = str_skip(*bytes, end + 1);
+    return line;
 }
 
-void head_fill(struct MHD_Connection *mhd, const HeadLine *line, const Headers *headers,
-    const ServerOptions *options, HttpRequest *ret) {
-    bool is_host_wanted = headers->has_named_host || headers->has_origin;
-    Str host = is_host_wanted ? header_of(mhd, MHD_HTTP_HEADER_HOST) : STR_NULL;
-    Str target = str_from_c(line->target);
-    size_t mark = str_find(target, '?');
+/* "POST /filter HTTP/1.1" */
+static void read_request_line(RequestHead *head, Str line) {
+    Str version;
 
-    *ret = (HttpRequest){
-        .method = str_from_c(line->method),
-        .path = str_take(target, mark),
-        .query = mark == SIZE_MAX ? STR_NULL : str_skip(target, mark + 1),
-        .has_body = headers_announce_body(headers),
-        .authorization = header_of(mhd, MHD_HTTP_HEADER_AUTHORIZATION),
-        .has_origin = headers->has_origin,
-        .is_misaddressed = is_misaddressed(options, headers, host),
-        .is_same_origin =
-            headers->has_origin && is_of_host(header_of(mhd, MHD_HTTP_HEADER_ORIGIN), host),
-        .accepts_html = headers->accepts_html,
-        .accepts_gzip = headers->accepts_gzip,
-        .if_none_match = header_of(mhd, MHD_HTTP_HEADER_IF_NONE_MATCH),
-        .content_type = header_of(mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
-    };
+    if (!str_split(&line, ' ', &head->method) || !str_split(&line, ' ', &head->target) ||
+        !str_split(&line, ' ', &version) || line.ptr || !is_token(head->method) ||
+        !is_target(head->target) || !str_has_prefix(version, STR("HTTP/")))
+        return refuse(head, 400, "the request line is malformed\n");
+    head->is_http_1_1 = str_is(version, "HTTP/1.1");
+    if (!head->is_http_1_1 && !str_is(version, "HTTP/1.0"))
+        refuse(head, 505, "only HTTP/1.1 and HTTP/1.0 are supported\n");
+}
+
+/* RFC 9112, 2.2: an empty line before a request is ignored. */
+static size_t skip_empty_line(Str bytes) {
+    return str_has_prefix(bytes, STR("\r\n")) ? 2 : 0;
+}
+
+size_t request_head_length(Str bytes, size_t *scanned) {
+    size_t from = skip_empty_line(bytes);
+
+    if (bytes.len > from && bytes.ptr[from] != '\r' &&
+        !is_token_byte((unsigned char)bytes.ptr[from]))
+        return REQUEST_HEAD_MALFORMED; /* TLS on a plain port, for example */
+    if (*scanned < from)
+        *scanned = from;
+    for (;;) {
+        size_t n = str_find(str_skip(bytes, *scanned), '\n');
+
+        if (n == SIZE_MAX)
+            return 0;
+        if (n == 0 || bytes.ptr[*scanned + n - 1] != '\r')
+            return REQUEST_HEAD_MALFORMED;
+        *scanned += n + 1;
+        if (n == 1)
+            return *scanned;
+    }
+}
+
+void request_head_parse(Str bytes, RequestHead *ret) {
+    *ret = (RequestHead){0};
+    bytes = str_skip(bytes, skip_empty_line(bytes));
+    read_request_line(ret, take_line(&bytes));
+    while (bytes.len > 2) {
+        Str line = take_line(&bytes);
+        size_t colon = str_find(line, ':');
+
+        if (colon == SIZE_MAX)
+            refuse(ret, 400, "a header line has no colon\n");
+        else
+            add_line(ret, str_take(line, colon), str_skip(line, colon + 1));
+    }
+    if (ret->n_hosts == 0 && ret->is_http_1_1)
+        refuse(ret, 400, "Host is missing\n");
+    ret->is_last |= !ret->is_http_1_1;
 }

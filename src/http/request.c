@@ -1,14 +1,12 @@
 /*
- * Request: from its first line to its end.
+ * Request: from its first byte to its end.
  *
- *   request_new → start → receive … → answer → request_completed
+ *   read_head → start → read_body … → handle → write_reply … → end_request
+ *                                            ↘ write_stream …
  *
- * start() judges the headers and asks admit(); receive() collects the body;
- * answer() calls handle() and queues the reply. Each may refuse instead. All run
- * on the worker that owns the connection, so a request needs no lock of its own.
- * When handle() has put the reply off, answer() is called again once it is there;
- * in between the request is in the hands of http/pending.h. A reply that goes on is
- * in those of http/stream.h until the request ends.
+ * start() judges the head and asks admit(); read_body() collects the body; handle() calls the
+ * handler. Each may refuse instead. A step runs on the worker that holds the connection and ends
+ * when the connection must wait for its client, or for a reply that was put off (http/pending.h).
  *
  * What is held while a client sends its body or takes its reply is counted by the
  * body store: the body, and the arena if it is not small. While a body is coming
@@ -16,37 +14,35 @@
  */
 
 #include <assert.h>
-#include <microhttpd.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/headers.h"
-#include "http/pending.h"
 #include "http/reply.h"
 #include "http/request-head.h"
 #include "http/server-internal.h"
-#include "http/stream.h"
 
-/* An arena up to this is not counted: libmicrohttpd's memory for a connection is not
+/* A worker reads so much of one body before it looks at other connections. */
+#define READ_TURN ((size_t)1024 * 1024)
+
+/* An arena up to this is not counted: a connection's memory is not
  * either, and a health check should be answered when there is no room at all. */
 #define ARENA_SMALL ((size_t)64 * 1024)
-
-/* A client that goes on sending after a refusal is listened to this far, so that
- * it can read the answer; the time for it is CONNECTION_LINGER_SEC. */
-#define LINGER_BYTES ((uint64_t)1024 * 1024 * 1024)
 
 #define TOO_MUCH_TEXT "too many large requests at once\n"
 
 typedef struct Request {
     Server *server;
     Connection *connection;
-    char *target; /* path and query as sent */
-    Headers headers;
+    RequestHead head;
+    size_t head_size; /* bytes of the connection's input */
     HttpRequest http;
     HttpReply reply;
+    ReplyWriter writer;
     HttpPending *pending; /* NULL: not put off */
     HttpStream *stream;   /* NULL: the reply is one that ends */
     int stream_tag;
@@ -54,14 +50,23 @@ typedef struct Request {
     Str text;             /* the one slice of a refusal of our own */
     size_t arena_charged; /* what the body store counts for http.arena */
     Body body;
-    SliceReader reader;
-    int64_t started_nsec; /* 0: headers are not complete yet */
+    int64_t started_nsec; /* the head is complete */
     int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
     int64_t made_nsec;    /* the reply is made; 0: it is not */
-    size_t body_max;      /* what admit() has said */
-    bool is_refused;      /* the answer is out, the rest of the body is thrown away */
-    uint64_t thrown_away;
+    bool is_last;         /* the connection ends with this request */
+    bool has_more_input;  /* refused, and the client may still be sending it */
 } Request;
+
+/* What a step leaves to do. */
+typedef enum Step {
+    STEP_NEXT,  /* the step of the connection's state, at once */
+    STEP_READ,  /* when there is something to read */
+    STEP_WRITE, /* when something can be written; at once when the client takes what is sent */
+    STEP_GONE,  /* nothing: the connection is asleep, and held no more */
+    STEP_END,   /* the connection is over */
+} Step;
+
+/* --- the arena ------------------------------------------------------------------------------- */
 
 /* Counts what the arena has become. False: that is too much. */
 static bool charge_arena(Request *request) {
@@ -99,40 +104,20 @@ static void give_arena(Request *request) {
     release_arena(request);
 }
 
-static enum MHD_Result queue(Request *request, struct MHD_Connection *mhd, bool close) {
-    const HttpReply *reply = &request->reply;
-    struct MHD_Response *response = reply_response(reply, close, &request->reader);
-    enum MHD_Result result;
+/* --- the reply ------------------------------------------------------------------------------- */
 
-    if (!response)
-        return MHD_NO;
-    result = MHD_queue_response(mhd, reply->status, response);
-    MHD_destroy_response(response);
-    return result;
-}
-
-/* Sends request->reply instead of reading the body. A client that waits for "100
- * Continue", or has nothing to send, is answered in the usual way. One that is
- * sending now would have its connection reset under its hands and never see why:
- * it gets the answer raw, and its input is thrown away for a while. */
-static enum MHD_Result refuse_with_reply(Request *request, struct MHD_Connection *mhd) {
+/* Sends request->reply. */
+static Step start_reply(Request *request) {
     Server *server = request->server;
-    Connection *connection = request->connection;
-    const Headers *headers = &request->headers;
-    int64_t now = clock_monotonic_nsec();
+    bool has_body = !str_is(request->head.method, "HEAD");
 
-    request->is_refused = true;
-    if (request->body.data == NULL &&
-        (!headers_announce_body(headers) || headers->expects_continue)) {
-        if (!connection_enter(server->connections, connection, CONNECTION_REPLY, now))
-            return MHD_NO;
-        reply_join(&request->reply, request->http.arena);
-        return queue(request, mhd, /* close= */ true);
-    }
-    body_close(server->bodies, &request->body);
-    if (!connection_enter(server->connections, connection, CONNECTION_LINGER, now))
-        return MHD_NO;
-    return reply_send_raw(&request->reply, connection->fd, session_of(mhd)) ? MHD_YES : MHD_NO;
+    request->is_last |= atomic_load_explicit(&server->is_draining, memory_order_relaxed) ||
+                        atomic_load_explicit(&server->is_retiring, memory_order_relaxed);
+    if (!connection_enter(
+            server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()) ||
+        !reply_start(&request->writer, &request->reply, request->is_last, has_body))
+        return STEP_END;
+    return STEP_NEXT;
 }
 
 /* Makes a refusal of our own the reply. */
@@ -150,197 +135,199 @@ static void set_refusal(
     };
 }
 
-static enum MHD_Result refuse(Request *request, struct MHD_Connection *mhd, ServerRefusal refusal,
-    unsigned status, const char *text) {
+/* Sends request->reply instead of reading the body. */
+static Step refuse_with_reply(Request *request) {
+    const RequestHead *head = &request->head;
+
+    request->is_last = true;
+    request->has_more_input =
+        head->method.len == 0 || head->status != 0 || head->content_length > request->body.len;
+    body_close(request->server->bodies, &request->body);
+    return start_reply(request);
+}
+
+static Step refuse(Request *request, ServerRefusal refusal, unsigned status, const char *text) {
     set_refusal(request, refusal, status, text);
-    return refuse_with_reply(request, mhd);
+    return refuse_with_reply(request);
 }
 
-static enum MHD_Result refuse_body(Request *request, struct MHD_Connection *mhd, int problem) {
+static Step refuse_body(Request *request, int problem) {
     if (problem == BODY_E_SIZE)
-        return refuse(request, mhd, SERVER_REFUSED_BODY_SIZE, 413, "the body is too large\n");
-    return refuse(request, mhd, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
+        return refuse(request, SERVER_REFUSED_BODY_SIZE, 413, "the body is too large\n");
+    return refuse(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-/* What the headers alone forbid. True: refused, *ret is the handler's answer. */
-static bool check_headers(
-    Request *request, struct MHD_Connection *mhd, const HeadLine *line, enum MHD_Result *ret) {
-    Headers *headers = &request->headers;
-    size_t size = 0;
+/* Says @status in the name of a request that is not one, or not one yet. */
+static void say(Connection *connection, unsigned status, const char *text) {
+    const Str slice = str_from_c(text);
+    const HttpReply reply = {.status = status,
+        .content_type = "text/plain; charset=utf-8",
+        .slices = &slice,
+        .n_slices = 1};
+    ReplyWriter writer;
 
-    head_read(mhd, line, headers, &size);
-    if (!headers_request_line_is_clean(str_from_c(line->method), str_from_c(line->target)) &&
-        headers->status == 0)
-        *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
-    headers_finish(headers, strcmp(line->version, "HTTP/1.1") == 0);
+    if (reply_start(&writer, &reply, /* is_last= */ true, /* has_body= */ true))
+        (void)reply_write(&writer, &connection->transport);
+    reply_done(&writer);
+}
 
-    if (headers->status == 400)
-        *ret = refuse(request, mhd, SERVER_REFUSED_HEADERS, 400, headers->problem);
-    else if (size > request->server->options.header_max)
-        *ret = refuse(
-            request, mhd, SERVER_REFUSED_HEADER_SIZE, 431, "the request's header is too large\n");
-    else if (headers->status != 0)
-        *ret = refuse(request, mhd, SERVER_REFUSED_ENCODING, headers->status, headers->problem);
+/* --- the end of a request -------------------------------------------------------------------- */
+
+/* @is_sent: the reply, or that much of a stream as its client wanted. */
+static void report(const Request *request, bool is_sent) {
+    const Server *server = request->server;
+    bool is_late = atomic_load(&request->connection->is_late);
+    HttpOutcome outcome = {
+        .tag = is_late ? -1 : request->reply.tag,
+        .status = is_sent   ? request->reply.status
+                  : is_late ? 408
+                            : 0,
+        .bytes_in = request->body.len,
+        .bytes_out = is_sent ? request->streamed + reply_size(&request->reply) : 0,
+        .duration_nsec = clock_monotonic_nsec() - request->started_nsec,
+    };
+
+    if (request->made_nsec != 0) {
+        outcome.read_nsec = request->whole_nsec - request->started_nsec;
+        outcome.handle_nsec = request->made_nsec - request->whole_nsec;
+    }
+    if (server->callbacks.finished)
+        server->callbacks.finished(server->callbacks.context, &outcome);
+}
+
+/* The input behind the request moves to the front. An idle connection has no buffer. */
+static void drop_input(Connection *connection, size_t n) {
+    connection->input_len -= n;
+    connection->input_scanned = 0;
+    if (connection->input_len > 0)
+        memmove(connection->input, connection->input + n, connection->input_len);
     else
-        return false;
-    return true;
+        free(TAKE_PTR(connection->input));
 }
 
-/* Once per connection, and again when the client CA has changed. */
-static bool authenticate(Server *server, Connection *connection, struct MHD_Connection *mhd) {
-    TlsStore *tls = server->options.tls;
-    char problem[256] = "";
-    uint64_t generation;
-
-    if (server->options.n_client_names == 0)
-        return true;
-    if (!tls)
-        return false;
-    generation = tls_store_generation(tls);
-    if (connection->is_checked && connection->checked_generation == generation)
-        return connection->is_authenticated;
-    connection->is_authenticated = tls_store_peer_is_allowed(tls, session_of(mhd),
-        server->options.client_names, server->options.n_client_names, problem, sizeof(problem));
-    connection->is_checked = true;
-    connection->checked_generation = generation;
-    if (!connection->is_authenticated)
-        log_debug("client is not authenticated", LOG_CSTR("reason", problem));
-    return connection->is_authenticated;
-}
-
-/* Whether a body of @size is one that admit() did not mean. */
-static bool is_over_max(const Request *request, uint64_t size) {
-    return request->body_max > 0 && size > request->body_max;
-}
-
-/* Headers are complete. */
-static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const HeadLine *line) {
+static void end_request(Request *request, bool is_sent) {
     Server *server = request->server;
-    enum MHD_Result result;
-    bool has_body;
-    int r;
+    Connection *connection = request->connection;
 
-    request->started_nsec = clock_monotonic_nsec();
-    if (check_headers(request, mhd, line, &result))
-        return result;
-    head_fill(mhd, line, &request->headers, &server->options, &request->http);
-    request->http.is_authenticated = authenticate(server, request->connection, mhd);
-    if (!take_arena(request))
-        return refuse_body(request, mhd, BODY_E_MEMORY);
-    if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
-        return refuse_with_reply(request, mhd);
-    has_body = request->http.has_body;
-    if (has_body) {
-        give_arena(request);
-        request->body_max = request->reply.body_max;
-        r = is_over_max(request, request->headers.content_length)
-                ? BODY_E_SIZE
-                : body_open(server->bodies, &request->body, request->headers.content_length);
-        if (r)
-            return refuse_body(request, mhd, r);
+    pending_end(request->pending);
+    if (request->stream) {
+        request->streamed = stream_end(TAKE_PTR(request->stream));
+        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+        is_sent = true;
     }
-    if (!connection_enter(server->connections, request->connection,
-            has_body ? CONNECTION_BODY : CONNECTION_HANDLING, request->started_nsec))
-        return MHD_NO;
-    return MHD_YES;
+    report(request, is_sent);
+    request->body.secret = request->reply.secret;
+    body_close(server->bodies, &request->body);
+    give_arena(request);
+    reply_done(&request->writer);
+    drop_input(connection, request->head_size);
+    connection->request = NULL;
+    free(request);
 }
 
-static enum MHD_Result receive(
-    Request *request, struct MHD_Connection *mhd, const char *bytes, size_t *size) {
-    size_t n = *size;
-    int r;
-
-    *size = 0; /* all taken, whatever becomes of it */
-    if (request->is_refused) {
-        request->thrown_away += n;
-        return request->thrown_away < LINGER_BYTES ? MHD_YES : MHD_NO;
-    }
-    if (is_over_max(request, request->body.len + n))
-        r = BODY_E_SIZE;
-    else
-        r = body_append(request->server->bodies, &request->body, str_of(bytes, n));
-    if (r)
-        return refuse_body(request, mhd, r);
-    atomic_store_explicit(
-        &request->connection->body_bytes, request->body.len, memory_order_relaxed);
-    return MHD_YES;
+void connection_end(Server *server, Connection *connection) {
+    if (connection->request)
+        end_request(connection->request, /* is_sent= */ false);
+    connections_remove(server->connections, connection);
 }
+
+/* A client that is still sending would have its connection reset under its hands, and might never
+ * see the reply: its input is thrown away for a while. */
+static Step finish_output(Server *server, Connection *connection, bool has_more_input) {
+    transport_end_output(&connection->transport);
+    if (!has_more_input && connection->input_len == 0 && !connection_has_unread(connection))
+        return STEP_END;
+    connection->input_len = 0;
+    return connection_enter(
+               server->connections, connection, CONNECTION_LINGER, clock_monotonic_nsec())
+               ? STEP_NEXT
+               : STEP_END;
+}
+
+static Step write_reply(Request *request) {
+    Server *server = request->server;
+    Connection *connection = request->connection;
+    bool is_last = request->is_last, has_more_input = request->has_more_input;
+    int r = reply_write(&request->writer, &connection->transport);
+
+    if (r != 0)
+        return r == -EAGAIN ? STEP_WRITE : STEP_END;
+    end_request(request, /* is_sent= */ true);
+    if (is_last)
+        return finish_output(server, connection, has_more_input);
+    if (!connection_enter(server->connections, connection, CONNECTION_IDLE, clock_monotonic_nsec()))
+        return STEP_END;
+    /* The next request waits behind other connections. */
+    return connection->input_len > 0 || transport_has_buffered(&connection->transport) ? STEP_WRITE
+                                                                                       : STEP_READ;
+}
+
+static Step write_stream(Request *request) {
+    if (atomic_load(&request->connection->is_cut))
+        return STEP_END;
+    switch (stream_write(request->stream)) {
+    case STREAM_FULL:
+        return STEP_WRITE;
+    case STREAM_ASLEEP:
+        return STEP_GONE;
+    case STREAM_OVER:
+        transport_end_output(&request->connection->transport);
+        return STEP_END;
+    default:
+        return STEP_END;
+    }
+}
+
+/* --- handling -------------------------------------------------------------------------------- */
 
 /* There is no room for the reply to wait in: all goes back at once. */
 static void give_up_answer(Request *request) {
-    request->thrown_away = request->body.len;
     body_close(request->server->bodies, &request->body);
     request->http.arena = arena_free(request->http.arena);
     release_arena(request);
     set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
-}
-
-/* Queues request->reply, or a refusal when there @is_none. */
-static enum MHD_Result send_reply(Request *request, struct MHD_Connection *mhd, bool is_none) {
-    Server *server = request->server;
-    bool close;
-
-    if (!is_none)
-        reply_join(&request->reply, request->http.arena);
-    close = is_none || !charge_arena(request);
-    if (close) /* there is no room for it to wait in */
-        give_up_answer(request);
-    request->made_nsec = clock_monotonic_nsec();
-    if (!connection_enter(
-            server->connections, request->connection, CONNECTION_REPLY, request->made_nsec))
-        return MHD_NO;
-    close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed) ||
-             atomic_load_explicit(&server->is_retiring, memory_order_relaxed);
-    return queue(request, mhd, close);
+    request->is_last = true;
 }
 
 /* The reply has begun, and others will say when it ends: all else goes back. */
-static enum MHD_Result send_stream(Request *request, struct MHD_Connection *mhd) {
-    Server *server = request->server;
-    struct MHD_Response *response =
-        stream_response(request->stream, mhd, request->reply.content_type);
-    enum MHD_Result result;
+static Step start_stream(Request *request) {
+    const char *content_type = request->reply.content_type;
 
-    request->reply = (HttpReply){.status = MHD_HTTP_OK, .tag = request->stream_tag};
+    request->reply = (HttpReply){.status = 200, .tag = request->stream_tag};
     request->made_nsec = clock_monotonic_nsec();
     give_arena(request);
-    if (!response)
-        return MHD_NO;
-    result = connection_enter(
-                 server->connections, request->connection, CONNECTION_STREAM, request->made_nsec)
-                 ? MHD_queue_response(mhd, request->reply.status, response)
-                 : MHD_NO;
-    MHD_destroy_response(response);
-    return result;
+    if (!stream_start(request->stream, content_type, !str_is(request->head.method, "HEAD")) ||
+        !connection_enter(request->server->connections, request->connection, CONNECTION_STREAM,
+            request->made_nsec))
+        return STEP_END;
+    return STEP_NEXT;
 }
 
 /* The request is complete; or it was, and now the reply is there that was put off. */
-static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
+static Step handle(Request *request) {
     const ServerCallbacks *callbacks = &request->server->callbacks;
-    bool is_none = false;
+    bool has_memory = true;
 
-    if (request->is_refused) /* the answer is out already */
-        return MHD_NO;
     if (!request->pending) {
         request->whole_nsec = clock_monotonic_nsec();
-        if (!connection_enter(request->server->connections, request->connection,
-                CONNECTION_HANDLING, request->whole_nsec))
-            return MHD_NO;
-        is_none = !request->http.arena && !take_arena(request);
-        if (!is_none) {
+        has_memory = request->http.arena || take_arena(request);
+        if (has_memory) {
             request->http.body = body_seal(&request->body);
             callbacks->handle(callbacks->context, &request->http, &request->reply);
         }
     }
     if (request->stream)
-        return send_stream(request, mhd);
+        return start_stream(request);
     if (request->pending) {
-        PendingState state = pending_wait(request->pending, mhd, &request->reply);
+        PendingState state = pending_wait(request->pending, &request->reply);
 
         if (state != PENDING_ANSWERED)
-            return state == PENDING_WAITING ? MHD_YES : MHD_NO;
+            return state == PENDING_WAITING ? STEP_GONE : STEP_END;
     }
-    return send_reply(request, mhd, is_none);
+    if (!has_memory || !charge_arena(request))
+        give_up_answer(request);
+    request->made_nsec = clock_monotonic_nsec();
+    return start_reply(request);
 }
 
 static Request *request_of(const HttpRequest *http) {
@@ -353,7 +340,7 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
     assert(!request->pending && !request->stream);
     if (!charge_arena(request)) /* now, as long as it is ours */
         return NULL;
-    request->pending = pending_new(request->server->pendings, http, tag);
+    request->pending = pending_new(request->server->pendings, http, request->connection, tag);
     return request->pending;
 }
 
@@ -364,98 +351,304 @@ HttpStream *server_stream(const HttpRequest *http, int tag) {
     assert(!request->pending && !request->stream);
     if (!body_store_charge(server->bodies, SERVER_STREAM_BUFFER))
         return NULL;
-    request->stream = stream_new(server->streams, request->connection);
+    request->stream = stream_new(server->streams, request->connection, request->head.is_http_1_1);
     request->stream_tag = tag;
     if (!request->stream)
         body_store_release(server->bodies, SERVER_STREAM_BUFFER);
     return request->stream;
 }
 
-/* @is_sent: the reply, or that much of a stream as its client wanted. */
-static void report(const Request *request, bool is_sent, int64_t now) {
-    const Server *server = request->server;
-    unsigned cut = connection_cut_status(server->connections, request->connection);
-    HttpOutcome outcome = {
-        .tag = request->reply.tag,
-        .status = is_sent || request->is_refused ? request->reply.status : cut,
-        .bytes_in = request->body.len + request->thrown_away,
-        .duration_nsec = now - request->started_nsec,
-    };
+/* --- the head -------------------------------------------------------------------------------- */
 
-    if (is_sent || request->is_refused)
-        outcome.bytes_out = request->streamed + reply_size(&request->reply);
-    if (request->made_nsec != 0) {
-        outcome.read_nsec = request->whole_nsec - request->started_nsec;
-        outcome.handle_nsec = request->made_nsec - request->whole_nsec;
-    }
-    if (cut != 0)
-        outcome.tag = -1;
-    if (server->callbacks.finished)
-        server->callbacks.finished(server->callbacks.context, &outcome);
+static bool is_allowed_host(const ServerOptions *options, Str host) {
+    Str name = str_take(host, str_find(host, ':'));
+
+    for (size_t i = 0; i < options->n_hosts; i++)
+        if (str_eq_nocase(options->hosts[i], name))
+            return true;
+    return false;
 }
 
-void *request_new(void *context, const char *target, struct MHD_Connection *mhd) {
-    Server *server = context;
-    Connection *connection = connection_of(mhd);
-    Request *request;
+/* A malicious page may make its own name mean loopback (DNS rebinding), and read what is there.
+ * Over TLS the certificate would not be for that name. */
+static bool is_misaddressed(const ServerOptions *options, const RequestHead *head) {
+    return head->has_named_host && !options->tls && server_is_loopback(options->address) &&
+           !is_allowed_host(options, head->host);
+}
 
-    if (!connection || !target ||
-        !connection_begin(server->connections, connection, clock_monotonic_nsec()))
-        return NULL;
-    request = calloc(1, sizeof(*request));
+/* Whether the Origin is a page that was asked for at this Host. Under which scheme does not matter:
+ * there may be a proxy between that speaks TLS. */
+static bool is_same_origin(const RequestHead *head) {
+    const Str schemes[] = {STR("http://"), STR("https://")};
+
+    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
+        if (str_has_prefix(head->origin, schemes[i]))
+            return !str_is_empty(head->host) &&
+                   str_eq_nocase(str_skip(head->origin, schemes[i].len), head->host);
+    return false;
+}
+
+/* Once per connection, and again when the client CA has changed. */
+static bool authenticate(const Server *server, Connection *connection) {
+    TlsStore *tls = server->options.tls;
+    char problem[256] = "";
+    uint64_t generation;
+
+    if (server->options.n_client_names == 0)
+        return true;
+    if (!tls)
+        return false;
+    generation = tls_store_generation(tls);
+    if (connection->is_checked && connection->checked_generation == generation)
+        return connection->is_authenticated;
+    connection->is_authenticated = tls_store_peer_is_allowed(tls, connection->transport.session,
+        server->options.client_names, server->options.n_client_names, problem, sizeof(problem));
+    connection->is_checked = true;
+    connection->checked_generation = generation;
+    if (!connection->is_authenticated)
+        log_debug("client is not authenticated", LOG_CSTR("reason", problem));
+    return connection->is_authenticated;
+}
+
+/* What handlers see of the head. */
+static HttpRequest describe(const Server *server, Connection *connection, const RequestHead *head) {
+    size_t mark = str_find(head->target, '?');
+
+    return (HttpRequest){
+        .method = head->method,
+        .path = str_take(head->target, mark),
+        .query = mark == SIZE_MAX ? STR_NULL : str_skip(head->target, mark + 1),
+        .has_body = head->content_length > 0,
+        .is_authenticated = authenticate(server, connection),
+        .authorization = head->authorization,
+        .has_origin = head->has_origin,
+        .is_misaddressed = is_misaddressed(&server->options, head),
+        .is_same_origin = is_same_origin(head),
+        .accepts_html = head->accepts_html,
+        .accepts_gzip = head->accepts_gzip,
+        .if_none_match = head->if_none_match,
+        .content_type = head->content_type,
+    };
+}
+
+/* The input behind the head is the start of the body. */
+static Step start_body(Request *request) {
+    Connection *connection = request->connection;
+    size_t n = connection->input_len - request->head_size;
+    bool is_asked = request->head.expects_continue && request->head.is_http_1_1 && n == 0;
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    struct iovec slice = {.iov_base = (void *)(uintptr_t)go_on, .iov_len = sizeof(go_on) - 1};
+
+    if (is_asked && transport_write(&connection->transport, &slice, 1) != sizeof(go_on) - 1)
+        return STEP_END; /* the first bytes of a reply always fit */
+    if (!connection_enter(
+            request->server->connections, connection, CONNECTION_BODY, request->started_nsec))
+        return STEP_END;
+    /* Memory is taken for bytes that have come, not for those that are announced. */
+    return n == 0 && !transport_has_buffered(&connection->transport) ? STEP_READ : STEP_NEXT;
+}
+
+/* The head is complete. */
+static Step start(Request *request) {
+    Server *server = request->server;
+    const RequestHead *head = &request->head;
+    uint64_t body_max;
+    int r;
+
+    request->is_last = head->is_last;
+    if (head->status != 0)
+        return refuse(request,
+            head->status == 400 || head->status == 505 ? SERVER_REFUSED_HEADERS
+                                                       : SERVER_REFUSED_ENCODING,
+            head->status, head->problem);
+    request->http = describe(server, request->connection, head);
+    if (!take_arena(request))
+        return refuse_body(request, BODY_E_MEMORY);
+    if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
+        return refuse_with_reply(request);
+    if (!request->http.has_body)
+        return connection_enter(server->connections, request->connection, CONNECTION_HANDLING,
+                   request->started_nsec)
+                   ? STEP_NEXT
+                   : STEP_END;
+    give_arena(request);
+    body_max = request->reply.body_max;
+    r = body_max > 0 && head->content_length > body_max
+            ? BODY_E_SIZE
+            : body_open(server->bodies, &request->body, head->content_length);
+    return r ? refuse_body(request, r) : start_body(request);
+}
+
+static Request *request_new(Server *server, Connection *connection, size_t head_size) {
+    Request *request = calloc(1, sizeof(*request));
+
     if (!request)
         return NULL;
     request->server = server;
     request->connection = connection;
     request->reply.tag = -1;
-    request->target = strdup(target);
-    if (!request->target) {
-        free(request);
-        return NULL;
-    }
+    request->head_size = head_size;
+    request->started_nsec = clock_monotonic_nsec();
+    connection->request = request;
     return request;
 }
 
-enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version, const char *bytes, size_t *size, void **state) {
-    Request *request = *state;
+/* Refuses what is not a request. */
+static Step refuse_input(Server *server, Connection *connection, ServerRefusal refusal,
+    unsigned status, const char *text) {
+    Request *request = request_new(server, connection, connection->input_len);
 
-    if (!request)
-        return MHD_NO; /* no memory, or the connection was refused */
-    if (request->started_nsec == 0)
-        return start(request, mhd,
-            &(HeadLine){
-                .url = url, .method = method, .version = version, .target = request->target});
-    if (*size > 0)
-        return receive(request, mhd, bytes, size);
-    return answer(request, mhd);
+    return request ? refuse(request, refusal, status, text) : STEP_END;
 }
 
-void request_completed(
-    void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code) {
-    Server *server = context;
-    Request *request = *state;
-    int64_t now = clock_monotonic_nsec();
-    bool is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+/* The next request, if its head is in the input. */
+static Step take_head(Server *server, Connection *connection) {
+    Str input = str_of(connection->input, connection->input_len);
+    size_t size;
+    Request *request;
 
+    if (!connection_begin(server->connections, connection, clock_monotonic_nsec()))
+        return STEP_END;
+    size = request_head_length(input, &connection->input_scanned);
+    if (size == REQUEST_HEAD_MALFORMED)
+        return refuse_input(server, connection, SERVER_REFUSED_HEADERS, 400,
+            "this is not HTTP/1.1: lines must end in CR LF\n");
+    if (size == 0)
+        return input.len < server->options.header_max
+                   ? STEP_READ
+                   : refuse_input(server, connection, SERVER_REFUSED_HEADER_SIZE, 431,
+                         "the request's header is too large\n");
+    request = request_new(server, connection, size);
     if (!request)
-        return;
-    is_sent |= request->stream != NULL;
-    pending_end(request->pending);
-    if (request->stream) {
-        request->streamed = stream_end(TAKE_PTR(request->stream));
-        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+        return STEP_END;
+    request_head_parse(str_take(input, size), &request->head);
+    return start(request);
+}
+
+/* The end of input: the client has gone, or is late. */
+static Step end_input(Server *server, Connection *connection) {
+    if (atomic_load(&connection->is_late) && (connection->request || connection->input_len > 0)) {
+        say(connection, 408, "the request came late.\n");
+        transport_end_output(&connection->transport);
     }
-    if (request->started_nsec != 0)
-        report(request, is_sent, now);
-    else if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)
-        atomic_fetch_add_explicit(
-            &server->refused[SERVER_REFUSED_HEADERS], 1, memory_order_relaxed);
-    (void)connection_enter(server->connections, request->connection, CONNECTION_IDLE, now);
-    request->body.secret = request->reply.secret;
-    body_close(server->bodies, &request->body);
-    give_arena(request);
-    free(request->target);
-    free(request);
-    *state = NULL;
+    return STEP_END;
+}
+
+static Step read_head(Server *server, Connection *connection) {
+    if (connection->input_len > connection->input_scanned) { /* behind the last request */
+        Step step = take_head(server, connection);
+
+        if (step != STEP_READ || connection->request)
+            return step;
+    }
+    if (!connection->input)
+        connection->input = malloc(server->options.header_max);
+    while (connection->input) {
+        ssize_t n;
+        Step step;
+
+        n = transport_read(&connection->transport, connection->input + connection->input_len,
+            server->options.header_max - connection->input_len);
+        if (n <= 0)
+            return n == -EAGAIN ? STEP_READ : end_input(server, connection);
+        connection->input_len += (size_t)n;
+        step = take_head(server, connection);
+        if (step != STEP_READ || connection->request)
+            return step;
+    }
+    return STEP_END;
+}
+
+/* --- the body -------------------------------------------------------------------------------- */
+
+/* Up to @room bytes of the body; as transport_read(). */
+static ssize_t read_input(Request *request, char *to, size_t room) {
+    Connection *connection = request->connection;
+    size_t n = connection->input_len - request->head_size;
+
+    if (n == 0)
+        return transport_read(&connection->transport, to, room);
+    if (n > room)
+        n = room;
+    memcpy(to, connection->input + request->head_size, n);
+    connection->input_len -= n;
+    memmove(connection->input + request->head_size, connection->input + request->head_size + n,
+        connection->input_len - request->head_size);
+    return (ssize_t)n;
+}
+
+static Step read_body(Request *request) {
+    Server *server = request->server;
+    Connection *connection = request->connection;
+    size_t turn = 0;
+
+    while (!body_is_complete(&request->body)) {
+        size_t room;
+        char *to;
+        ssize_t n;
+
+        if (body_reserve(server->bodies, &request->body, &to, &room) != 0)
+            return refuse_body(request, BODY_E_MEMORY);
+        n = read_input(request, to, room);
+        if (n <= 0)
+            return n == -EAGAIN ? STEP_READ : end_input(server, connection);
+        body_advance(&request->body, (size_t)n);
+        atomic_store_explicit(&connection->body_bytes, request->body.len, memory_order_relaxed);
+        turn += (size_t)n;
+        if (turn >= READ_TURN && !body_is_complete(&request->body))
+            return STEP_WRITE; /* others first */
+    }
+    return connection_enter(
+               server->connections, connection, CONNECTION_HANDLING, clock_monotonic_nsec())
+               ? STEP_NEXT
+               : STEP_END;
+}
+
+/* Throws input away. TLS records are not opened any more. */
+static Step linger(Connection *connection) {
+    Transport plain = {.fd = connection->transport.fd};
+    char bytes[16 * 1024];
+    size_t turn = 0;
+
+    while (turn < READ_TURN) {
+        ssize_t n = transport_read(&plain, bytes, sizeof(bytes));
+
+        if (n <= 0)
+            return n == -EAGAIN ? STEP_READ : STEP_END;
+        turn += (size_t)n;
+    }
+    return STEP_READ;
+}
+
+/* --- one turn of a worker -------------------------------------------------------------------- */
+
+static Step run(Server *server, Connection *connection) {
+    switch (connection->state) {
+    case CONNECTION_HEADERS:
+    case CONNECTION_IDLE:
+        return read_head(server, connection);
+    case CONNECTION_BODY:
+        return read_body(connection->request);
+    case CONNECTION_HANDLING:
+        return handle(connection->request);
+    case CONNECTION_REPLY:
+        return write_reply(connection->request);
+    case CONNECTION_STREAM:
+        return write_stream(connection->request);
+    case CONNECTION_LINGER:
+        return linger(connection);
+    }
+    return STEP_END;
+}
+
+void connection_serve(Server *server, Connection *connection) {
+    Step step;
+
+    do
+        step = run(server, connection);
+    while (step == STEP_NEXT);
+    if (step == STEP_GONE)
+        return;
+    if (step == STEP_END || !connection_arm(connection, step == STEP_READ ? EPOLLIN : EPOLLOUT))
+        connection_end(server, connection);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * What server.c (listening, workers, connections) and request.c (one request from
- * its first line to its end) share.
+ * What server.c (listening, threads, limits) and request.c (one request from its first byte to its
+ * end) share.
  */
 
 #include <gnutls/gnutls.h>
-#include <microhttpd.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "http/arena-pool.h"
@@ -16,13 +16,29 @@
 #include "http/server.h"
 #include "http/stream.h"
 
+/* A thread and what it waits for. A connection stays with one worker: its memory is in that
+ * processor's cache, and one thread is woken for a request. */
+typedef struct Worker {
+    Server *server;
+    pthread_t thread;
+    int epoll_fd;
+} Worker;
+
 struct Server {
     ServerOptions options;
     ServerCallbacks callbacks;
-    struct MHD_Daemon *daemon;
-    int listen_fd;
     uint16_t port;
-    atomic_bool is_retiring, is_draining;
+    atomic_bool is_stopping, is_retiring, is_draining;
+    atomic_bool is_accepting; /* false: descriptors had run out */
+
+    int listen_fd;
+    int stop_fd;        /* an eventfd that wakes all threads for good */
+    Worker *workers;    /* the first accepts clients and does handshakes, the others serve */
+    unsigned n_workers; /* with the first */
+    unsigned n_threads; /* of them: started */
+    unsigned n_taken;   /* clients; of the accepting thread */
+    gnutls_certificate_credentials_t credentials; /* NULL in plain HTTP, like what follows */
+    gnutls_priority_t priorities;
 
     Connections *connections;
     BodyStore *bodies;
@@ -32,30 +48,9 @@ struct Server {
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 };
 
-/* Our side of a connection; NULL when it was refused at accept. */
-static inline Connection *connection_of(struct MHD_Connection *mhd) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+/* Serves @connection, which the caller holds, as far as it goes without waiting. The caller does
+ * not hold it afterwards. */
+void connection_serve(Server *server, Connection *connection);
 
-    return info ? info->socket_context : NULL;
-}
-
-/* NULL in plain HTTP. */
-static inline gnutls_session_t session_of(struct MHD_Connection *mhd) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-
-    return info ? info->tls_session : NULL;
-}
-
-/* The request line is here: MHD_OPTION_URI_LOG_CALLBACK. What it points to is taken
- * apart right after this. NULL: no request, the connection ends. */
-void *request_new(void *context, const char *target, struct MHD_Connection *mhd);
-
-/* Headers are complete, a piece of the body is here, or the end of it. */
-enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version, const char *bytes, size_t *size, void **state);
-
-/* The one place where a request ends. */
-void request_completed(
-    void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code);
+/* Ends its request, if there is one, and closes it. */
+void connection_end(Server *server, Connection *connection);

@@ -1,4 +1,4 @@
-/* Listening, workers, limits and shutdown; requests are in request.c. */
+/* Listening, handshakes, workers, limits and shutdown; requests are in request.c. */
 
 #include "http/server.h"
 
@@ -7,12 +7,15 @@
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,21 +26,10 @@
 #include "http/server-internal.h"
 #include "http/tls.h"
 
-/* What libmicrohttpd may use per connection. Half of it is the buffer bodies are
- * read through: larger ones save system calls, but all that was used is zeroed
- * after each request. Above 32 KiB it is mapped, so what is not touched costs
- * nothing. */
-#define CONNECTION_MEMORY ((size_t)64 * 1024)
-
-/* Before 1.0 it can only be told to want a Host and no spaces in the target; what
- * else there is to check, request.c does. */
-#if MHD_VERSION < 0x01000000
-#define STRICTNESS MHD_OPTION_STRICT_FOR_CLIENT, 1
-#else
-#define STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL, 2
-#endif
-
 #define LISTEN_BACKLOG 512
+
+/* Clients that are accepted before handshakes go on. */
+#define ACCEPT_TURN 16u
 
 /* Arenas and small body buffers kept per worker. */
 #define KEEP_PER_WORKER 2u
@@ -50,55 +42,21 @@
  * are answered at once, health checks among them. */
 #define DEFER_SHARE 2u
 
-/* --- what libmicrohttpd calls --- */
+typedef union Address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+} Address;
 
-static size_t on_unescape(void *context, struct MHD_Connection *mhd, char *text) {
-    return strlen(text); /* paths are matched as sent */
-}
+/* --- TLS ------------------------------------------------------------------------------------- */
 
-/* @connection is NULL when it was refused. */
-static void start_tls(Server *server, Connection *connection, struct MHD_Connection *mhd) {
-    gnutls_session_t session = session_of(mhd);
-
-    if (!session)
-        return;
-    gnutls_session_set_ptr(session, connection); /* for on_certificate() */
-    if (!connection)
-        return;
-    connection->tls = tls_store_ref_set(server->options.tls);
-    if (server->options.n_client_names > 0)
-        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-}
-
-static void on_connection(void *context, struct MHD_Connection *mhd, void **state,
-    enum MHD_ConnectionNotificationCode code) {
-    Server *server = context;
-
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *fd =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        const union MHD_ConnectionInfo *address =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        Connection *connection = connections_add(
-            server->connections, fd->connect_fd, address->client_addr, clock_monotonic_nsec());
-
-        if (server->options.tls)
-            start_tls(server, connection, mhd);
-        *state = connection;
-    } else {
-        connections_remove(server->connections, *state);
-        *state = NULL;
-    }
-}
-
-/* GnuTLS asks for a certificate. Refused connections have none. */
+/* GnuTLS asks for a certificate. */
 static int on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
     gnutls_pcert_st **chain, unsigned *n_chain, gnutls_ocsp_data_st **ocsp, unsigned *n_ocsp,
     gnutls_privkey_t *key, unsigned *flags) {
-    Connection *connection = gnutls_session_get_ptr(session);
+    const Connection *connection = gnutls_session_get_ptr(session);
 
-    if (!connection || !connection->tls)
-        return -1;
+    (void)info;
     tls_set_credentials(connection->tls, chain, n_chain, key);
     *ocsp = NULL;
     *n_ocsp = 0;
@@ -106,16 +64,203 @@ static int on_certificate(gnutls_session_t session, const struct gnutls_cert_ret
     return 0;
 }
 
-/* Clients that connect while the server drains are turned away. Not with
- * MHD_quiesce_daemon(): in 0.9.75 it and a worker may both take the listening socket
- * out of the worker's epoll set, and the second of them aborts the process. */
-static enum MHD_Result on_accept(
-    void *context, const struct sockaddr *address, socklen_t address_size) {
-    Server *server = context;
+static int init_tls(Server *server) {
+    if (gnutls_certificate_allocate_credentials(&server->credentials) < 0 ||
+        gnutls_priority_init(&server->priorities, TLS_PRIORITIES, NULL) < 0)
+        return -ENOMEM;
+    gnutls_certificate_set_retrieve_function3(server->credentials, on_certificate);
+    return 0;
+}
 
-    (void)address;
-    (void)address_size;
-    return atomic_load(&server->is_draining) ? MHD_NO : MHD_YES;
+/* False when out of memory. */
+static bool start_tls(const Server *server, Connection *connection) {
+    static const gnutls_datum_t protocol = {
+        .data = (unsigned char *)(uintptr_t) "http/1.1", .size = sizeof("http/1.1") - 1};
+    gnutls_session_t *session = &connection->transport.session;
+
+    if (gnutls_init(
+            session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS) < 0) {
+        *session = NULL;
+        return false;
+    }
+    connection->tls = tls_store_ref_set(server->options.tls);
+    gnutls_session_set_ptr(*session, connection);
+    gnutls_transport_set_int(*session, connection->transport.fd);
+    if (server->options.n_client_names > 0)
+        gnutls_certificate_server_set_request(*session, GNUTLS_CERT_REQUEST);
+    return gnutls_priority_set(*session, server->priorities) == 0 &&
+           gnutls_credentials_set(*session, GNUTLS_CRD_CERTIFICATE, server->credentials) == 0 &&
+           gnutls_alpn_set_protocols(*session, &protocol, 1, 0) == 0;
+}
+
+/* --- the accepting thread -------------------------------------------------------------------- */
+
+/* Waits for @events of @fd, which belongs to @connection; NULL: it is the listening socket. */
+static bool watch(const Server *server, int how, int fd, uint32_t events, Connection *connection) {
+    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
+
+    return epoll_ctl(server->workers[0].epoll_fd, how, fd, &event) == 0;
+}
+
+/* The workers' from now on. */
+static void pass_on(Server *server, Connection *connection) {
+    bool is_ready = transport_has_buffered(&connection->transport);
+
+    if (!connection_arm(connection, is_ready ? EPOLLOUT : EPOLLIN))
+        connection_end(server, connection);
+}
+
+/* One step of a handshake. @how: EPOLL_CTL_ADD for the first. */
+static void shake_hands(Server *server, Connection *connection, int how) {
+    int fd = connection->transport.fd;
+    int r = transport_handshake(&connection->transport);
+
+    if (r == -EAGAIN &&
+        watch(server, how, fd, transport_handshake_events(&connection->transport), connection))
+        return;
+    if (r != 0) {
+        connection_end(server, connection);
+        return;
+    }
+    if (how == EPOLL_CTL_MOD)
+        (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    pass_on(server, connection);
+}
+
+static void take_client(Server *server, int fd, const struct sockaddr *address) {
+    const Worker *worker = &server->workers[1 + server->n_taken++ % (server->n_workers - 1)];
+    Connection *connection =
+        connections_add(server->connections, fd, address, worker->epoll_fd, clock_monotonic_nsec());
+    int on = 1;
+
+    if (!connection) {
+        (void)close(fd);
+        return;
+    }
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (!server->options.tls)
+        pass_on(server, connection);
+    else if (start_tls(server, connection))
+        shake_hands(server, connection, EPOLL_CTL_ADD);
+    else
+        connection_end(server, connection);
+}
+
+/* Without descriptors there is nothing to do but to wait: server_tick() tries again. */
+static void accept_clients(Server *server) {
+    for (unsigned i = 0; i < ACCEPT_TURN; i++) {
+        Address address;
+        socklen_t size = sizeof(address);
+        int fd = accept4(server->listen_fd, &address.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0)
+            take_client(server, fd, &address.any);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            atomic_store(&server->is_accepting, false);
+            return;
+        } else if (errno == EINVAL) /* server_drain() has closed it */
+            return;
+        else if (errno == EAGAIN)
+            break;
+    }
+    (void)watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, NULL);
+}
+
+/* The next event; false when there is none. */
+static bool wait_for_event(const Worker *worker, void **ret) {
+    struct epoll_event event;
+
+    if (epoll_wait(worker->epoll_fd, &event, 1, -1) != 1 ||
+        event.data.ptr == &worker->server->stop_fd)
+        return false;
+    *ret = event.data.ptr;
+    return true;
+}
+
+static void *run_accepting(void *context) {
+    Worker *worker = context;
+    Server *server = worker->server;
+
+    while (!atomic_load(&server->is_stopping)) {
+        void *connection;
+
+        if (!wait_for_event(worker, &connection))
+            continue;
+        if (connection)
+            shake_hands(server, connection, EPOLL_CTL_MOD);
+        else
+            accept_clients(server);
+    }
+    return NULL;
+}
+
+static void *run_worker(void *context) {
+    Worker *worker = context;
+
+    while (!atomic_load(&worker->server->is_stopping)) {
+        void *connection;
+
+        if (!wait_for_event(worker, &connection))
+            continue;
+        connection_hold(connection);
+        connection_serve(worker->server, connection);
+    }
+    return NULL;
+}
+
+static int open_workers(Server *server) {
+    struct epoll_event stop = {.events = EPOLLIN, .data.ptr = &server->stop_fd};
+
+    server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->stop_fd < 0)
+        return -errno;
+    for (unsigned i = 0; i < server->n_workers; i++) {
+        Worker *worker = &server->workers[i];
+
+        worker->server = server;
+        worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        if (worker->epoll_fd < 0 ||
+            epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, server->stop_fd, &stop) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+static int start_workers(Server *server) {
+    sigset_t all, before;
+    int r = 0;
+
+    (void)sigfillset(&all); /* signals are for the main thread */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; r == 0 && i < server->n_workers; i++) {
+        Worker *worker = &server->workers[i];
+
+        r = -pthread_create(&worker->thread, NULL, i == 0 ? run_accepting : run_worker, worker);
+        if (r == 0) {
+            (void)pthread_setname_np(worker->thread, i == 0 ? "http-accept" : "http-worker");
+            server->n_threads++;
+        }
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r;
+}
+
+static void stop_workers(Server *server) {
+    atomic_store(&server->is_stopping, true);
+    if (server->stop_fd >= 0)
+        (void)eventfd_write(server->stop_fd, 1);
+    while (server->n_threads > 0)
+        (void)pthread_join(server->workers[--server->n_threads].thread, NULL);
+}
+
+static void close_workers(const Server *server) {
+    for (unsigned i = 0; i < server->n_workers; i++)
+        if (server->workers[i].epoll_fd > 0)
+            (void)close(server->workers[i].epoll_fd);
+    if (server->stop_fd >= 0)
+        (void)close(server->stop_fd);
+    if (server->listen_fd >= 0)
+        (void)close(server->listen_fd);
 }
 
 /* --- the server --- */
@@ -137,12 +282,6 @@ ServerOptions server_default_options(void) {
         .connections_per_address_max = SERVER_CONNECTIONS_PER_ADDRESS_MAX,
     };
 }
-
-typedef union Address {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-} Address;
 
 static int parse_address(const ServerOptions *options, Address *ret) {
     *ret = (Address){0};
@@ -172,45 +311,12 @@ static int start_listening(Server *server) {
     if (setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(server->listen_fd, &address.any, size) < 0 ||
         listen(server->listen_fd, LISTEN_BACKLOG) < 0 ||
-        getsockname(server->listen_fd, &address.any, &size) < 0)
+        getsockname(server->listen_fd, &address.any, &size) < 0 ||
+        !watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, NULL))
         return -errno;
     server->port =
         ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
     return 0;
-}
-
-static int start_daemon(Server *server) {
-    const ServerOptions *options = &server->options;
-    size_t least = 2 * options->header_max;
-    size_t memory = least > CONNECTION_MEMORY ? least : CONNECTION_MEMORY;
-    struct MHD_OptionItem common[] = {
-        {MHD_OPTION_LISTEN_SOCKET, server->listen_fd, NULL},
-        {MHD_OPTION_THREAD_POOL_SIZE, options->n_workers, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, connections_capacity(server->connections), NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)memory, NULL},
-        {STRICTNESS, NULL},
-        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
-        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_completed, server},
-        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_new, server},
-        {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)on_unescape, server},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
-        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)(uintptr_t)on_certificate},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    /* An uncontended lock at each turn of a worker. */
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-
-    if (options->tls)
-        flags |= MHD_USE_TLS;
-    else
-        tls[0].option = MHD_OPTION_END;
-    errno = 0;
-    server->daemon = MHD_start_daemon(flags, server->port, on_accept, server, request_step, server,
-        MHD_OPTION_ARRAY, common, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
-    return server->daemon ? 0 : errno > 0 ? -errno : -EINVAL;
 }
 
 /* One scheduler has one address: it must not run out of connections over its own binds. */
@@ -231,10 +337,12 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 
     if (!server)
         return -ENOMEM;
-    server->listen_fd = -1;
+    server->listen_fd = server->stop_fd = -1;
     server->options = *options;
-    server->options.n_workers = n_workers;
     server->callbacks = *callbacks;
+    atomic_init(&server->is_accepting, true);
+    server->workers = calloc(1 + n_workers, sizeof(*server->workers));
+    server->n_workers = server->workers ? 1 + n_workers : 0;
     server->arenas = arena_pool_new(n_arenas,
         options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
         options->memory_max / KEEP_SHARE / n_arenas);
@@ -242,16 +350,19 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     /* As many as arenas, where memory_max has room for them. */
     server->bodies = body_store_new(options->body_max, options->memory_max,
         n_buffers < n_arenas ? (unsigned)n_buffers : n_arenas);
-    server->pendings = pendings_new(pendings_max(options));
-    if (server->connections)
-        server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
-    if (!server->arenas || !server->streams || !server->bodies || !server->pendings)
+    server->pendings = pendings_new(pendings_max(options), server->connections);
+    server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
+    if (!server->workers || !server->arenas || !server->connections || !server->bodies ||
+        !server->pendings || !server->streams)
         return -ENOMEM;
 
-    r = start_listening(server);
-    if (r < 0)
-        return r;
-    r = start_daemon(server);
+    r = options->tls ? init_tls(server) : 0;
+    if (r == 0)
+        r = open_workers(server);
+    if (r == 0)
+        r = start_listening(server);
+    if (r == 0)
+        r = start_workers(server);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(server);
@@ -261,12 +372,18 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    if (server->daemon) {
+    if (server->pendings)
         pendings_close(server->pendings);
-        streams_close(server->streams);
-        MHD_stop_daemon(server->daemon); /* closes the listening socket too */
-    } else if (server->listen_fd >= 0)
-        (void)close(server->listen_fd);
+    stop_workers(server);
+    for (Connection *connection;
+         server->connections && (connection = connections_first(server->connections));)
+        connection_end(server, connection);
+    close_workers(server);
+    if (server->credentials)
+        gnutls_certificate_free_credentials(server->credentials);
+    if (server->priorities)
+        gnutls_priority_deinit(server->priorities);
+    free(server->workers);
     arena_pool_free(server->arenas);
     pendings_free(server->pendings);
     streams_free(server->streams);
@@ -295,6 +412,8 @@ const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]) {
 
 void server_tick(Server *server, int64_t monotonic_nsec) {
     connections_tick(server->connections, monotonic_nsec);
+    if (!atomic_exchange(&server->is_accepting, true))
+        (void)watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, NULL);
 }
 
 /* Whether a request fails when a server goes is settled by who closes the connection. A Go client
@@ -308,7 +427,8 @@ void server_retire(Server *server) {
 }
 
 unsigned server_drain(Server *server) {
-    atomic_store(&server->is_draining, true);
+    if (!atomic_exchange(&server->is_draining, true))
+        (void)shutdown(server->listen_fd, SHUT_RDWR); /* new clients are refused by the system */
     streams_end(server->streams);
     return connections_drain(server->connections, clock_monotonic_nsec());
 }

@@ -3,12 +3,12 @@
 /*
  * Server: HTTP/1.1 for one trusted caller and many who are not.
  *
- * libmicrohttpd (epoll, a pool of workers) speaks HTTP; this file adds what it
- * leaves out and an extender needs: headers refused that two parsers could read
- * differently, body ceilings that count chunked bodies too, one memory budget for
- * the bodies and replies of all connections, deadlines for headers and bodies,
- * client certificates checked by chain and by name, and an orderly end. It knows
- * nothing of pods and verbs.
+ * A strict HTTP/1.1 server of our own, for GET and POST with Content-Length: epoll, a pool of
+ * workers, and one thread that accepts and does TLS handshakes, so that strangers cannot keep the
+ * workers busy with those. Headers that two parsers could read differently are refused. There are
+ * body ceilings, one memory budget for the bodies and replies of all connections, deadlines for
+ * headers and bodies, client certificates checked by chain and by name, and an orderly end. It
+ * knows nothing of pods and verbs.
  *
  *   accept → headers → admit() → body → handle() → reply sent → finished()
  *                                          └─ server_defer() … server_answer() ─┘
@@ -17,7 +17,7 @@
  * is compressed or uncompressed here, and TLS offers http/1.1 only.
  *
  * All callbacks run on worker threads, several at a time. Whatever is over a
- * limit gets its status (400 408 413 431 503 …) and "Connection: close"; other
+ * limit gets its status (400 408 413 431 501 503 …) and "Connection: close"; other
  * connections do not notice.
  */
 
@@ -225,14 +225,14 @@ unsigned server_drain(Server *server);
 
 typedef enum ServerRefusal {
     SERVER_REFUSED_HEADERS,     /* malformed or ambiguous: 400 */
-    SERVER_REFUSED_HEADER_SIZE, /* 431; libmicrohttpd answers by itself, so this may stay 0 */
-    SERVER_REFUSED_ENCODING,    /* Content-Encoding: 415 */
+    SERVER_REFUSED_HEADER_SIZE, /* 431 */
+    SERVER_REFUSED_ENCODING,    /* Content-Encoding: 415; Transfer-Encoding: 501 */
     SERVER_REFUSED_BODY_SIZE,   /* 413 */
     SERVER_REFUSED_MEMORY,      /* 503 */
     SERVER_REFUSED_HEADER_TIME, /* 408 or closed */
     SERVER_REFUSED_BODY_TIME,   /* 408 or closed */
     SERVER_REFUSED_WRITE_TIME,  /* closed */
-    SERVER_REFUSED_CONNECTIONS, /* closed at accept; not seen for all kernels, may stay 0 */
+    SERVER_REFUSED_CONNECTIONS, /* closed at accept */
     _SERVER_REFUSED_MAX,
 } ServerRefusal;
 

@@ -3,17 +3,15 @@
 /*
  * Stream: a reply that goes on, written by another thread.
  *
- *   server_stream() → handle() returns → stream_response() is queued → read … suspended ┐
- *                                  stream_send(), stream_close(): resumed ┴→ read … → end
+ *   server_stream() → handle() returns → stream_write() … asleep ┐
+ *                           stream_send(), stream_close(): awake ┴→ stream_write() … → end
  *
- * Bytes wait in a ring; libmicrohttpd's worker reads it when the client can take more, and the
- * connection is suspended while it is empty. As in http/pending.h one lock guards it all, and no
- * connection is left suspended when the server ends.
+ * Bytes wait in a ring as they go out, in chunks; a worker writes them when the client can take
+ * more, and the connection is asleep while the ring is empty. One lock guards it all.
  *
  * An HttpStream belongs to its request and to the sender, and may outlive the server.
  */
 
-#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,19 +29,27 @@ Streams *streams_new(unsigned max, Connections *connections);
 /* No new ones; those there are end when what was sent is out. Any thread. */
 void streams_end(Streams *streams);
 
-/* The same, but without waiting: no connection stays suspended. Before libmicrohttpd is stopped. */
-void streams_close(Streams *streams);
-
-Streams *streams_free(Streams *streams); /* closed, requests have ended. Takes NULL */
+Streams *streams_free(Streams *streams); /* requests have ended. Takes NULL */
 DEFINE_CLEANUP(Streams *, streams_free)
 
-/* On @connection, until stream_end(). NULL: too many, ended, or no memory. */
-HttpStream *stream_new(Streams *streams, Connection *connection);
-
-/* What goes out, on @mhd, as @content_type; NULL: text/event-stream. NULL when out of memory. */
-struct MHD_Response *stream_response(
-    HttpStream *stream, struct MHD_Connection *mhd, const char *content_type);
-
-/* The request ends, and with it its half of @stream. Returns how many bytes went out; 0 for NULL.
+/* On @connection, until stream_end(); HTTP/1.0 has no chunks. NULL: too many, ended, or no memory.
  */
+HttpStream *stream_new(Streams *streams, Connection *connection, bool is_chunked);
+
+/* Before the first stream_write(), on the worker: makes the head. @content_type may be NULL:
+ * text/event-stream. @has_body: false in the reply to HEAD. False when out of memory. */
+bool stream_start(HttpStream *stream, const char *content_type, bool has_body);
+
+typedef enum StreamState {
+    STREAM_FULL,   /* the client takes no more now */
+    STREAM_ASLEEP, /* all is out: the connection is asleep, and the caller holds it no more */
+    STREAM_OVER,   /* all is out, and no more will come */
+    STREAM_BROKEN,
+} StreamState;
+
+/* On the worker that holds the connection. */
+StreamState stream_write(HttpStream *stream);
+
+/* The request ends, and with it its half of @stream. Returns how many bytes of the body were
+ * sent. */
 uint64_t stream_end(HttpStream *stream);

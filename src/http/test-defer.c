@@ -656,8 +656,8 @@ static void tls_expect(gnutls_session_t session, const char *end) {
 #define TLS_REQUEST(path, body)                                                                    \
     "POST " path " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n" body
 
-/* Requests that are in libmicrohttpd's or GnuTLS's hands already when the first of them
- * waits are not forgotten. */
+/* Requests that were read together with the first one, or that GnuTLS has decrypted already, are
+ * answered after it. */
 static void test_tls(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = open_store();
     ServerOptions options = server_default_options();

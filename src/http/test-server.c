@@ -179,17 +179,18 @@ static void test_refuses(void **state) {
         "HTTP/1.1 413 ", "\n");
     ask(server,
         STR("POST / HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n"),
-        "HTTP/1.1 413 ", "\n");
+        "HTTP/1.1 501 ", "\n");
+    ask(server, STR("\x16\x03\x01\x02"), "HTTP/1.1 400 ", "\n");
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "X : y\r\n\r\n"), "HTTP/1.1 400 ", "\n");
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "Content-Encoding: gzip\r\n\r\n"), "HTTP/1.1 415 ",
         "\n");
-    for (size_t i = 2; i < 6; i++)
+    for (size_t i = 2; i < 7; i++)
         assert_int_equal(wait_for_outcome(&seen, i).tag, -1);
     assert_int_equal(wait_for_outcome(&seen, 2).status, 413);
     server_figures(server, &figures);
-    assert_int_equal(figures.refused[SERVER_REFUSED_BODY_SIZE], 2);
-    assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 1);
-    assert_int_equal(figures.refused[SERVER_REFUSED_ENCODING], 1);
+    assert_int_equal(figures.refused[SERVER_REFUSED_BODY_SIZE], 1);
+    assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 2);
+    assert_int_equal(figures.refused[SERVER_REFUSED_ENCODING], 2);
     assert_int_equal(figures.memory, 0);
 }
 
@@ -201,9 +202,6 @@ static void test_limits_of_a_path(void **state) {
     ask(server, STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 5\r\n\r\nhello"),
         "HTTP/1.1 200 ", "[hello]");
     ask(server, STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
-        "HTTP/1.1 413 ", "\n");
-    ask(server,
-        STR("POST /limited HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\n6\r\nhello!\r\n"),
         "HTTP/1.1 413 ", "\n");
     ask(server, STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"), "HTTP/1.1 200 ",
         "[hello!]");
@@ -246,7 +244,6 @@ static void test_browsers(void **state) {
         {STR("Host: localhost:1\r\nOrigin: http://localhost:2\r\n"), "O||"},
         {STR("Host: localhost\r\nOrigin: localhost\r\n"), "O||"},
         {STR("Host: localhost\r\nOrigin: null\r\n"), "O||"},
-        {STR("Host:\r\nOrigin: http://\r\n"), "O||"},
         {STR("Host: localhost\r\nAccept: text/html\r\nAccept-Encoding: gzip\r\n"), "HG||"},
         {STR("Host: localhost\r\nIf-None-Match: \"x\"\r\nContent-Type: a/b\r\n"), "|\"x\"|a/b"},
     };
@@ -284,7 +281,6 @@ static void test_announced_bodies(void **state) {
         {"GET / HTTP/1.1\r\n" LAST "\r\n", false},
         {"GET / HTTP/1.1\r\n" LAST "Content-Length: 0\r\n\r\n", false},
         {"GET / HTTP/1.1\r\n" LAST "Content-Length: 1\r\n\r\nx", true},
-        {"GET / HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true},
     };
     Seen seen;
     _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
@@ -351,14 +347,6 @@ static void test_broken_and_late_requests(void **state) {
     client_send(fd, str_from_c(half));
     (void)usleep(100 * 1000);
     (void)close(fd);
-    /* Looks once in a while, as the daemon does: the end may have come with data. */
-    for (size_t n = 0; n == 0;) {
-        server_tick(server, clock_monotonic_nsec());
-        (void)usleep(10 * 1000);
-        pthread_mutex_lock(&seen.lock);
-        n = seen.n_outcomes;
-        pthread_mutex_unlock(&seen.lock);
-    }
     assert_int_equal(wait_for_outcome(&seen, 0).status, 0);
 
     fd = connect_to(server);

@@ -251,7 +251,7 @@ def test_version(run, word):
     result = run(word)
     assert result.returncode == FINE and result.stderr == ""
     assert re.match(r"berth \d+\.\d+\.\d+\n", result.stdout)
-    for library in ("libmicrohttpd", "gnutls", "libcurl", "libfyaml"):
+    for library in ("gnutls", "libcurl", "libfyaml"):
         assert re.search(rf"^{library} +\d", result.stdout, re.M)
 
 

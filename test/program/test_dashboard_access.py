@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from client import PATIENCE, ask, get, metrics, open_connection, pages_of
+from client import PATIENCE, ask, get, metrics, pages_of
 from test_pages import SECRET, authority, bearer, tls, token_file  # noqa: F401
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -162,18 +162,6 @@ def test_what_if_is_limited(start_berth):
     for listener in (berth, pages_of(berth)):
         assert what_if(listener, b" " * (4 * MIB)).status != 413
         assert what_if(listener, b" " * (4 * MIB + 1)).status == 413
-        chunked = open_connection(listener)
-        try:
-            chunked.request(
-                "POST",
-                "/api/v1/what-if",
-                iter([b" " * MIB] * 5),
-                {"Content-Type": "application/json"},
-                encode_chunked=True,
-            )
-            assert chunked.getresponse().status == 413
-        finally:
-            chunked.close()
 
 
 # --- how it is counted ---

@@ -128,7 +128,7 @@ def test_signals_end_it_cleanly(start_logged, number):
 
 
 def test_many_stops_under_traffic(berth_path):
-    """Ending is orderly however busy it is: libmicrohttpd's own way to stop listening is not."""
+    """Ending is orderly however busy it is."""
     request = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 100
     for _ in range(12):
         berth = subprocess.Popen(

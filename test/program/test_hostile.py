@@ -135,18 +135,12 @@ def wait_until_held(berth, n_bytes):
 # --- what is refused by its headers alone ---
 
 AMBIGUOUS = {
-    "length and chunked": head("Content-Length: 5", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
-    "chunked and length": head("Transfer-Encoding: chunked", "Content-Length: 5") + b"0\r\n\r\n",
     "two lengths": head("Content-Length: 2", "Content-Length: 20") + b"{}",
     "two equal lengths": head("Content-Length: 2", "Content-Length: 2") + b"{}",
     "list of lengths": head("Content-Length: 2, 2") + b"{}",
     "length with sign": head("Content-Length: +2") + b"{}",
     "length with text": head("Content-Length: 2x") + b"{}",
     "empty length": head("Content-Length:") + b"{}",
-    "chunked twice": head("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
-    "gzip, chunked": head("Transfer-Encoding: gzip, chunked"),
-    "identity coding": head("Transfer-Encoding: identity"),
-    "chunked in HTTP/1.0": b"POST /filter HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
     "space before colon": head("Content-Length : 2") + b"{}",
     "tab before colon": head("Content-Length\t: 2") + b"{}",
     "NUL in a value": head("X: a\0b", "Content-Length: 2") + b"{}",
@@ -165,6 +159,24 @@ AMBIGUOUS = {
     "no host": head(host=None),
     "two hosts": head("Host: b"),
     "no version": b"POST /filter\r\nHost: a\r\n\r\n",
+    "space in the target": head(path="/filter x"),
+    "empty host": head(host="Host:"),
+    "malformed host": head(host="Host: [::1].example"),
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+}
+
+
+# kube-scheduler, browsers and our own client send Content-Length; nothing else is taken.
+CODED = {
+    "chunked": head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n\r\n",
+    "length and chunked": head("Content-Length: 5", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+    "chunked and length": head("Transfer-Encoding: chunked", "Content-Length: 5") + b"0\r\n\r\n",
+    "chunked twice": head("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
+    "gzip, chunked": head("Transfer-Encoding: gzip, chunked"),
+    "identity": head("Transfer-Encoding: identity"),
+    "chunked in HTTP/1.0": b"POST /filter HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "chunked to a page": head("Transfer-Encoding: chunked", method="GET", path="/livez"),
+    "bad chunk": head("Transfer-Encoding: chunked") + b"-1\r\nabc\r\n",
 }
 
 
@@ -173,17 +185,20 @@ def server(start_berth):
     return start_berth("--header-timeout", 2, "--body-grace", 1)
 
 
+@pytest.mark.parametrize("name", CODED)
+def test_transfer_encoding_is_refused(server, name):
+    """And the bytes behind it are never read as a request."""
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(CODED[name] + good_request())
+        assert read_reply(stream).status == 501
+        assert read_reply(stream) is None
+    assert_well(server)
+
+
 @pytest.mark.parametrize("name", AMBIGUOUS)
 def test_ambiguous_request_is_refused(server, name):
     reply, closed = exchange(server, AMBIGUOUS[name])
     assert reply.status == 400
-    assert closed
-    assert_well(server)
-
-
-def test_space_in_target_ends_the_connection(server):
-    reply, closed = exchange(server, head(path="/filter x"))
-    assert reply is None or reply.status == 400
     assert closed
     assert_well(server)
 
@@ -196,7 +211,7 @@ def test_wrong_version_is_refused(server):
 
 def test_smuggled_request_is_not_answered(server):
     """Bytes after an ambiguous request are never read as a request."""
-    raw = AMBIGUOUS["length and chunked"] + good_request()
+    raw = AMBIGUOUS["two lengths"] + good_request()
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(raw)
         assert read_reply(stream).status == 400
@@ -223,7 +238,7 @@ def test_identity_encoding_is_fine(server):
 )
 def test_huge_header_is_refused(server, lines):
     reply, closed = exchange(server, head(*lines))
-    assert reply is None or reply.status == 431
+    assert reply.status == 431
     assert closed
     assert_well(server)
 
@@ -251,12 +266,6 @@ def test_memory_of_a_connection_filled_by_headers(server):
 # --- bodies ---
 
 
-def chunked(pieces):
-    for piece in pieces:
-        yield f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
-    yield b"0\r\n\r\n"
-
-
 def assert_small(server, mib):
     """The memory that berth has. A sanitizer keeps what was freed, and the more so the more requests
     were served meanwhile: what it holds says nothing of berth, so only the plain build is measured."""
@@ -270,15 +279,13 @@ def zeros(size):
         yield piece
 
 
-@pytest.mark.parametrize("length_known", [True, False], ids=["length", "chunked"])
-def test_huge_body_is_refused(server, length_known):
+def test_huge_body_is_refused(server):
     """300 MiB with the default limit of 128: the client, who only listens when it has sent all it
     can, still sees the 413."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
-    headers = {"Content-Length": str(300 * MIB)} if length_known else {}
     with contextlib.suppress(ConnectionError):
         connection.request(
-            "POST", "/filter", zeros(300 * MIB), headers, encode_chunked=not length_known
+            "POST", "/filter", zeros(300 * MIB), {"Content-Length": str(300 * MIB)}
         )
     reply = connection.getresponse()
     assert reply.status == 413
@@ -299,10 +306,6 @@ def test_body_limit_is_a_flag(start_berth):
     body = BODY.ljust(1000)
     assert exchange(server, good_request(body, "Connection: close"))[0].status == 200
     assert exchange(server, good_request(body + b" "))[0].status == 413
-    raw = head("Transfer-Encoding: chunked") + b"".join(chunked([body, b" "]))
-    assert exchange(server, raw)[0].status == 413
-    raw = head("Transfer-Encoding: chunked", "Connection: close") + b"".join(chunked([body]))
-    assert exchange(server, raw)[0].status == 200
 
 
 def test_absurd_length_is_refused(server):
@@ -311,19 +314,9 @@ def test_absurd_length_is_refused(server):
     assert closed
 
 
-@pytest.mark.parametrize("size", ["ffffffffffffffffff", "-1", "x", ""])
-def test_bad_chunk_is_refused(server, size):
-    raw = head("Transfer-Encoding: chunked") + f"{size}\r\nabc\r\n".encode()
-    reply, closed = exchange(server, raw)
-    assert reply.status in (400, 413)
-    assert closed
-    assert_well(server)
-
-
 def test_truncated_bodies(server):
     for raw in (
         head("Content-Length: 100") + b"{}",
-        head("Transfer-Encoding: chunked") + b"5\r\nab",
         head("Content-Length: 100"),
         head("Content-Length: 3000000") + b"0" * 2_000_000,
     ):
@@ -342,12 +335,11 @@ PAGES = ["/readyz", "/livez", "/healthz", "/metrics", "/version", "/"]
 
 
 @pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("announced", [f"Content-Length: {128 * MIB}", "Transfer-Encoding: chunked"])
-def test_pages_take_no_body(server, berth_path, path, announced):
+def test_pages_take_no_body(server, berth_path, path):
     """They are answered before the client is authenticated, some even without a certificate."""
     only_berth(berth_path)
     with connect(server) as sock, sock.makefile("rb") as stream:
-        sock.sendall(head(announced, method="GET", path=path))  # and nothing of the body
+        sock.sendall(head(f"Content-Length: {128 * MIB}", method="GET", path=path))  # and nothing of the body
         reply = read_reply(stream)
         assert reply.status == 413
         assert b"no body is taken here" in reply.body
@@ -557,7 +549,7 @@ def test_reports_slow_body(server):
         finally:
             done.set()
             thread.join()
-        assert reply is None or reply.status == 408
+        assert reply.status == 408
         assert is_closed(sock)
     assert_well(server)
 
@@ -724,15 +716,8 @@ def test_half_closed_client_gets_its_reply(server):
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(good_request())
         sock.shutdown(socket.SHUT_WR)
-        reply = read_reply(stream)
-        assert reply is None or reply.status == 200
+        assert read_reply(stream).status == 200
     assert_well(server)
-
-
-def test_chunked_body(server):
-    pieces = [BODY[i : i + 7] for i in range(0, len(BODY), 7)]
-    raw = head("Transfer-Encoding: chunked", "Connection: close") + b"".join(chunked(pieces))
-    assert exchange(server, raw)[0].status == 200
 
 
 def test_http_1_0(server):

@@ -567,21 +567,6 @@ def test_one_connection_for_all_verbs(berth):
     assert metrics(berth)["berth_connections_total"] == before + 2  # this one, and for the figures
 
 
-def test_chunked_requests(berth):
-    for name in ("filter-nodecache-true", "filter-nodecache-false"):
-        body = fixture_body(name)
-        pieces = [body[at : at + 997] for at in range(0, len(body), 997)]
-        reply = ask(
-            berth,
-            "POST",
-            "/filter",
-            iter(pieces),
-            {"Content-Type": "application/json", "Transfer-Encoding": "chunked"},
-            encode_chunked=True,
-        )
-        assert reply.body == post(berth, "filter", body).body
-
-
 @pytest.mark.parametrize("n", [40, 400])
 def test_large_replies_have_a_length_too(berth, n):
     """Replies too large to be joined in memory; every second node is rejected."""

@@ -1,0 +1,93 @@
+/* Reading and writing without waiting, on a socket or on a TLS session. */
+
+#include "http/transport.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The largest TLS record. */
+#define RECORD_MAX ((size_t)16 * 1024)
+
+static int from_gnutls(ssize_t code) {
+    return code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED ? -EAGAIN : -ECONNABORTED;
+}
+
+ssize_t transport_read(Transport *transport, char *to, size_t room) {
+    ssize_t n;
+
+    if (transport->session) {
+        n = gnutls_record_recv(transport->session, to, room);
+        return n >= 0 ? n : from_gnutls(n);
+    }
+    n = recv(transport->fd, to, room, MSG_DONTWAIT);
+    return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
+}
+
+/* One record. GnuTLS has a copy of what is unsent, so it is not copied again here. */
+static ssize_t write_record(Transport *transport, const struct iovec *slices, size_t n_slices) {
+    char record[RECORD_MAX];
+    size_t len = 0;
+    ssize_t n;
+
+    if (transport->n_unsent > 0) {
+        n = gnutls_record_send(transport->session, NULL, 0);
+    } else {
+        for (size_t i = 0; i < n_slices && len < sizeof(record); i++) {
+            size_t room = sizeof(record) - len;
+            size_t part = slices[i].iov_len < room ? slices[i].iov_len : room;
+
+            if (part > 0)
+                memcpy(record + len, slices[i].iov_base, part);
+            len += part;
+        }
+        transport->n_unsent = len;
+        n = gnutls_record_send(transport->session, record, len);
+    }
+    if (n < 0)
+        return from_gnutls(n);
+    transport->n_unsent = 0;
+    return n;
+}
+
+ssize_t transport_write(Transport *transport, const struct iovec *slices, size_t n_slices) {
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)slices, .msg_iovlen = n_slices};
+    ssize_t n;
+
+    if (transport->session)
+        return write_record(transport, slices, n_slices);
+    n = sendmsg(transport->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
+}
+
+bool transport_has_buffered(const Transport *transport) {
+    return transport->session && gnutls_record_check_pending(transport->session) > 0;
+}
+
+int transport_handshake(Transport *transport) {
+    int r;
+
+    do
+        r = gnutls_handshake(transport->session);
+    while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED && !gnutls_error_is_fatal(r));
+    return r == GNUTLS_E_SUCCESS ? 0 : from_gnutls(r);
+}
+
+uint32_t transport_handshake_events(const Transport *transport) {
+    return gnutls_record_get_direction(transport->session) ? EPOLLOUT : EPOLLIN;
+}
+
+void transport_end_output(Transport *transport) {
+    if (transport->session)
+        (void)gnutls_bye(transport->session, GNUTLS_SHUT_WR);
+    (void)shutdown(transport->fd, SHUT_WR);
+}
+
+void transport_close(Transport *transport) {
+    if (transport->session)
+        gnutls_deinit(transport->session);
+    (void)close(transport->fd);
+    *transport = (Transport){.fd = -1};
+}
