@@ -111,6 +111,9 @@ cross: setup-cross ## berth for arm64, into build-arm64 (on Debian; make deb ARC
 	@ARCH=arm64 tools/configure build-arm64
 	@tools/build build-arm64 berth
 
+cross-test: setup-cross ## the tests for arm64, under qemu
+	@PYTHON="$(PYTHON)" tools/cross-test
+
 deb: setup-deb $(if $(ARCH),setup-cross) ## a Debian package, into build-deb
 	@tools/deb
 
@@ -142,4 +145,4 @@ $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
 .PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
-	fresh image cross deb ship-test release release-check install uninstall clean $(SETUPS)
+	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

@@ -226,6 +226,12 @@ static void test_runs(void **state) {
     (void)close(77);
 }
 
+/* qemu's user mode gives a child of posix_spawn() its own memory: it cannot report that there is no
+ * such program, and exits with 127. */
+static bool spawn_can_report(void) {
+    return getenv("MESON_EXE_WRAPPER") == NULL;
+}
+
 static void test_runs_that_fail(void **state) {
     static const struct {
         const char *name, *script;
@@ -260,6 +266,8 @@ static void test_runs_that_fail(void **state) {
         char error[ACCESS_ERROR_MAX] = "";
         int r = run_script(cases[i].script, cases[i].timeout_msec, &got, error);
 
+        if (!cases[i].script && !spawn_can_report())
+            continue;
         if (r != cases[i].r || !strstr(error, cases[i].says))
             fail_msg("%s: %d \"%s\", not \"%s\"", cases[i].name, r, error, cases[i].says);
         assert_case(cases[i].name, strlen(error) < ACCESS_ERROR_MAX);
@@ -314,6 +322,8 @@ static void test_found_in_path(void **state) {
     assert_int_equal(result.end, PROCESS_EXITED);
     assert_int_equal(result.code, 0);
     assert_text("echo", buf_str(&out), "hello\n");
+    if (!spawn_can_report())
+        return;
     options.command = "no-such-program-anywhere";
     assert_int_equal(process_run(&options, &out, &result), -ENOENT);
     options.command = "/etc/passwd";
