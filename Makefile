@@ -8,6 +8,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 10
 BENCH ?=
 E2E ?=
+MINORS ?=
 DEMO ?=
 VECTORS ?=
 IMAGE ?=
@@ -67,6 +68,11 @@ e2e: setup-test ## berth against a real control plane (built the first time: min
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/e2e -q $(E2E)
+
+compat: setup-test ## the core of e2e with Kubernetes 1.27 to 1.37 (MINORS="1.29 1.34": only these)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/compat $(MINORS)
 
 lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
 	@tools/lint
@@ -144,5 +150,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance e2e compat lint fuzz bench bench-live web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

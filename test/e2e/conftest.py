@@ -34,10 +34,23 @@ if "BERTH_E2E" not in os.environ:
     collect_ignore_glob = ["test_*"]
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "compat(*scenarios, since=MINOR): `make compat` runs it against every release"
+    )
     if "BERTH_E2E" in os.environ:
         # As Ctrl-C: fixtures end the processes.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    """tools/compat reads from the report which scenarios a test is part of."""
+    for item in items:
+        for mark in item.iter_markers("compat"):
+            item.user_properties += [("scenario", name) for name in mark.args]
+            since = mark.kwargs.get("since", 0)
+            if int(os.environ.get("KUBERNETES", "1.999").split(".")[1]) < since:
+                item.add_marker(pytest.mark.skip(reason=f"Kubernetes has this from 1.{since} on"))
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ def add_nodes(cluster):
     cluster.add_node("azure", {"example.com/pool": "blue"})
 
 
+@pytest.mark.compat("bind", "watch")
 def test_berth_binds(cluster):
     add_nodes(cluster)
     berth = cluster.start_binder("--policy", cluster.write_policy(POLICY), "--bind")
@@ -40,6 +41,7 @@ def test_berth_binds(cluster):
     cluster.assert_cluster_copy_is_true(berth)
 
 
+@pytest.mark.compat("bind", "managedResources")
 def test_unmanaged_pods_are_bound_by_the_scheduler(cluster):
     gpu = "example.com/gpu"
     cluster.add_node("blue", {"example.com/pool": "blue"}, **{gpu: "4"})
@@ -66,6 +68,15 @@ def test_does_not_bind_without_flag(cluster):
     add_nodes(cluster)
     cluster.start_binder("--policy", cluster.write_policy(POLICY))
     assert_waits_with(cluster, "it was not started with --bind; remove bindVerb")
+
+
+@pytest.mark.compat("bind", "ignorable", since=30)
+def test_the_scheduler_binds_when_an_ignorable_berth_does_not(cluster):
+    add_nodes(cluster)
+    cluster.start_binder("--policy", cluster.write_policy(POLICY), ignorable=True)
+    cluster.add_pod("goes")
+    assert cluster.wait_bound("goes") in ("blue", "azure")
+    assert PLACED_BY not in cluster.pod("goes")["metadata"].get("annotations", {})
 
 
 def test_the_right_that_is_missing_is_named(cluster):

@@ -19,6 +19,7 @@ def count_requests(berth, verb):
     return metrics(berth).get(f'berth_requests_total{{verb="{verb}",code="200"}}', 0)
 
 
+@pytest.mark.compat("filter", "prioritize")
 def test_berth_chooses_the_node(cluster, mode):
     cluster.add_node("red", {POOL: "red", ZONE: "b"})
     cluster.add_node("blue-a", {POOL: "blue", ZONE: "a"})
@@ -35,6 +36,7 @@ def test_berth_chooses_the_node(cluster, mode):
     assert "to blue-b" in cluster.describe_pod("one")
 
 
+@pytest.mark.compat("filter")
 def test_reasons_are_grouped(cluster, mode):
     cluster.add_node("red-1", {POOL: "red"})
     cluster.add_node("red-2", {POOL: "red"})
@@ -62,6 +64,7 @@ filters:
         assert reason in shown
 
 
+@pytest.mark.compat("unresolvable")
 @pytest.mark.parametrize(
     "unresolvable, verdict",
     [
@@ -87,6 +90,7 @@ filters:
     assert verdict in cluster.describe_pod("waits")
 
 
+@pytest.mark.compat("managedResources")
 def test_only_pods_that_ask_for_the_resource(cluster, mode):
     gpu = "example.com/gpu"
     cluster.add_node("red", {POOL: "red"}, **{gpu: "8"})
@@ -105,6 +109,7 @@ def test_only_pods_that_ask_for_the_resource(cluster, mode):
     assert count_requests(berth, "filter") == 1
 
 
+@pytest.mark.compat("ignorable")
 def test_pods_are_pending_while_berth_is_down(cluster, mode):
     cluster.add_node("red", {POOL: "red"})
     cluster.add_node("blue", {POOL: "blue"}, taints=[AVOID])
@@ -123,6 +128,7 @@ def test_pods_are_pending_while_berth_is_down(cluster, mode):
     assert cluster.wait_bound("waits") == "blue"
 
 
+@pytest.mark.compat("ignorable")
 def test_pods_are_bound_without_an_ignorable_berth(cluster, mode):
     cluster.add_node("red", {POOL: "red"})
     policy = cluster.write_policy(PREFER_ZONE_B)

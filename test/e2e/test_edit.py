@@ -3,6 +3,7 @@
 import time
 
 import client
+import pytest
 from client import metrics
 from cluster import get_health
 from nodemode import Live
@@ -94,6 +95,7 @@ def retries_asked(cluster):
     return {name: when for name, when in found.items() if when}
 
 
+@pytest.mark.compat("wake-up", since=30)
 def test_parked_pods_are_woken(cluster):
     add_nodes(cluster)
     berth, scheduler = start_live(cluster, "--wake-up")

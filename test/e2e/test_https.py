@@ -49,6 +49,7 @@ def meeting(tmp_path):
     return Meeting(tmp_path)
 
 
+@pytest.mark.compat("TLS")
 def test_mutual_tls_binds_a_pod(cluster, meeting):
     meeting.start(cluster)
     cluster.add_pod("goes")
@@ -87,6 +88,7 @@ STRANGERS = [
 ]
 
 
+@pytest.mark.compat("TLS")
 @pytest.mark.parametrize("spoil, error", STRANGERS, ids=[each[0].__name__ for each in STRANGERS])
 def test_pods_are_pending_with_untrusted_certificates(cluster, meeting, spoil, error):
     spoil(meeting)

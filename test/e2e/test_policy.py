@@ -3,6 +3,7 @@
 import time
 
 import client
+import pytest
 from client import metrics
 from cluster import get_health
 from nodemode import Live
@@ -68,6 +69,7 @@ def decided_nodes(cluster, berth, pod):
     return {node["node"]: (node["outcome"], node.get("rank")) for node in nodes}
 
 
+@pytest.mark.compat("narrowing")
 def test_narrowing(cluster, mode):
     """The best by berth's score is all that kube-scheduler is left with."""
     for name, rank, taints in (

@@ -1,5 +1,7 @@
 """Preemption calls berth before it evicts a pod."""
 
+import pytest
+
 POOL = "example.com/pool"
 POLICY = """
 filters:
@@ -8,6 +10,7 @@ filters:
 """
 
 
+@pytest.mark.compat("preempt")
 def test_no_eviction_on_rejected_nodes(cluster, names_mode):
     for name, value in (("lowest", 1), ("low", 2), ("high", 1000)):
         cluster.add_priority(name, value)

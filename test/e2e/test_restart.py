@@ -22,6 +22,7 @@ HOW = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.compat("watch")
 @HOW
 def test_decisions_go_on(cluster, names_mode, how):
     cluster.add_node("red", {POOL: "red"})

@@ -189,6 +189,17 @@ def test_glossary_types_are_in_the_source():
             assert re.search(rf"^typedef (?:struct|enum) {name}\b|^}} {name};", declared, re.M), words
 
 
+def test_compatibility_is_of_the_releases():
+    """A row of docs/compatibility.md is about a release that `make compat` runs, with the kube-apiserver it runs, and all passed."""
+    releases = re.findall(r"^v(\S+) +v(\S+)$", (ROOT / "test/e2e/releases").read_text(), re.M)
+    rows = re.findall(r"^\| \d+\.\d+ \|(.*)\|$", (ROOT / "docs/compatibility.md").read_text(), re.M)
+    shown = [tuple(cell.strip() for cell in row.split("|")) for row in rows]
+    assert releases[0] in [row[:2] for row in shown], "the newest is not in the table: tools/compat --write MINOR"
+    for row in shown:
+        assert row[:2] in releases, f"{row[0]}: tools/compat --write MINOR"
+        assert all(re.fullmatch(r"\d+|–", cell) for cell in row[3:]), row
+
+
 def test_glossary_is_short():
     assert len(re.findall(r"^\| (?!word |---)", (ROOT / "docs/glossary.md").read_text(), re.M)) <= 25
 
