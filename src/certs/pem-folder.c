@@ -139,11 +139,14 @@ static int write_beside(const PemFolder *folder, PemFile file) {
 }
 
 static int make_folder(PemFolder *folder, char *error) {
+    int r;
+
     if (folder->fd >= 0)
         return 0;
     if (mkdir(folder->path, 0700) < 0)
         return fail(folder, NULL, -errno, error);
-    return lock_folder(folder, error);
+    r = lock_folder(folder, error);
+    return r == 0 && folder->fd < 0 ? fail(folder, NULL, -ENOENT, error) : r; /* gone again */
 }
 
 static void remove_beside(const PemFolder *folder) {
