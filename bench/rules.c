@@ -148,7 +148,7 @@ static void keep(Bench *bench) {
     }
 }
 
-/* --- what is asked -------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------- */
 
 /* The rows of a round, in the order they are asked about. */
 static void choose_rows(Bench *bench) {

@@ -132,7 +132,7 @@ filters:
     (last,) = {"one", "two", "three"} - set(places)
     cluster.wait_pending(last, "2 a pod is starting here")
 
-    # The others grow older, and a pod of another owner has a place where that one has none.
+    # The others are older now, and a pod of another owner fits where that one does not.
     cluster.add_pod("other", owner="set-b")
     cluster.wait_pending("other", "2 a pod is starting here")
 

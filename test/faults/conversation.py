@@ -440,7 +440,7 @@ def summarize_object(obj, is_bookmark):
 
 def strange_parts(ours, theirs, where=""):
     """Paths of whatever @ours has that @theirs has not, or in another type. The real server fills
-    in much more than anybody here reads; it must not be the other way round."""
+    in much more than any client here reads; ours must not have more."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             path

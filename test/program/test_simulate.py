@@ -276,7 +276,7 @@ def test_reads_yaml_traces(run, files, cluster):
     pods = outcomes(done)["none"]["pods"]
     assert [(pod["name"], pod["fate"]) for pod in pods] == [
         ("first.1", "ended"), ("first.2", "ended"), ("second", "placed")]
-    # Every pod ends, or what is asked for is over.
+    # Every pod ends, or the requested time is over.
     done = run("--cluster", cluster, "--trace", trace, "-o", "json", "--all", "--until", "2")
     assert [pod["fate"] for pod in outcomes(done)["none"]["pods"]] == [
         "placed", "placed", "not reached"]

@@ -60,7 +60,7 @@ def start_tls(start_berth, authorities):
     return start
 
 
-# --- who is let in ---
+# --- client certificates ---
 
 NAME = "system:kube-scheduler"
 

@@ -3,7 +3,7 @@
     api = SmallApi()
     api.pods.append(pod("kube-system", "kube-scheduler-a", labels={"component": "kube-scheduler"}))
     api.config_maps["berth-system", "scheduler"] = {"scheduler.yaml": "…"}
-    api.denied = {"create pods/binding"}       # of what is asked for, and …
+    api.denied = {"create pods/binding"}       # rights that it denies, and …
     api.allowed = {"get secrets"}              # … what berth must not have, but has
     api.skew = 7200                            # seconds that its clock is ahead
     api.kubeconfig(folder)                     # a file that leads to it

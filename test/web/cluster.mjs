@@ -1,5 +1,5 @@
-// The recorded cluster: 60 nodes, five policies, 300 decisions. No chance is in it: what the pages
-// must say about it is known beforehand, and stands here beside what makes it so.
+// The recorded cluster: 60 nodes, five policies, 300 decisions. Nothing in it is random: the
+// texts that pages must show are known, and stand beside the data that causes them.
 
 /** node-01 to node-36: general, to node-52: batch, to node-60: gpu. */
 const pools = [

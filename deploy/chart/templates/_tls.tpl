@@ -1,5 +1,5 @@
 {{/* tls.mode generated: the CA and the two certificates, made once for all templates of a rendering and kept from one
-     upgrade to the next. Of each pair an annotation says for whom it is and when to renew it, as templates cannot read
+     upgrade to the next. An annotation of each pair has its names and when to renew it, as templates cannot read
      certificates. */}}
 
 {{- define "berth.serverNames" -}}
