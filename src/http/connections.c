@@ -471,6 +471,8 @@ unsigned connections_drain(Connections *connections, int64_t now) {
 
         if (connection && !connection->is_cut && is_silent(connection, now))
             cut(connections, connection, SHUT_RDWR);
+        else if (connection && connection->state == CONNECTION_STREAM)
+            wake(connection); /* to end */
     }
     left = connections->n;
     unlock(connections);

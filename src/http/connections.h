@@ -132,7 +132,7 @@ bool connection_has_unread(const Connection *connection);
 void connections_tick(Connections *connections, int64_t now);
 
 /* Cuts what has been idle for a second, or has not sent or, of a stream, taken a byte in that time.
- * Returns how many are left. */
+ * Wakes streams. Returns how many are left. */
 unsigned connections_drain(Connections *connections, int64_t now);
 
 unsigned connections_count(const Connections *connections);

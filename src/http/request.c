@@ -45,7 +45,7 @@ typedef struct Request {
     ReplyWriter writer;
     HttpPending *pending; /* NULL: not put off */
     HttpStream *stream;   /* NULL: the reply is one that ends */
-    int stream_tag;
+    int later_tag;        /* of either */
     uint64_t streamed;    /* bytes */
     Str text;             /* the one slice of a refusal of our own */
     size_t arena_charged; /* what the body store counts for http.arena */
@@ -209,10 +209,14 @@ static void end_request(Request *request, bool is_sent) {
     Server *server = request->server;
     Connection *connection = request->connection;
 
-    pending_end(request->pending);
+    if (request->pending) {
+        pending_end(TAKE_PTR(request->pending));
+        atomic_fetch_sub(&server->n_pendings, 1);
+    }
     if (request->stream) {
         request->streamed = stream_end(TAKE_PTR(request->stream));
         body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+        atomic_fetch_sub(&server->n_streams, 1);
         is_sent = true;
     }
     report(request, is_sent);
@@ -265,7 +269,7 @@ static Step write_reply(Request *request) {
 static Step write_stream(Request *request) {
     if (atomic_load(&request->connection->is_cut))
         return STEP_END;
-    switch (stream_write(request->stream)) {
+    switch (stream_write(request->stream, atomic_load(&request->server->is_draining))) {
     case STREAM_FULL:
         return STEP_WRITE;
     case STREAM_ASLEEP:
@@ -293,7 +297,7 @@ static void give_up_answer(Request *request) {
 static Step start_stream(Request *request) {
     const char *content_type = request->reply.content_type;
 
-    request->reply = (HttpReply){.status = 200, .tag = request->stream_tag};
+    request->reply = (HttpReply){.status = 200, .tag = request->later_tag};
     request->made_nsec = clock_monotonic_nsec();
     give_arena(request);
     if (!stream_start(request->stream, content_type, !str_is(request->head.method, "HEAD")) ||
@@ -319,10 +323,9 @@ static Step handle(Request *request) {
     if (request->stream)
         return start_stream(request);
     if (request->pending) {
-        PendingState state = pending_wait(request->pending, &request->reply);
-
-        if (state != PENDING_ANSWERED)
-            return state == PENDING_WAITING ? STEP_GONE : STEP_END;
+        request->reply = (HttpReply){.tag = request->later_tag};
+        if (!pending_wait(request->pending, &request->reply))
+            return STEP_GONE;
     }
     if (!has_memory || !charge_arena(request))
         give_up_answer(request);
@@ -334,13 +337,26 @@ static Request *request_of(const HttpRequest *http) {
     return (Request *)((uintptr_t)http - offsetof(Request, http));
 }
 
+/* Counts one more. False: there are @max already. */
+static bool take_place(atomic_uint *n, unsigned max) {
+    if (atomic_fetch_add(n, 1) < max)
+        return true;
+    atomic_fetch_sub(n, 1);
+    return false;
+}
+
 HttpPending *server_defer(const HttpRequest *http, int tag) {
     Request *request = request_of(http);
+    Server *server = request->server;
 
     assert(!request->pending && !request->stream);
-    if (!charge_arena(request)) /* now, as long as it is ours */
+    if (!charge_arena(request) || /* now, as long as it is ours */
+        !take_place(&server->n_pendings, server->pendings_max))
         return NULL;
-    request->pending = pending_new(request->server->pendings, http, request->connection, tag);
+    request->pending = pending_new(http, server->connections, request->connection, tag);
+    request->later_tag = tag;
+    if (!request->pending)
+        atomic_fetch_sub(&server->n_pendings, 1);
     return request->pending;
 }
 
@@ -349,12 +365,17 @@ HttpStream *server_stream(const HttpRequest *http, int tag) {
     Server *server = request->server;
 
     assert(!request->pending && !request->stream);
-    if (!body_store_charge(server->bodies, SERVER_STREAM_BUFFER))
+    if (atomic_load(&server->is_draining) || !take_place(&server->n_streams, SERVER_STREAMS_MAX))
         return NULL;
-    request->stream = stream_new(server->streams, request->connection, request->head.is_http_1_1);
-    request->stream_tag = tag;
+    request->later_tag = tag;
+    if (body_store_charge(server->bodies, SERVER_STREAM_BUFFER)) {
+        request->stream =
+            stream_new(server->connections, request->connection, request->head.is_http_1_1);
+        if (!request->stream)
+            body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+    }
     if (!request->stream)
-        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+        atomic_fetch_sub(&server->n_streams, 1);
     return request->stream;
 }
 

@@ -42,8 +42,8 @@ struct Server {
 
     Connections *connections;
     BodyStore *bodies;
-    Pendings *pendings;
-    Streams *streams;
+    atomic_uint n_pendings, n_streams;
+    unsigned pendings_max;
     ArenaPool *arenas;
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 };

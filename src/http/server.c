@@ -22,7 +22,6 @@
 #include "base/clock.h"
 #include "http/body.h"
 #include "http/connections.h"
-#include "http/pending.h"
 #include "http/server-internal.h"
 #include "http/tls.h"
 
@@ -350,10 +349,8 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     /* As many as arenas, where memory_max has room for them. */
     server->bodies = body_store_new(options->body_max, options->memory_max,
         n_buffers < n_arenas ? (unsigned)n_buffers : n_arenas);
-    server->pendings = pendings_new(pendings_max(options), server->connections);
-    server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
-    if (!server->workers || !server->arenas || !server->connections || !server->bodies ||
-        !server->pendings || !server->streams)
+    server->pendings_max = pendings_max(options);
+    if (!server->workers || !server->arenas || !server->connections || !server->bodies)
         return -ENOMEM;
 
     r = options->tls ? init_tls(server) : 0;
@@ -372,8 +369,6 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    if (server->pendings)
-        pendings_close(server->pendings);
     stop_workers(server);
     for (Connection *connection;
          server->connections && (connection = connections_first(server->connections));)
@@ -385,8 +380,6 @@ Server *server_free(Server *server) {
         gnutls_priority_deinit(server->priorities);
     free(server->workers);
     arena_pool_free(server->arenas);
-    pendings_free(server->pendings);
-    streams_free(server->streams);
     connections_free(server->connections);
     body_store_free(server->bodies);
     free(server);
@@ -429,7 +422,6 @@ void server_retire(Server *server) {
 unsigned server_drain(Server *server) {
     if (!atomic_exchange(&server->is_draining, true))
         (void)shutdown(server->listen_fd, SHUT_RDWR); /* new clients are refused by the system */
-    streams_end(server->streams);
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 
@@ -454,7 +446,7 @@ void server_figures(const Server *server, ServerFigures *ret) {
     *ret = (ServerFigures){
         .connections_total = connections_total(server->connections),
         .connections = connections_count(server->connections),
-        .deferred = pendings_count(server->pendings),
+        .deferred = atomic_load(&server->n_pendings),
         .memory = body_store_memory(server->bodies),
     };
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)

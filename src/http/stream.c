@@ -3,34 +3,29 @@
 #include "http/stream.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "http/registry.h"
+#include "base/ref.h"
 #include "http/reply.h"
 
 /* Room for what a sender may have waiting, and for the lines of its chunks. */
 #define RING_SIZE (SERVER_STREAM_BUFFER + (size_t)4 * 1024)
 #define CHUNK_LINES_MAX 24u /* "40000", two line ends, and the last chunk */
 
-struct Streams {
-    Registry registry;
-    Connections *connections;
-    bool is_ending; /* no more is taken, what waits goes out */
-};
-
 struct HttpStream {
-    RegistryEntry entry; /* must be first */
     Ref ref;
-    Streams *all;
+    Connections *connections;
     bool is_chunked;
 
     /* Of the worker that holds the connection. */
     Buf head;
     size_t head_sent;
 
-    /* Guarded by the lock of the registry. */
+    pthread_mutex_t lock;   /* guards what follows */
     Connection *connection; /* NULL: the request has ended */
     bool is_over;           /* the sender sends no more */
     bool is_ended;          /* the last chunk is in the ring */
@@ -40,50 +35,39 @@ struct HttpStream {
     uint64_t n_sent; /* bytes of the body */
 };
 
-Streams *streams_new(unsigned max, Connections *connections) {
-    Streams *streams = calloc(1, sizeof(*streams));
-
-    if (!streams)
-        return NULL;
-    registry_init(&streams->registry, max);
-    streams->connections = connections;
-    return streams;
+static void lock(HttpStream *stream) {
+    (void)pthread_mutex_lock(&stream->lock);
 }
 
-static void streams_unref(Streams *streams) {
-    if (registry_drop(&streams->registry))
-        free(streams);
+static void unlock(HttpStream *stream) {
+    (void)pthread_mutex_unlock(&stream->lock);
 }
 
 static void stream_unref(HttpStream *stream) {
-    Streams *all = stream->all;
-
     if (!ref_drop(&stream->ref))
         return;
+    (void)pthread_mutex_destroy(&stream->lock);
     buf_done(&stream->head);
     free(stream->ring);
     free(stream);
-    streams_unref(all);
 }
 
-HttpStream *stream_new(Streams *streams, Connection *connection, bool is_chunked) {
+HttpStream *stream_new(Connections *connections, Connection *connection, bool is_chunked) {
     HttpStream *stream = calloc(1, sizeof(*stream));
-    bool is_in;
+    char *ring = malloc(RING_SIZE);
 
-    if (!stream)
-        return NULL;
-    *stream = (HttpStream){
-        .ref = REF_ONE, .all = streams, .connection = connection, .is_chunked = is_chunked};
-    ref_take(&stream->ref);
-    stream->ring = malloc(RING_SIZE);
-    registry_lock(&streams->registry);
-    is_in = stream->ring && !streams->is_ending && registry_add(&streams->registry, &stream->entry);
-    registry_unlock(&streams->registry);
-    if (!is_in) {
-        free(stream->ring);
+    if (!stream || !ring) {
         free(stream);
+        free(ring);
         return NULL;
     }
+    *stream = (HttpStream){.ref = REF_ONE,
+        .connections = connections,
+        .connection = connection,
+        .is_chunked = is_chunked,
+        .ring = ring};
+    ref_take(&stream->ref);
+    (void)pthread_mutex_init(&stream->lock, NULL);
     return stream;
 }
 
@@ -116,7 +100,7 @@ static void put_chunk(HttpStream *stream, Str bytes) {
 
 static void wake(HttpStream *stream) {
     if (stream->connection)
-        connection_wake(stream->all->connections, stream->connection);
+        connection_wake(stream->connections, stream->connection);
 }
 
 /* --- the worker's side ------------------------------------------------------------------------ */
@@ -124,9 +108,9 @@ static void wake(HttpStream *stream) {
 bool stream_start(HttpStream *stream, const char *content_type, bool has_body) {
     stream->head = BUF_INIT(REPLY_HEAD_MAX);
     reply_stream_head(&stream->head, content_type, stream->is_chunked);
-    registry_lock(&stream->all->registry);
+    lock(stream);
     stream->is_ended |= !has_body;
-    registry_unlock(&stream->all->registry);
+    unlock(stream);
     return buf_error(&stream->head) == 0;
 }
 
@@ -159,7 +143,7 @@ static void advance(HttpStream *stream, size_t n) {
 
 /* What there is to write. With the lock held; false: *ret is the answer. */
 static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, StreamState *ret) {
-    if (stream->n == 0 && !stream->is_ended && (stream->is_over || stream->all->is_ending)) {
+    if (stream->n == 0 && !stream->is_ended && stream->is_over) {
         stream->is_ended = true;
         if (stream->is_chunked)
             put(stream, STR("0\r\n\r\n"));
@@ -173,41 +157,41 @@ static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, Stre
         *ret = STREAM_OVER;
     else {
         *ret = STREAM_ASLEEP;
-        connection_sleep(stream->all->connections, stream->connection);
+        connection_sleep(stream->connections, stream->connection);
     }
     return false;
 }
 
 /* Bytes that wait stay where they are while they are written: senders only append. */
-StreamState stream_write(HttpStream *stream) {
+StreamState stream_write(HttpStream *stream, bool is_ending) {
     Transport *transport = &stream->connection->transport;
     StreamState state;
     struct iovec slices[3];
     size_t n;
 
-    registry_lock(&stream->all->registry);
+    lock(stream);
+    stream->is_over |= is_ending;
     while (next(stream, slices, &n, &state)) {
         ssize_t written;
 
-        registry_unlock(&stream->all->registry);
+        unlock(stream);
         written = transport_write(transport, slices, n);
         if (written < 0)
             return written == -EAGAIN ? STREAM_FULL : STREAM_BROKEN;
-        registry_lock(&stream->all->registry);
+        lock(stream);
         advance(stream, (size_t)written);
     }
-    registry_unlock(&stream->all->registry);
+    unlock(stream);
     return state;
 }
 
 uint64_t stream_end(HttpStream *stream) {
     uint64_t n_sent;
 
-    registry_lock(&stream->all->registry);
+    lock(stream);
     n_sent = stream->n_sent;
     stream->connection = NULL;
-    registry_remove(&stream->all->registry, &stream->entry);
-    registry_unlock(&stream->all->registry);
+    unlock(stream);
     stream_unref(stream);
     return n_sent;
 }
@@ -217,40 +201,25 @@ uint64_t stream_end(HttpStream *stream) {
 bool stream_send(HttpStream *stream, Str bytes) {
     bool is_taken;
 
-    registry_lock(&stream->all->registry);
-    is_taken =
-        stream->connection && !stream->is_given_up && !stream->is_ended && !stream->all->is_ending;
+    lock(stream);
+    is_taken = stream->connection && !stream->is_given_up && !stream->is_over && !stream->is_ended;
     if (is_taken && bytes.len + CHUNK_LINES_MAX > RING_SIZE - stream->n) {
         is_taken = false;
         stream->is_given_up = true;
-        connection_cut(stream->all->connections, stream->connection);
+        connection_cut(stream->connections, stream->connection);
     } else if (is_taken && bytes.len > 0) {
         put_chunk(stream, bytes);
         wake(stream);
     }
-    registry_unlock(&stream->all->registry);
+    unlock(stream);
     return is_taken;
 }
 
 HttpStream *stream_close(HttpStream *stream) {
-    registry_lock(&stream->all->registry);
+    lock(stream);
     stream->is_over = true;
     wake(stream);
-    registry_unlock(&stream->all->registry);
+    unlock(stream);
     stream_unref(stream);
-    return NULL;
-}
-
-void streams_end(Streams *streams) {
-    registry_lock(&streams->registry);
-    streams->is_ending = true;
-    for (RegistryEntry *entry = streams->registry.first; entry; entry = entry->next)
-        wake((HttpStream *)entry);
-    registry_unlock(&streams->registry);
-}
-
-Streams *streams_free(Streams *streams) {
-    if (streams)
-        streams_unref(streams);
     return NULL;
 }

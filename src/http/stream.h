@@ -7,7 +7,7 @@
  *                           stream_send(), stream_close(): awake ┴→ stream_write() … → end
  *
  * Bytes wait in a ring as they go out, in chunks; a worker writes them when the client can take
- * more, and the connection is asleep while the ring is empty. One lock guards it all.
+ * more, and the connection is asleep while the ring is empty.
  *
  * An HttpStream belongs to its request and to the sender, and may outlive the server.
  */
@@ -16,25 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cleanup.h"
 #include "http/connections.h"
 #include "http/server.h"
 
-typedef struct Streams Streams;
-
-/* At most @max at a time. @connections are borrowed: a client that is given up is cut there. NULL
- * when out of memory. */
-Streams *streams_new(unsigned max, Connections *connections);
-
-/* No new ones; those there are end when what was sent is out. Any thread. */
-void streams_end(Streams *streams);
-
-Streams *streams_free(Streams *streams); /* requests have ended. Takes NULL */
-DEFINE_CLEANUP(Streams *, streams_free)
-
-/* On @connection, until stream_end(); HTTP/1.0 has no chunks. NULL: too many, ended, or no memory.
- */
-HttpStream *stream_new(Streams *streams, Connection *connection, bool is_chunked);
+/* On @connection, until stream_end(); HTTP/1.0 has no chunks. NULL when out of memory. */
+HttpStream *stream_new(Connections *connections, Connection *connection, bool is_chunked);
 
 /* Before the first stream_write(), on the worker: makes the head. @content_type may be NULL:
  * text/event-stream. @has_body: false in the reply to HEAD. False when out of memory. */
@@ -47,8 +33,8 @@ typedef enum StreamState {
     STREAM_BROKEN,
 } StreamState;
 
-/* On the worker that holds the connection. */
-StreamState stream_write(HttpStream *stream);
+/* On the worker that holds the connection. @is_ending: no more is taken, what was sent goes out. */
+StreamState stream_write(HttpStream *stream, bool is_ending);
 
 /* The request ends, and with it its half of @stream. Returns how many bytes of the body were
  * sent. */
