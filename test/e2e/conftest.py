@@ -91,6 +91,16 @@ def chart(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def one_file(chart, tmp_path_factory):
+    """The berth.yaml of a release."""
+    path = tmp_path_factory.mktemp("release") / "berth.yaml"
+    done = subprocess.run([ROOT / "tools" / "release", "manifest"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    path.write_text(done.stdout)
+    return path
+
+
+@pytest.fixture(scope="session")
 def scraped(tmp_path_factory):
     """An exporter, and a Prometheus that scrapes it: the first scrape takes seconds."""
     missing = find_program()

@@ -61,6 +61,12 @@ def test_overlay_is_accepted(bare, name, accept):
     accept(kustomize(bare, DEPLOY / "kustomize" / "overlays" / name))
 
 
+def test_one_file_is_accepted(one_file, accept):
+    objects = rendering.read(one_file.read_text())
+    assert objects[0]["kind"] == "Namespace"  # kubectl applies in this order
+    accept(objects)
+
+
 def test_components_are_accepted(bare, accept):
     accept(kustomize(bare, INSTALLED.parent / "everything"))
 

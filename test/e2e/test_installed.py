@@ -15,7 +15,7 @@ from deploy import (
 )  # fmt: skip
 from objects import AVOID, READY, make_extender
 from process import pick_port
-from rendering import of_kind
+from rendering import find, of_kind, read
 from waiting import wait_for
 
 REASON = "node is not in the pool"
@@ -83,9 +83,13 @@ def install(bare, cluster):
     """install(objects): they are there until the end of the scenario."""
     taken = []
 
-    def install(objects):
+    def install(objects, file=None):
+        """@file has the same, and is typed as users do."""
         taken.extend(objects)
-        bare.apply([RESTRICTED, *objects])
+        if file:
+            bare.kubectl("apply", "-f", file)
+        else:
+            bare.apply([RESTRICTED, *objects])
 
     yield install
     for process in cluster.running:
@@ -194,6 +198,32 @@ def test_service(cluster, install_chart):
     assert [each for each in found if each["state"] in ("failed", "warned")] == []
     assert {each["code"] for each in found if each["state"] == "skipped"} == NOT_TOLD
     assert done.returncode == 0
+    installation.berth.popen.send_signal(signal.SIGTERM)  # another one ends its --drain-delay
+
+
+def test_one_file(cluster, bare, install, one_file, tmp_path, monkeypatch):
+    """berth.yaml of a release, with policies added as docs/install.md says; a newer berth.yaml leaves them alone."""
+    monkeypatch.setenv("POD_NAMESPACE", "berth-system")
+    add_nodes(cluster)
+    objects = read(one_file.read_text())
+    install(objects, file=one_file)
+    (tmp_path / "pool.yaml").write_text(yaml.safe_dump(POOL))
+    made = bare.kubectl(
+        "-n", "berth-system", "create", "configmap", "berth-policies", f"--from-file={tmp_path}/pool.yaml",
+        "--dry-run=client", "-o", "yaml",
+    )  # fmt: skip
+    done = bare.run_kubectl("apply", "--server-side", "--field-manager=policies", "-f", "-", input=made)
+    assert done.returncode == 0, done.stderr
+    bare.kubectl("apply", "-f", one_file)
+    policies = find(objects, "ConfigMap", "berth-policies")
+    policies["data"] = cluster.api.get(get_path(policies))["data"]
+    assert "pool.yaml" in policies["data"]
+    installation = Installation(cluster, objects, tmp_path)
+    installation.start("berth-scheduler")
+    cluster.add_pod("goes", schedulerName="berth")
+    assert cluster.wait_bound("goes") == "blue"
+    cluster.add_pod("waits", schedulerName="berth", nodeSelector={"example.com/pool": "red"})
+    cluster.wait_pending("waits", REASON)
     installation.berth.popen.send_signal(signal.SIGTERM)  # another one ends its --drain-delay
 
 
