@@ -129,10 +129,10 @@ ship-test: setup-ship ## make image and package, a release of them twice, and te
 	@PYTHON="$(PYTHON)" BERTH_SHIP="$(CURDIR)" tools/pytest test/ship
 
 release: setup-release ## every file of a release, amd64 and arm64 (needs Go; OUT=FOLDER, KEY=ID)
-	@tools/release $(if $(KEY),--key "$(KEY)") "$(OUT)"
+	@$(PYTHON) tools/release $(if $(KEY),--key "$(KEY)") "$(OUT)"
 
 release-check: setup-release ## the same twice, in different folders, and compared
-	@tools/release --twice "$(OUT)"
+	@$(PYTHON) tools/release --twice "$(OUT)"
 
 install: $(BUILD)/build.ninja ## install berth, its pages and completions (PREFIX, DESTDIR)
 	@tools/install $(BUILD) "$(PREFIX)" "$(DESTDIR)"

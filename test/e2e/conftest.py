@@ -94,7 +94,7 @@ def chart(tmp_path_factory):
 def one_file(chart, tmp_path_factory):
     """The berth.yaml of a release."""
     path = tmp_path_factory.mktemp("release") / "berth.yaml"
-    done = subprocess.run([ROOT / "tools" / "release", "manifest"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "tools" / "release", "manifest"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     path.write_text(done.stdout)
     return path

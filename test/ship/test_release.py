@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -38,7 +39,7 @@ def helm():
 @pytest.fixture(scope="module")
 def release(helm, tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
-    run("tools/release", "--draft", "--arch", ARCH, folder, cwd=REPOSITORY)
+    run(sys.executable, "tools/release", "--draft", "--arch", ARCH, folder, cwd=REPOSITORY)
     return folder
 
 
@@ -87,7 +88,7 @@ def test_files(release, trees):
 
 def test_the_same_twice(release, tmp_path):
     """From what was built; `make release-check` builds twice, too."""
-    run("tools/release", "--draft", "--arch", ARCH, tmp_path / "second", cwd=REPOSITORY)
+    run(sys.executable, "tools/release", "--draft", "--arch", ARCH, tmp_path / "second", cwd=REPOSITORY)
     assert (tmp_path / "second/SHA256SUMS").read_text() == (release / "SHA256SUMS").read_text()
 
 
@@ -245,7 +246,7 @@ def test_signature_of_openssl(release, tmp_path):
     run("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
     run("openssl", "pkey", "-in", key, "-pubout", "-out", public)
     shutil.copy(release / "SHA256SUMS", tmp_path)
-    run("tools/release", "--key", key, "sign", tmp_path, cwd=REPOSITORY)
+    run(sys.executable, "tools/release", "--key", key, "sign", tmp_path, cwd=REPOSITORY)
     verify = ["openssl", "pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", public, "-sigfile", "SHA256SUMS.sig", "-in", "SHA256SUMS"]
     run(*verify, cwd=tmp_path)
     (tmp_path / "SHA256SUMS").write_text("0" + (release / "SHA256SUMS").read_text()[1:])
@@ -260,7 +261,7 @@ def test_signature_of_gpg(release, tmp_path):
     env = {**os.environ, "GNUPGHOME": str(home)}
     run("gpg", "--batch", "--passphrase", "", "--quick-generate-key", "test@berth.invalid", "ed25519", "sign", env=env)
     shutil.copy(release / "SHA256SUMS", tmp_path)
-    run("tools/release", "--key", "test@berth.invalid", "sign", tmp_path, cwd=REPOSITORY, env=env)
+    run(sys.executable, "tools/release", "--key", "test@berth.invalid", "sign", tmp_path, cwd=REPOSITORY, env=env)
     run("gpg", "--verify", tmp_path / "SHA256SUMS.asc", tmp_path / "SHA256SUMS", env=env)
     run("gpgconf", "--kill", "all", env=env)
 
@@ -279,12 +280,12 @@ def clone(tmp_path):
 
 def test_not_of_changes_that_are_not_committed(clone, tmp_path):
     (clone / "README.md").write_text("other")
-    assert "changes that are not committed" in run("tools/release", tmp_path / "out", cwd=clone, code=1)
+    assert "changes that are not committed" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)
 
 
 def test_tag_and_changelog_must_agree(clone, tmp_path):
     run("git", "tag", "v99.0.0", cwd=clone)
-    assert f"tagged v99.0.0, and meson.build says version {VERSION}" in run("tools/release", tmp_path / "out", cwd=clone, code=1)
+    assert f"tagged v99.0.0, and meson.build says version {VERSION}" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)
     run("git", "tag", f"v{VERSION}", cwd=clone)
     if "(unreleased)" in (clone / "CHANGELOG.md").read_text():
-        assert "is no heading of a release" in run("tools/release", tmp_path / "out", cwd=clone, code=1)
+        assert "is no heading of a release" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)
