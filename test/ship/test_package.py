@@ -111,7 +111,11 @@ def test_lintian(package):
     if not shutil.which("lintian"):
         pytest.skip("lintian is not installed")
     result = run("lintian", "--allow-root", "--fail-on", "error,warning", "--display-info", package)
-    assert result.returncode == 0 and result.stdout == "", result.stdout
+    # Only a systemd service: with other init systems start berth together with kube-scheduler. Not an override,
+    # since lintian of Debian 13 does not know the tag and complains about that.
+    no_init = "package-supports-alternative-init-but-no-init.d-script"
+    assert result.returncode in (0, 2), result.stderr  # 2: it found something
+    assert [line for line in result.stdout.splitlines() if no_init not in line] == []
 
 
 # --- the service ---
