@@ -146,7 +146,10 @@ static int make_folder(PemFolder *folder, char *error) {
     if (mkdir(folder->path, 0700) < 0)
         return fail(folder, NULL, -errno, error);
     r = lock_folder(folder, error);
-    return r == 0 && folder->fd < 0 ? fail(folder, NULL, -ENOENT, error) : r; /* gone again */
+    if (r < 0 || folder->fd >= 0)
+        return r;
+    (void)fail(folder, NULL, -ENOENT, error); /* gone again */
+    return -ENOENT;
 }
 
 static void remove_beside(const PemFolder *folder) {

@@ -92,6 +92,7 @@ uint64_t file_fingerprint(const char *path) {
     struct dirent *entry;
     uint64_t sum;
     DIR *folder;
+    int fd;
 
     if (stat(path, &status) < 0)
         return 0;
@@ -101,8 +102,9 @@ uint64_t file_fingerprint(const char *path) {
     folder = opendir(path);
     if (!folder)
         return sum;
-    while ((entry = readdir(folder)))
-        if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &status, 0) == 0)
+    fd = dirfd(folder);
+    while (fd >= 0 && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.' && fstatat(fd, entry->d_name, &status, 0) == 0)
             sum += mix(2, entry->d_name, &status); /* a sum: order does not matter */
     (void)closedir(folder);
     return sum;
