@@ -20,8 +20,8 @@
 
 #define SOURCES_PAGE_MAX ((size_t)8 * 1024 * 1024)
 
-/* Pages of decisions are bounded by `limit`, and before that by bytes (`next` says where to go on):
- * what one decision may take comes on top of these. */
+/* Pages of decisions are limited by `limit`, and before that by bytes (`next` is where to
+ * continue): the size of one decision comes on top. */
 #define DECISIONS_PAGE_MAX ((size_t)16 * 1024 * 1024)
 #define DECISIONS_LIMIT_DEFAULT 100
 #define DECISIONS_LIMIT_MAX 1000
@@ -43,7 +43,7 @@ unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);
 unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out); /* of its body */
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out);  /* a .tar.gz */
 
-/* The list, newest first, of those that @query selects. @decisions NULL, none are kept: 404. */
+/* The decisions that @query selects, newest first. @decisions NULL: 404. */
 unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out);
 
 /* One of them with its nodes. 200, 400 or 404. */

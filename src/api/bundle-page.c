@@ -104,7 +104,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *param
     return page_write_error(out, 503, "not enough memory for a bundle");
 }
 
-/* 200, or the status of what is in @out. */
+/* 200, or the status of the error page in @out. */
 static unsigned record(
     Decisions *decisions, const BundleParams *params, Arena *arena, Recording *ret, Buf *out) {
     int r = params->id > 0 ? decisions_record_one(decisions, (uint64_t)params->id, arena, ret)

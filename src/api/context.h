@@ -47,7 +47,7 @@ typedef struct ApiContext {
     RecentPods *recent_pods;
     Changes *changes;
     Latency *latency;
-    const DashboardHook *dashboard; /* NULL: there is none */
+    const DashboardHook *dashboard; /* NULL: none */
     bool dashboard_on_verbs;        /* shown on the verbs' listener, ... */
     bool dashboard_on_pages;        /* ... and on that of the pages */
     PageWorkers *workers;

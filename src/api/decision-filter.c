@@ -99,7 +99,7 @@ static bool rule_fits(const DecisionFilter *filter, const RuleName *rule) {
     return fits(filter->policy, rule->policy) && fits(filter->rule, rule->name);
 }
 
-/* Whether the headline alone says that some node came out so. */
+/* Whether the summary alone shows that some node has this outcome. */
 static bool has_outcome(const PastDecision *past, int outcome) {
     bool is_good = str_is_empty(past->error);
 

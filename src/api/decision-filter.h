@@ -11,7 +11,7 @@
 #include "history/outcomes.h"
 #include "history/past.h"
 
-/* Values of "outcome" besides those of a node. */
+/* Values of "outcome" other than those of a node. */
 enum {
     DECISION_FILTER_ANY = _OUTCOME_MAX,
     DECISION_FILTER_ERROR,
@@ -25,18 +25,18 @@ typedef struct DecisionFilter {
     int outcome; /* an OutcomeKind, or one of the above */
 } DecisionFilter;
 
-/* From the parameters pod, uid, node, rule, outcome and verb. False with what is wrong in
- * @error (QUERY_ERROR_MAX). */
+/* From the parameters pod, uid, node, rule, outcome and verb. False with the error in @error
+ * (QUERY_ERROR_MAX). */
 bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) MUST_CHECK;
 
 /* The same from node, rule and outcome, of the nodes of one decision. */
 bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *error) MUST_CHECK;
 
-/* Whether the headline is of one that is filter. With a node the outcome of which is filter,
- * one of those below has the last word. */
+/* Whether the decision may match, by its summary. If the filter is by outcome of a node, one of the
+ * functions below decides. */
 bool decision_filter_matches(const DecisionFilter *filter, const PastDecision *past);
 
-/* Whether it is, by what became of the node. */
+/* Whether it matches, by the outcome of the node. */
 bool decision_filter_matches_outcome(
     const DecisionFilter *filter, const PastDecision *past, Outcome outcome);
 

@@ -11,17 +11,17 @@
 #include "base/calendar.h"
 #include "json/write.h"
 
-/* A page ends when it has so many bytes, whatever its limit. */
+/* A page ends after so many bytes, whatever its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
 
-/* How many decisions are looked at between two takings of the lock. */
+/* How many decisions are read per lock. */
 #define READ_AT_ONCE 64u
 
 static unsigned page_not_kept(Buf *out) {
     return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
 }
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void write_time(JsonWriter *writer, int64_t at_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
@@ -111,7 +111,7 @@ static void write_node(JsonWriter *writer, const PastDecision *past, Str name, O
     json_write_end_object(writer);
 }
 
-/* Where the next page begins; null: there is none. */
+/* Where the next page starts; null: none. */
 static void write_next(JsonWriter *writer, uint64_t next) {
     if (next > 0)
         json_member_int(writer, "next", (int64_t)next);
@@ -126,8 +126,8 @@ typedef struct Listing {
     const DecisionFilter *filter;
     JsonWriter *writer;
     size_t n, limit;
-    uint64_t last;           /* the last that was looked at; 0: there are no more */
-    size_t n_untold;         /* fit otherwise, but what became of their nodes is not kept */
+    uint64_t last;           /* the last one that was read; 0: no more */
+    size_t n_untold;         /* match otherwise, but the outcomes of their nodes are not kept */
     const NodeNumbers *roll; /* whose number the node has: most decisions share one */
     uint32_t number;
 } Listing;
@@ -187,7 +187,7 @@ static void list_all(Listing *listing) {
             }
             found_done(&found[i]);
         }
-        listing->roll = NULL; /* what it points to may be gone, and its place another's */
+        listing->roll = NULL; /* its target may be freed, and its slot reused */
         if (n == 0)
             listing->last = 0;
         if (n == 0 || is_full)
@@ -222,7 +222,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     json_member_array(&writer, "decisions");
     list_all(&listing);
     json_write_end_array(&writer);
-    write_next(&writer, listing.last != 1 ? listing.last : 0); /* there is none before the first */
+    write_next(&writer, listing.last != 1 ? listing.last : 0); /* none before the first */
     json_member_int(&writer, "untold", listing.n_untold);
     return page_write_end(&writer);
 }
@@ -259,7 +259,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
         if (!decision_filter_matches_outcome(&page->filter, found->past, outcome))
             continue;
         if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
-            return i; /* a page has one node at least: the next begins behind it */
+            return i; /* a page has at least one node: the next starts after it */
         outcome.rank = ranks ? ranks[i] : 0;
         write_node(writer, found->past, names[number - 1], outcome);
         n++;

@@ -117,9 +117,9 @@ static void say_slow(const HealthFacts *facts, Buf *out) {
 }
 
 static const struct {
-    Health health; /* what it makes of us, as the first */
+    Health health; /* its effect on the state, as the first reason */
     void (*say)(const HealthFacts *facts, Buf *out);
-    size_t flag; /* without say(): of the facts, and what it means */
+    size_t flag; /* without say(): from the facts, and its meaning */
     const char *text;
 } reasons[] = {
     {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_draining), "berth is shutting down"},

@@ -23,7 +23,7 @@ typedef struct ApiContext ApiContext;
 typedef enum Health {
     HEALTH_HEALTHY,
     HEALTH_DEGRADED, /* it answers, but something is not as it should be */
-    HEALTH_BYPASSED, /* pods are placed without us being asked */
+    HEALTH_BYPASSED, /* pods are placed without requests to berth */
     HEALTH_NOT_READY,
     _HEALTH_MAX,
 } Health;
@@ -43,7 +43,7 @@ typedef struct HealthFacts {
     bool is_unsynced; /* the cluster is watched, and has not been listed yet */
     bool is_bypassed; /* lately */
     bool is_watch_lost;
-    int64_t silence_nsec;         /* since the API server was heard; -1: it is not watched */
+    int64_t silence_nsec; /* since the last update from the API server; -1: it is not watched */
     bool is_refused[_RELOAD_MAX]; /* the newest of its kind; the last good one is in force */
     bool has_certificate;
     int64_t certificate_nsec; /* until it ends; less than 0: it has ended */
@@ -64,7 +64,7 @@ typedef struct HealthFacts {
 typedef struct HealthSummary {
     HealthFacts facts;
     Health health;
-    Str text; /* "degraded because the API server was not heard for 42 s" */
+    Str text; /* "degraded because there was no update from the API server for 42 s" */
     Str reasons[HEALTH_SUMMARY_REASONS_MAX]; /* by weight; the first is in @text */
     size_t n_reasons;
     double error_rate; /* of verbs, last five minutes: 0..1 */

@@ -1,7 +1,6 @@
 /*
- * Nodes are put in the order that people count in, then each column is filled by one pass over
- * them. How often each was rejected is counted by the numbers that what is remembered has for
- * names, and looked up by name once for each roll of numbers.
+ * Sorts nodes by name, with numbers in names by value, then fills each column in one pass.
+ * Rejections are counted by the history's node numbers, and mapped to names once per NodeNumbers.
  */
 
 #include "api/nodes-summary.h"
@@ -32,7 +31,7 @@ typedef struct NodesMaking {
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* The number that @text begins with at @at, without zeros before it; @at goes behind it. */
+/* The number at @at in @text, without leading zeros; @at moves after it. */
 static Str take_number(Str text, size_t *at) {
     size_t begin, end;
 
@@ -177,13 +176,13 @@ static void set_highest(NodesSummary *summary) {
 
         column->highest = NAN;
         for (size_t j = 0; j < summary->n; j++)
-            column->highest = fmax(column->highest, column->values[j]); /* passes over NaN */
+            column->highest = fmax(column->highest, column->values[j]); /* ignores NaN */
     }
 }
 
 /* --- rejections ------------------------------------------------------------------------------- */
 
-/* The filters that are looked at, the newest first: references. */
+/* The filters that are read, the newest first: references. */
 typedef struct Filters {
     FoundDecision *items;
     size_t n;

@@ -3,9 +3,9 @@
 /*
  * NodesSummary: nodes as columns, for the heat grid and for pages.
  *
- * Of each node what it offers, what is asked of it, what was measured, and how often berth rejected
- * it in what is remembered. A column is something that can be coloured: used.cpu, used.memory,
- * used.pods, rejected, and one for each metric of the policies, as many as there is room for.
+ * For each node its allocatable and requested amounts, measurements, and how often berth rejected
+ * it in the history. A column is something that can be coloured: used.cpu, used.memory, used.pods,
+ * rejected, and one for each metric of the policies, as many as there is room for.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ typedef struct ApiContext ApiContext;
 
 typedef struct NodeColumn {
     Str name;             /* "used.cpu", "rejected", "metrics.load" */
-    Str label;            /* "cpu asked for" */
+    Str label;            /* "cpu requested" */
     bool is_share;        /* 0..1 of something; else the largest value is the whole */
     double highest;       /* of all nodes; NaN: none is known */
     const double *values; /* by place; NaN: not known */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Members that only pages under /api/v1 have, besides those of json/write.h. */
+/* Members that only pages under /api/v1 have, in addition to those of json/write.h. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +28,5 @@ void field_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n
 /* Ends the page's object. Returns 200. */
 unsigned page_write_end(JsonWriter *writer);
 
-/* A page that is none: {"Error": "berth: TEXT"} in the place of what @out has. Returns @status. */
+/* An error page: {"Error": "berth: TEXT"} replaces the contents of @out. Returns @status. */
 unsigned page_write_error(Buf *out, unsigned status, const char *text);

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-/* What the kernel calls a nice value: decisions go first when processors are short. */
+/* A nice value: decisions go first when processors are busy. */
 #define PAGE_WORKER_NICE 10
 
 typedef struct Job {
@@ -33,7 +33,7 @@ struct PageWorkers {
     bool is_over;
 };
 
-/* With the lock held: takes the first that may be begun. False: there is none. */
+/* With the lock held: takes the first request that may start. False: none. */
 static bool take_job(PageWorkers *workers, Job *ret) {
     size_t i = 0;
 
@@ -127,7 +127,7 @@ static bool has_place(const PageWorkers *workers, PagePace pace) {
     return pace != PAGE_SLOW || n_slow < PAGE_SLOW_MAX;
 }
 
-/* The place in the queue comes first: what has been put off must be answered. */
+/* The slot in the queue comes first: a deferred request must be answered. */
 bool page_workers_add(
     PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task) {
     HttpPending *pending = NULL;

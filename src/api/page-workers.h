@@ -14,7 +14,7 @@
 
 #define PAGE_WORKERS 2u
 #define PAGE_QUEUE_MAX 64u
-#define PAGE_SLOW_MAX 4u /* of these, that take long: they may keep 4 MiB each that was asked */
+#define PAGE_SLOW_MAX 4u /* of these, slow ones: each may keep 4 MiB of request */
 
 typedef struct PageWorkers PageWorkers;
 

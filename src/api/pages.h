@@ -33,7 +33,7 @@ typedef struct PagesOptions {
     const char *token_path;  /* NULL: no token lets in */
     const Str *client_names; /* none: no certificate does */
     size_t n_client_names;
-    const Str *hosts; /* names that it is asked for by besides (ServerOptions) */
+    const Str *hosts; /* further host names (ServerOptions) */
     size_t n_hosts;
 } PagesOptions;
 

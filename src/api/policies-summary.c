@@ -1,9 +1,8 @@
 /*
- * Names and counters first, which cost nothing. Then the pods that wait: each filter by itself over
- * the nodes that their last filter was about, since kube-scheduler's own filters have left the
- * others out; a node that one policy alone fails makes it the only blocker of that pod. A pod that
- * some node would take now has no blocker. Last the cost, over all nodes, for some of the last
- * pods.
+ * Names and counters first, which cost nothing. Then pending pods: each filter by itself over the
+ * nodes of their last filter, since kube-scheduler's own filters have left the others out; a node
+ * that one policy alone fails makes it the only blocker of that pod. A pod that some node would
+ * take now has no blocker. Last the cost, over all nodes, for some of the last pods.
  */
 
 #include "api/policies-summary.h"
@@ -19,8 +18,8 @@
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* Pods that the cost of a policy is measured with, those that are looked at to find them, and those
- * that are asked which policies are for them. */
+/* Pods used to measure the cost of a policy, decisions that are read to find them, and pods used to
+ * find which policies apply. */
 #define COST_PODS 5u
 #define COST_PODS_TRIED 100u
 #define MATCH_PODS 500u
@@ -131,8 +130,7 @@ static void note_spoken(PoliciesMaking *making, const PodSummary *pod) {
                 note_time(&result->policies[j], past->at_nsec);
 }
 
-/* What the policies in force say of the pod, without any node. 0, one of rule-evaluation.h, or
- * -ENOMEM. */
+/* The policies that apply to the pod, without any node. 0, one of rule-evaluation.h, or -ENOMEM. */
 static int note_applied(PoliciesMaking *making, const PodSummary *pod) {
     Str text = pod->filter ? pod_text_str(pod->filter->pod_text) : STR_NULL;
     PoliciesSummary *result = making->result;
@@ -307,7 +305,7 @@ static int find_blockers(PoliciesMaking *making) {
 
 /* --- cost ------------------------------------------------------------------------------------- */
 
-/* What each rule took, by pod. */
+/* The time of each rule, by pod. */
 typedef struct Costs {
     double nsec[COST_PODS];
     size_t n;
@@ -450,7 +448,7 @@ int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void 
         r = pods_summary_all(api->decisions, view, arena, &making.pods);
     if (r == 0) {
         ret->n_waiting = making.pods.n_waiting;
-        /* What time does not allow, and what there is no memory for, is left out. */
+        /* After the deadline, or without memory, the rest is left out. */
         ret->is_whole =
             find_matches(&making) == 0 && find_blockers(&making) == 0 && find_costs(&making) == 0;
     }

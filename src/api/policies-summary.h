@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * PoliciesSummary: what each policy and rule does, and costs.
+ * PoliciesSummary: the effect and the cost of each policy and rule.
  *
  * Counters are those of /metrics. Two things are computed on request, by evaluating the
  * program in force once more (never on the path of a decision):
@@ -44,7 +44,7 @@ typedef struct PolicySummary {
                                                        Observe: that it would have rejected */
     size_t n_only_blocker;
     double cost_nsec;     /* a node, its filters together; NaN: not measured */
-    int64_t matched_nsec; /* since 1970: the last time among what is remembered; 0: not there */
+    int64_t matched_nsec; /* since 1970: the last time in the history; 0: none */
     const RuleSummary *rules;
     size_t n_rules;
 } PolicySummary;

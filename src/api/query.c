@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/visible.h"
 
-#define SHOWN_MAX 64u /* of what was sent, in a message */
+#define SHOWN_MAX 64u /* of the request, in a message */
 
 /* ptr is NULL when an escape is broken, or memory is short. */
 static Str decode(Str text, Arena *arena) {
@@ -35,7 +35,7 @@ static Str decode(Str text, Arena *arena) {
     return str_of(out, n);
 }
 
-/* @text as it may stand in a message. */
+/* @text in a form that is safe in a message. */
 static void complain(char *error, const char *before, Str text, const char *after) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(QUERY_ERROR_MAX);
 

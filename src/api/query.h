@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Query: the parameters behind the '?' of a URL.
+ * Query: the parameters after the '?' of a URL.
  *
- * Strict, because a filter that is misspelt and passed over answers another question than
- * the one that was asked: unknown, repeated and empty parameters are refused.
+ * Strict, because ignoring a misspelt filter would answer another question: unknown, repeated and
+ * empty parameters are errors.
  */
 
 #include <stdbool.h>
@@ -23,12 +23,12 @@ typedef struct Query {
     Str values[QUERY_PARAMETERS_MAX]; /* by name; ptr NULL: not given */
 } Query;
 
-/* Parameters of @text, each one of @names (at most QUERY_PARAMETERS_MAX), "%2F" and "+"
- * decoded into @arena. False with what is wrong in @error (QUERY_ERROR_MAX). */
+/* Parameters of @text, each one of @names (at most QUERY_PARAMETERS_MAX), "%2F" and "+" decoded
+ * into @arena. False with the error in @error (QUERY_ERROR_MAX). */
 bool query_parse(Str text, const Str *names, size_t n_names, Arena *arena, Query *ret, char *error)
     MUST_CHECK;
 
-/* The value of @name, one of those that may be given; ptr NULL: not given. */
+/* The value of @name, one of the allowed names; ptr NULL: not given. */
 Str query_get(const Query *query, Str name);
 
 /* A whole number from @min to @max, or @otherwise when it is not given. */

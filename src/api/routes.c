@@ -272,7 +272,7 @@ static void reply_health(const Route *route, ApiContext *api, const HttpRequest 
     reply_text(request, reply, status, TEXT, buf_str(&page));
 }
 
-/* A line for each row that has something to say, with the paths of those that have not. */
+/* One line for each row with a description, with the paths of the rows without one. */
 static void write_index_line(const Route *route, Buf *out) {
     const Route *end = routes + ELEMENTS_OF(routes);
     const Route *first = route;

@@ -18,7 +18,7 @@
 #include "api/page-workers.h"
 #include "monitor/metrics.h"
 
-/* What a client may see of the pages; decided by the listener. */
+/* Which pages a client may read; decided by the listener. */
 struct PageAccess {
     bool sees_reasons;  /* why a health check failed; health itself is open to all */
     bool has_verbs;     /* the listener answers verbs: they get a line on "/" */
@@ -54,13 +54,13 @@ typedef struct Route {
     const char *type;  /* Content-Type with status 200; errors are JSON */
     RouteMake *make;   /* NULL: a verb, the event stream, the index, health or the dashboard */
     const char *file;  /* it is a download: the Content-Disposition header */
-    const char *about; /* for the index; NULL: the row above speaks for it */
+    const char *about; /* for the index; NULL: described by the row above */
 } Route;
 
 /* The route of @request; never NULL. */
 const Route *route_find(const ApiContext *api, const HttpRequest *request);
 
-/* A route as the tag of a request, and back; a tag that is none is a path that is not there. */
+/* A route as the tag of a request, and back; an invalid tag is an unknown path. */
 int route_tag(const Route *route);
 const Route *route_of_tag(int tag);
 
@@ -68,11 +68,11 @@ static inline bool route_is_verb(const Route *route) {
     return route->clients == ROUTE_SCHEDULERS;
 }
 
-/* The part of @path behind /api/v1/decisions/; empty: none. */
+/* The part of @path after /api/v1/decisions/; empty: none. */
 Str route_id(Str path);
 
 /* Before the body is read, for a client that may use the route: path, method, body, and the origin
- * of a browser's request. False: @reply says why not. */
+ * of a browser's request. False: @reply is the error. */
 bool route_admit(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
 

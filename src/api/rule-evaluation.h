@@ -31,9 +31,8 @@ enum {
     RULE_EVALUATION_E_OVER,       /* time is up */
 };
 
-/* Of the pod that @text is, JSON, on @rows of @view, which must be there as long as the evaluation;
- * so must @text and @time, of which is_over is asked. Lies in @arena. 0, one of the above, or
- * -ENOMEM. */
+/* For the pod in @text, JSON, on @rows of @view. @view, @text and @time must outlive the
+ * evaluation. In @arena. 0, one of the above, or -ENOMEM. */
 int rule_evaluation_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows,
     size_t n, Arena *arena, RuleEvaluation *ret) MUST_CHECK;
 

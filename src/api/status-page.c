@@ -53,7 +53,7 @@ static size_t count_pods(const NodeTable *table) {
     return n;
 }
 
-/* Of nodes and pods what is worse. */
+/* The worse of nodes and pods. */
 static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_nsec) {
     const WatcherKindStatus *kinds = live->watcher.kinds;
     int64_t updated_at = now_nsec;

@@ -29,7 +29,7 @@ typedef enum ClusterOrigin {
     CLUSTER_PUBLISHED, /* by the program berth is part of */
 } ClusterOrigin;
 
-/* What does not change while it runs. Everything is borrowed. */
+/* Values that do not change while it runs. Everything is borrowed. */
 typedef struct StatusFixed {
     const char *identity;
     int64_t started_at_sec;  /* since 1970 */

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "input/file.h"
 
-/* The secret, and what may stand around it. */
+/* The secret, and white space around it. */
 #define FILE_MAX ((size_t)2 * TOKEN_MAX)
 
 /* The secret as a password, and a name before it. */
@@ -32,7 +32,7 @@ static void forget(Buf *text) {
     buf_done(text);
 }
 
-/* What is wrong with @secret; NULL: nothing. */
+/* The error of @secret; NULL: valid. */
 static const char *find_fault(Str secret) {
     if (secret.len < TOKEN_MIN)
         return "a token has at least 16 characters; `openssl rand -hex 32` makes a good one";
@@ -102,7 +102,7 @@ static bool is_secret(Token *token, Str shown) {
     return is_right;
 }
 
-/* What stands behind @scheme. False: it is another one. */
+/* The text after @scheme. False: another scheme. */
 static bool take_scheme(Str authorization, Str scheme, Str *ret) {
     *ret = str_trim(str_skip(authorization, scheme.len));
     return str_eq_nocase(str_take(authorization, scheme.len), scheme);

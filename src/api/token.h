@@ -31,6 +31,5 @@ DEFINE_CLEANUP(Token *, token_free)
 /* Reads the file again. 0, or a negative errno with why in @error: the old one stays. */
 int token_reload(Token *token, char *error, size_t error_size);
 
-/* Whether @authorization, the value of that header, carries the secret. How long it takes says
- * nothing of how much of it is right. */
+/* Whether @authorization, the value of that header, carries the secret. Takes constant time. */
 bool token_opens(Token *token, Str authorization);

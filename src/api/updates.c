@@ -72,7 +72,7 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
     if (updates->n < LISTENERS_MAX)
         stream = server_stream(request, tag);
     if (stream) {
-        (void)!stream_send(stream, STR(GREETING)); /* who has gone already is noticed later */
+        (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
         updates->listeners[updates->n++] = stream;
         updates->has_newcomer = true;
     }
@@ -113,7 +113,7 @@ static int compare_totals(const void *a, const void *b) {
     return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
 }
 
-/* What the rules in force have rejected since the start, those that reject most. */
+/* Counts of the rules in force since the start, those that reject most first. */
 static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     const Program *program = view->program;
@@ -140,7 +140,7 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     json_write_end_array(writer);
 }
 
-/* Why it found no node: what went wrong, or what the rule that rejects most says. */
+/* Why it found no node: the error, or the reason of the rule that rejects most. */
 static Str reason_of(const PastDecision *past) {
     const RuleName *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
 
@@ -163,8 +163,7 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
     json_write_end_object(writer);
 }
 
-/* The newest of those that have not been sent; all of them when there is a new client: the others
- * know them by their id. */
+/* The newest that have not been sent; all of them for a new client: others know them by id. */
 static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *decisions) {
     FoundDecision found[DECISIONS_IN_UPDATE];
     size_t n = decisions ? decisions_read(decisions, 0, found, ELEMENTS_OF(found)) : 0;

@@ -27,5 +27,5 @@ DEFINE_CLEANUP(Updates *, updates_free)
 /* Inside handle(): @request listens from now on. False: no more can. */
 bool updates_join(Updates *updates, const HttpRequest *request, int tag);
 
-/* About four times a second; sends when a second has gone by and there are clients. */
+/* About four times a second; sends when a second has passed and there are clients. */
 void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec);

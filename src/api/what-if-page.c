@@ -79,7 +79,7 @@ static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *params
     }
 }
 
-/* False: @reader says what is wrong. */
+/* False: the error is in @reader. */
 static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *params) {
     Str key;
 

@@ -33,7 +33,7 @@ void arena_reset(Arena *arena);
 /* Bytes handed out since the last reset, padding included. */
 size_t arena_used(const Arena *arena);
 
-/* Bytes it holds, in use or not: what the system has to find for it. */
+/* Bytes it holds, in use or not. */
 size_t arena_size(const Arena *arena);
 
 /* Whether an allocation has been refused since the last reset: for code that builds something of

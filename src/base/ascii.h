@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Ascii: what a byte is. libc's ctype.h goes by the locale, and is undefined for bytes over 0x7f
- * in a char; here those are nothing of all this.
+ * Ascii: character classes. libc's ctype.h depends on the locale, and is undefined for bytes over
+ * 0x7f in a char; here those are in no class.
  */
 
 #include <stdbool.h>

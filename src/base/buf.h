@@ -57,6 +57,6 @@ void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf,
 /* @count times @c. */
 void buf_append_repeat(Buf *buf, char c, size_t count);
 
-/* The bytes as they are, NUL-terminated, now owned by the caller (free()); the
- * buffer is empty afterwards. NULL when it had failed, or fails now for want of memory. */
+/* The bytes, NUL-terminated, now owned by the caller (free()); the buffer is empty afterwards. NULL
+ * when it had failed, or is out of memory now. */
 char *buf_take(Buf *buf);

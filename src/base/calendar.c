@@ -20,7 +20,7 @@ int64_t calendar_days(CalendarDate date) {
     return era * ERA_DAYS + y * 365 + y / 4 - y / 100 + day_of_year - ERA_TO_1970;
 }
 
-/* The way back; within an era a leap day must not start a year too early. */
+/* The inverse; within an era a leap day must not start a year too early. */
 CalendarDate calendar_date(int64_t days) {
     int64_t since = days + ERA_TO_1970;
     int64_t era = (since >= 0 ? since : since - (ERA_DAYS - 1)) / ERA_DAYS;
@@ -115,7 +115,7 @@ static bool take_clock(Str *text, int64_t *ret_sec) {
     return true;
 }
 
-/* True as well when there is none. */
+/* True also when there is none. */
 static bool take_fraction(Str *text, uint32_t *ret_nanos) {
     uint32_t nanos = 0, unit = 100000000;
     size_t n = 0;

@@ -41,8 +41,8 @@ int calendar_weekday(int64_t days);
 /* The day that the second @sec since 1970 is in, and the second of that day. */
 int64_t calendar_day_of(int64_t sec, int *ret_second);
 
-/* Takes "2026-11-15" off the front of @text. False when there is no such date; @text is
- * somewhere behind then. */
+/* Takes "2026-11-15" off the front of @text. False when there is no such date; then @text is
+ * undefined. */
 bool calendar_take_date(Str *text, CalendarDate *ret);
 
 /* Reads RFC 3339: "Z" or an offset of hours and minutes, any fraction of a second (digits after
@@ -50,8 +50,8 @@ bool calendar_take_date(Str *text, CalendarDate *ret);
  * nothing returned, when @text is no such time or not in CALENDAR_FIRST to CALENDAR_LAST. */
 bool calendar_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos);
 
-/* "2026-11-15T08:09:10.5Z": the fraction as short as it can be, none when it is 0. What
- * lies outside of CALENDAR_FIRST to CALENDAR_LAST is written as the nearer of them. */
+/* "2026-11-15T08:09:10.5Z": the fraction as short as possible, none when it is 0. Times outside of
+ * CALENDAR_FIRST to CALENDAR_LAST are written as the nearer limit. */
 void calendar_print(int64_t sec, uint32_t nanos, Buf *out);
 
 /* Appends ".5" for 500,000,000 billionths: no zeros at the end; nothing for 0. */

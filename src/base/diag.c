@@ -96,7 +96,7 @@ typedef struct Window {
     size_t from, to;
 } Window;
 
-/* All of it, or what is around the carets, which start at byte @caret. */
+/* The whole line, or the part around the carets, which start at byte @caret. */
 static Window window_around(Str source, size_t caret) {
     size_t width = visible_width(source), first = visible_width(str_take(source, caret));
     Window window = {.to = source.len};

@@ -40,7 +40,7 @@ typedef struct Diag {
     DiagLevel level;
     Place place;
     Str source; /* the source line, without its end; empty when not at hand */
-    Str text;   /* what is wrong */
+    Str text;   /* the error */
     Str hint;   /* how to fix it; may be empty */
 } Diag;
 

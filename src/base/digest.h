@@ -3,9 +3,8 @@
 /*
  * Digest: a short name for bytes.
  *
- * The same bytes have the same digest in every process and version, so that it can be
- * shown, kept and compared. Against accidents, not against enemies: who wants two texts
- * with one digest can make them.
+ * The same bytes have the same digest in every process and version, so that users can store and
+ * compare it. It protects against accidents only: an attacker can make two texts with one digest.
  */
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@ static void round_to(double d, int n, DoubleDigits *ret) {
     (void)snprintf(text, sizeof(text), "%.*e", n - 1, d);
     ret->digits[0] = text[0];
     if (n > 1)
-        memcpy(ret->digits + 1, text + 2, (size_t)n - 1); /* after the point, whatever it is */
+        memcpy(ret->digits + 1, text + 2, (size_t)n - 1); /* anything after the point */
     ret->n = n;
     exponent = strchr(text, 'e') + 1;
     ret->point = (int)strtol(exponent, NULL, 10) + 1;
@@ -57,8 +57,8 @@ static void step_up(DoubleDigits *d) {
     d->point++;
 }
 
-/* Below a power of two doubles lie twice as dense as above: there the nearest text of
- * some length may be another number's while the next one up is not (2^-44). */
+/* Below a power of two doubles are twice as dense as above: there the nearest text of some length
+ * may belong to another number while the next one up does not (2^-44). */
 static bool is_power_of_two(double d) {
     int exponent;
 

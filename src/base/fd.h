@@ -1,9 +1,9 @@
 #pragma once
 
-/* Fd: what a file descriptor does not do by itself. */
+/* Fd: helpers for file descriptors. */
 
 #include "base/str.h"
 
-/* Writes all of @bytes: goes on after a part, and after a signal. A negative errno otherwise; a
- * part may have been written then. */
+/* Writes all of @bytes: continues after a partial write and after a signal. A negative errno
+ * otherwise; a part may have been written then. */
 int fd_write(int fd, Str bytes);

@@ -1,7 +1,7 @@
 /*
- * Any bytes: no crash, and what is taken is taken consistently. The amount is
- * compared with a floating-point reading where that is precise enough to tell,
- * and written out in nano-units it must read as the same amount again.
+ * Any bytes: no crash, and a valid quantity is consistent. The amount is compared with a
+ * floating-point reading where that is precise enough, and written out in nano-units it must read
+ * as the same amount.
  */
 
 #include <math.h>

@@ -35,5 +35,5 @@ uint32_t intern_add(Intern *intern, Str str) MUST_CHECK;
 /* The id of @str, or INTERN_ABSENT when it was never added. */
 uint32_t intern_find(const Intern *intern, Str str);
 
-/* The string behind @id, which must be one that was handed out. */
+/* The string of @id, which must be valid. */
 Str intern_get(const Intern *intern, uint32_t id);

@@ -16,5 +16,5 @@ bool label_is_name(Str name);
 /* A name of small letters, digits and '-' alone: of a namespace. */
 bool label_is_namespace(Str name);
 
-/* The first, or one behind the name of a domain and a slash: "example.com/gpu". */
+/* The first, or one after the name of a domain and a slash: "example.com/gpu". */
 bool label_is_key(Str key);

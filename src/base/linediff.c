@@ -192,7 +192,7 @@ static bool is_new(const Diff *diff, size_t y) {
     return y < diff->after.n && diff->after.is_marked[y];
 }
 
-/* The next change from (*x, *y) on, which stay abreast of each other. False: there is none. */
+/* The next change from (*x, *y) on. False: none. */
 static bool find_change(const Diff *diff, size_t *x, size_t *y) {
     while (!has_gone(diff, *x) && !is_new(diff, *y)) {
         if (*x >= diff->before.n)
@@ -235,7 +235,7 @@ static void write_line(Buf *out, char sign, Str line) {
         buf_append(out, STR("\n\\ No newline at end of file\n"));
 }
 
-/* "3,4"; what has no lines is named by the line before it, what has one by itself. */
+/* "3,4"; an empty range is named by the line before it, a range of one by itself. */
 static void write_range(Buf *out, size_t from, size_t n) {
     buf_printf(out, "%zu", n == 0 ? from : from + 1);
     if (n != 1)

@@ -26,7 +26,7 @@
 #define LINEDIFF_CONTEXT 3u       /* what people are used to */
 
 typedef struct LinediffText {
-    Str name; /* behind "---" or "+++"; control characters become '?' */
+    Str name; /* after "---" or "+++"; control characters become '?' */
     Str text;
 } LinediffText;
 
@@ -34,9 +34,9 @@ typedef struct LinediffCounts {
     size_t n_added, n_removed; /* lines */
 } LinediffCounts;
 
-/* Appends the difference to @out, with @context lines around each change; nothing where both texts
- * are the same. A last line without a newline is marked as diff does. How many lines are
- * added and removed is added to @counts, which may be NULL. 0, or -ENOMEM with nothing written;
- * what the buffer has no room for is the buffer's failure. */
+/* Appends the difference to @out, with @context lines around each change; nothing if both texts are
+ * the same. A last line without a newline is marked as diff does. Adds the numbers of added and
+ * removed lines to @counts, which may be NULL. 0, or -ENOMEM with nothing written; a full buffer is
+ * the buffer's failure. */
 int linediff_write(const LinediffText *before, const LinediffText *after, size_t context, Buf *out,
     LinediffCounts *counts) MUST_CHECK;

@@ -51,7 +51,7 @@ typedef struct LogField {
     ((LogField){.key = (name), .kind = LOG_FIELD_INT, .number = (int64_t)(value)})
 #define LOG_BOOL(name, value) ((LogField){.key = (name), .kind = LOG_FIELD_BOOL, .number = (value)})
 
-/* At start, before other threads exist: what is written, and how. */
+/* At start, before other threads exist: level and format. */
 void log_setup(LogLevel least, LogFormat format);
 
 /* "debug", "info", "warn", "error"; "logfmt", "json". False, and @ret untouched, for other words.

@@ -36,7 +36,7 @@ Message message_begin(char *text, size_t size) {
     return (Message){.text = text, .size = size};
 }
 
-/* What vsnprintf() cut may end inside a character. */
+/* vsnprintf() may have cut inside a character. */
 void message_add(Message *message, const char *format, ...) {
     size_t left = message->size - message->len;
     va_list arguments;

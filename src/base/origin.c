@@ -15,7 +15,7 @@ static bool read_scheme(Str *url, bool *ret_is_tls) {
     return true;
 }
 
-/* Cuts the host off the front; what is left is the port with its colon, or nothing. */
+/* Cuts the host off the front; the rest is the port with its colon, or empty. */
 static bool read_host(Str *authority, Origin *ret) {
     size_t end;
 
@@ -150,7 +150,7 @@ bool origin_is_same(Str url, Str location, Str *ret_path) {
     location = str_take(location, str_find(location, '#'));
     if (str_is_empty(location))
         location = STR("/");
-    if (location.ptr[0] != '/') /* a query right behind the host */
+    if (location.ptr[0] != '/') /* a query right after the host */
         return false;
     *ret_path = location;
     return true;

@@ -20,8 +20,8 @@ typedef struct Origin {
  * anything else, a URL with an '@' anywhere in it among them. */
 bool origin_parse(Str url, Origin *ret);
 
-/* What is wrong with the URL of a server ("has no host"), beyond what origin_parse() sees: nothing
- * that would lead to another host than it names, or show a password in a log. NULL: nothing. */
+/* The error in the URL of a server ("has no host"), beyond what origin_parse() checks: nothing may
+ * lead to another host than it names, or show a password in a log. NULL: valid. */
 const char *origin_complaint(Str url);
 
 /* Whether @text has only characters of names and addresses that a certificate can be for. */

@@ -117,8 +117,8 @@ static unsigned digit_at(const QuantityText *number, size_t i) {
 
 static unsigned __int128 decimal_nano(const QuantityText *number, int32_t exponent) {
     size_t first = 0, last = number->whole.len + number->fraction.len;
-    /* How many of the digits stand before the point, counted in nano-units. May be
-     * below zero, or beyond the last digit, where zeros follow. */
+    /* How many of the digits are before the point, counted in nano-units. May be negative, or
+     * beyond the last digit, where zeros follow. */
     int64_t n_whole = (int64_t)number->whole.len + exponent + 9;
     unsigned __int128 nano = 0;
 
@@ -135,7 +135,7 @@ static unsigned __int128 decimal_nano(const QuantityText *number, int32_t expone
             return NANO_MAX;
         nano = nano * 10 + ((size_t)i < last ? digit_at(number, (size_t)i) : 0);
     }
-    if ((int64_t)last > n_whole) /* the last digit is not 0 and lies below nano */
+    if ((int64_t)last > n_whole) /* the last digit is not 0 and is below nano */
         nano++;
     return nano < NANO_MAX ? nano : NANO_MAX;
 }
@@ -144,8 +144,8 @@ static unsigned __int128 decimal_nano(const QuantityText *number, int32_t expone
  * fit into 128 bits. */
 #define CHUNK 9
 
-/* The fraction times @unit, rounded up. From the last digits to the first: what their
- * place is worth depends only on what stands behind them. */
+/* The fraction times @unit, rounded up. From the last digits to the first, because the rest only
+ * decides the rounding. */
 static unsigned __int128 fraction_scale(Str fraction, unsigned __int128 unit) {
     unsigned __int128 scaled = 0;
     bool is_exact = true;

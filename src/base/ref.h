@@ -24,7 +24,7 @@ static inline void ref_take(Ref *ref) {
     (void)before;
 }
 
-/* True when that was the last one and the object is to be destroyed. */
+/* True when that was the last reference and the object must be destroyed. */
 static inline bool ref_drop(Ref *ref) {
     unsigned before = atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel);
 

@@ -100,8 +100,8 @@ bool set_remove(Set *set, uint64_t hash, const void *item) {
     return true;
 }
 
-/* An object behind the hole moves into it when it would be found there: when the
- * slot it wants does not lie between the hole (exclusive) and where it stands. */
+/* An object after the hole moves into it if it would be found there: if its preferred slot is not
+ * between the hole (exclusive) and its current slot. */
 void set_remove_at(Set *set, size_t i) {
     size_t mask = set->n_slots - 1, hole = i;
 

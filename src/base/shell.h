@@ -5,5 +5,5 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Appends @word so that a shell reads it as one word, whatever is in it. */
+/* Appends @word so that a shell reads it as one word, whatever it contains. */
 void shell_word(Buf *out, Str word);

@@ -34,8 +34,8 @@ static inline Str str_from_c(const char *c) {
     return (Str){.ptr = c, .len = c ? strlen(c) : 0};
 }
 
-/* The first byte is looked at before memcmp is called: keys of one length mostly
- * differ there already. With a literal as @b the compiler knows the length. */
+/* Compares the first byte before calling memcmp: keys of one length mostly differ there. With a
+ * literal as @b the compiler knows the length. */
 static inline bool str_eq(Str a, Str b) {
     return a.len == b.len &&
            (b.len == 0 || (a.ptr[0] == b.ptr[0] && memcmp(a.ptr, b.ptr, b.len) == 0));
@@ -49,7 +49,7 @@ static inline bool str_is_empty(Str a) {
     return a.len == 0;
 }
 
-/* Bytewise order; a prefix sorts before what it is a prefix of. */
+/* Bytewise order; a prefix sorts first. */
 int str_cmp(Str a, Str b);
 
 /* ASCII letters compare without regard to case; all other bytes exactly. */

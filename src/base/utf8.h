@@ -17,8 +17,8 @@ size_t utf8_decode(Str text, uint32_t *ret);
 /* Writes @c (a valid code point) into @out, 1 to 4 bytes; returns how many. */
 size_t utf8_encode(uint32_t c, char out[4]);
 
-/* Whether @c would end a line, move the cursor or reorder what a terminal shows:
- * controls (C0, DEL, C1), line separators, bidirectional marks, the byte order mark. */
+/* Whether @c would end a line, move the cursor or reorder text in a terminal: controls (C0, DEL,
+ * C1), line separators, bidirectional marks, the byte order mark. */
 bool utf8_is_unsafe(uint32_t c);
 
 /* Whether @c begins a character of valid UTF-8: all bytes do but those that go on with one. */

@@ -10,9 +10,9 @@
 /* One character as it is shown. */
 typedef struct VisibleChar {
     char escape[8];
-    Str text; /* may lie in @escape */
+    Str text; /* may be in @escape */
     size_t columns;
-    size_t n; /* bytes it stands for */
+    size_t n; /* bytes it replaces */
 } VisibleChar;
 
 static void show_next(Str text, VisibleChar *ret) {

@@ -24,7 +24,7 @@ Str visible_take(Str text, size_t width);
 /* Appends @text and spaces up to @width columns. */
 void visible_append_padded(Buf *out, Str text, size_t width);
 
-/* Appends @format, in which each {} stands for the next of the Str arguments, shown escaped:
+/* Appends @format, in which each {} is replaced by the next Str argument, escaped:
  * visible_print(out, "{}/{}: rejected\n", namespace, name). */
 #define visible_print(out, format, ...)                                                            \
     visible_print_list((out), (format), (const Str[]){__VA_ARGS__})

@@ -17,7 +17,7 @@
 #include "model/time.h"
 #include "model/workload.h"
 
-/* Each name of a cluster once, and what it is shown as. */
+/* Each name of a cluster once, and its replacement. */
 #define ANONYMOUS_BUDGET ((size_t)1024 * 1024 * 1024)
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 
@@ -34,7 +34,7 @@ static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
 }
 
-/* The next run of @text, cut off its front. False: there is none. */
+/* Cuts the next run off the front of @text. False: none. */
 static bool next_word(Str *text, Str *ret) {
     size_t from = 0, to;
 
@@ -122,7 +122,7 @@ static bool is_measurement(Str text) {
            time_parse(str_skip(text, comma + 1), &at);
 }
 
-/* Whether @text stays as it is, whatever it is the name of. */
+/* Whether @text stays unchanged, whatever it names. */
 static bool keeps(const Anonymous *a, Str text) {
     static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
 

@@ -38,8 +38,8 @@ Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const 
 Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Anonymous *, anonymous_free)
 
-/* What texts are shown as; they live as long as @anonymous. On failure ptr is NULL, unless @text is
- * empty. */
+/* The replacements of texts; they live as long as @anonymous. On failure ptr is NULL, unless @text
+ * is empty. */
 Str anonymous_name(Anonymous *anonymous, Str name);
 Str anonymous_key(Anonymous *anonymous, Str key); /* of a label, an annotation, a resource */
 Str anonymous_image(Anonymous *anonymous, Str image);

@@ -89,7 +89,7 @@ int gzip_end(Gzip *gzip, Buf *out) {
 
 /* --- gunzip ------------------------------------------------------------------------------ */
 
-/* What inflate() says, in our words; 0: it goes on. */
+/* Maps the result of inflate(); 0: it continues. */
 static int check_inflate(int status, const Buf *out) {
     if (status == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
         return -ENOMEM;

@@ -77,5 +77,5 @@ enum {
     TAR_E_MALFORMED, /* it is no archive, or it ends too early */
 };
 
-/* The next regular file of @rest, which moves on behind it. 0 or one of the above. */
+/* The next regular file of @rest, which moves after it. 0 or one of the above. */
 int tar_next(Str *rest, TarFile *ret);

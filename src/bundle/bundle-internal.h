@@ -86,11 +86,11 @@ typedef struct BundleRead {
 /* BUNDLE_E_MALFORMED with a text for people. */
 int bundle_wrong(BundleRead *read, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What @reader says is wrong with line @number (from 1; 0: it has no lines) of @file. -ENOMEM, if
- * that is it. */
+/* Reports @reader's error in line @number (from 1; 0: it has no lines) of @file. Returns -ENOMEM if
+ * that is the cause. */
 int bundle_bad_json(BundleRead *read, const char *file, size_t number, const JsonReader *reader);
 
-/* Lines of a file: the next one, and its number. Empty ones are passed over. */
+/* Lines of a file: the next one, and its number. Empty ones are skipped. */
 bool bundle_next_line(Str *rest, size_t *number, Str *ret);
 
 /* A Digest of 32 hexadecimal digits; anything else is an error of the reader. */

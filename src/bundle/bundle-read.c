@@ -1,6 +1,6 @@
 /*
- * Reads a bundle that is not trusted: unpacked within a ceiling, its files found by name, each read
- * to its end. Errors name the file and the line.
+ * Reads an untrusted bundle: unpacks it within a limit, finds its files by name and reads each to
+ * its end. Errors name the file and the line.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 typedef VEC(TarFile) Files;
 
-/* --- what is wrong ----------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------ */
 
 int bundle_wrong(BundleRead *read, const char *format, ...) {
     va_list arguments;
@@ -112,7 +112,7 @@ static int list_files(BundleRead *read, Files *files) {
     return 0;
 }
 
-/* The file that is called @name in the folder of a bundle, whatever that folder is called now. */
+/* The file @name in the folder of a bundle, whatever the folder's name. */
 static Str find_file(const Files *files, Str name) {
     for (size_t i = 0; i < files->n; i++) {
         Str path = files->items[i].name;

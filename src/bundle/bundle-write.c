@@ -1,6 +1,6 @@
 /*
- * The files of a bundle, in the order in which a person would read them. What is large is written
- * line by line, and made smaller as it comes.
+ * The files of a bundle, in a sensible reading order. Large ones are written line by line, and
+ * compressed on the way.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
 
-/* --- what the files share ---------------------------------------------------------------- */
+/* --- shared by the files ----------------------------------------------------------------- */
 
 const ObjectMask *bundle_mask(const BundleWrite *write) {
     return write->anonymous ? &write->mask : NULL;
@@ -82,7 +82,7 @@ static void write_file(BundleWrite *write, Str name, Str content) {
 
 /* --- policies ---------------------------------------------------------------------------- */
 
-/* The part behind the last slash. */
+/* The part after the last slash. */
 static Str base_name(Str path) {
     size_t slash = str_find_last(path, '/');
 

@@ -39,7 +39,7 @@ typedef struct BundlePage {
     Str text;
 } BundlePage;
 
-/* What is to be in it. All borrowed. */
+/* The contents. All borrowed. */
 typedef struct BundleParts {
     Str version;          /* of berth */
     int64_t made_at_nsec; /* since 1970 */
@@ -59,7 +59,7 @@ typedef struct BundleParts {
 int bundle_write(const BundleParts *parts, Buf *out) MUST_CHECK;
 
 typedef struct Bundle {
-    Buf text;     /* all files, unpacked: what is below points into it, and into ... */
+    Buf text;     /* all files, unpacked: the fields below point into it, and into ... */
     Arena *arena; /* ... this */
     Str version;
     int64_t made_at_nsec;
@@ -75,7 +75,7 @@ typedef struct Bundle {
 
 enum {
     _BUNDLE_E_SUCCESS,
-    BUNDLE_E_MALFORMED, /* it is no bundle, or a damaged one; the text says what and where */
+    BUNDLE_E_MALFORMED, /* not a bundle, or damaged; the text has the error and its position */
 };
 
 /* @file is the whole file, and may be gone afterwards. 0; BUNDLE_E_MALFORMED with @error

@@ -1,6 +1,6 @@
 #pragma once
 
-/* GaugeText: what was to be measured (model/gauge.h) as JSON, and back. */
+/* GaugeText: gauges (model/gauge.h) as JSON, and back. */
 
 #include "base/arena.h"
 #include "model/gauge.h"

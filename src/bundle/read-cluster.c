@@ -61,7 +61,7 @@ static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
     json_end(reader);
 }
 
-/* The dump comes before what the first line adds to it. */
+/* The dump comes before the additions of the first line. */
 static int read_dump(ClusterRead *cluster, Delta *delta) {
     JsonReader reader;
 
@@ -110,7 +110,7 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
         .snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest),
         .policy = line->policy,
     };
-    recording->saved_views = cluster->saved_views.items; /* theirs, whatever follows */
+    recording->saved_views = cluster->saved_views.items; /* theirs in any case */
     recording->n_saved_views = cluster->saved_views.n;
     cluster->bytes += saved_view_bytes(saved_view, before);
     if (cluster->bytes > BUNDLE_SCENES_BYTES_MAX)
@@ -128,8 +128,8 @@ static int read_scene(ClusterRead *cluster, Str text) {
     JsonReader reader;
     int r = 0;
 
-    /* The list is numbered from 0, so it must be there first; whether it is needed is said in the
-     * line. */
+    /* The list is numbered from 0, so it must be read first; the line tells whether it is needed.
+     * */
     json_reader_init(&reader, text);
     json_read_fields(&reader, cluster->scratch, &no_cluster, 1, &line);
     if (is_first && !line.has_no_cluster && !json_error(&reader))

@@ -193,7 +193,7 @@ static bool kind_of(char letter, uint8_t *ret) {
     return false;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or the error. */
 static const char *fill_nodes(const DecisionLine *line, size_t n_names, RecordedNode *nodes) {
     size_t n = 0, next_rule = 0;
 

@@ -40,9 +40,9 @@ typedef struct NamedNumber {
 
 typedef VEC(NamedNumber) NamedNumbers;
 
-/* Every kind of line; which it is, its first member says. */
+/* Every kind of line; the first member tells which. */
 typedef struct MetricsLine {
-    Arena *kept; /* the bundle's; all but gauges goes to that of the line */
+    Arena *kept; /* the bundle's; everything but gauges goes to the line's */
     int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
     VEC(Gauge) items;

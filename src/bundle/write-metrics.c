@@ -83,7 +83,7 @@ static int compare_slots(const void *a, const void *b) {
     return str_cmp(((const MapSlot *)a)->key, ((const MapSlot *)b)->key);
 }
 
-/* By key: where they stand in a map is another matter in each process. */
+/* By key: the order in a map differs between processes. */
 static void write_workloads(
     MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
     MapSlot *sorted = calloc(measurement->workloads.n_used + 1, sizeof(*sorted));
@@ -119,7 +119,7 @@ static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measure
     bundle_end_line(metrics->write, &writer);
 }
 
-/* Its number; it is written if it is new. The newest are asked for most. */
+/* Its number; writes it if it is new. Searches from the newest. */
 static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement) {
     const Measurement **added;
 

@@ -30,7 +30,7 @@ static inline size_t assumed_pods_count(const AssumedPods *assumed) {
     return assumed->entries.n_used;
 }
 
-/* NULL when there is none; until the assumed changes. */
+/* NULL when there is none; valid until the next change. */
 AssumedPod *assumed_pods_find(const AssumedPods *assumed, Str uid);
 
 /* Adds an entry; there must be none of this UID. Takes the reference to @pod unless it
@@ -41,9 +41,9 @@ int assumed_pods_add(AssumedPods *assumed, const Pod *pod, int64_t until_nsec) M
  * was none. */
 const Pod *assumed_pods_take(AssumedPods *assumed, Str uid);
 
-/* Removes an entry whose time is over at @now; as assumed_pods_take(). @i is 0 at first and then
- * left alone; NULL when there are no more. */
+/* Removes an entry that has expired at @now, as assumed_pods_take(). @i starts at 0 and is not
+ * changed by the caller; NULL when there are no more. */
 const Pod *assumed_pods_take_expired(AssumedPods *assumed, int64_t now_nsec, size_t *i);
 
-/* When the first entry will be over; INT64_MAX when there is none. */
+/* When the first entry expires; INT64_MAX when there is none. */
 int64_t assumed_pods_next(const AssumedPods *assumed);

@@ -147,7 +147,7 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
         add_requests(chunk, slot, &pods->items[i]->requests, resources);
         note_placed(chunk, slot, pods->items[i]);
     }
-    for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it asks for */
+    for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it requests */
         if (str_is(resources[i], "pods"))
             chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = chunk->n_pods[slot];
     for (size_t i = 0; i < chunk->n_resources; i++)

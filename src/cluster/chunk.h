@@ -75,8 +75,8 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
 void chunk_set_allocatable(
     NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
 
-/* Sets the number of pods, when the last was placed, requested and free of @slot from its list of
- * pods. Sums are made anew each time: one that has stopped at its limit cannot be counted down. */
+/* Sets the number of pods, the time of the last placement, requested and free of @slot from its
+ * list of pods. Sums are always computed from scratch: a saturated sum cannot be decremented. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
 /* A list of @pods (records, of which it takes references), with one reference. NULL when out of

@@ -136,7 +136,7 @@ static void compare_rows(DeltaWrite *write) {
     }
 }
 
-/* --- pods beside those of rows ----------------------------------------------------------- */
+/* --- pods that are not in rows ----------------------------------------------------------- */
 
 /* Pods that wait, of the one, that are not the same in the other. They are few. */
 static bool has_nominated(const NodeTable *table, const Pod *pod) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Delta: how one snapshot became another, as text, and back.
+ * Delta: the changes between two snapshots, as text, and back.
  *
  * Snapshots of one store share every chunk that nothing happened to; only chunks that are not the
  * same are looked at. Written are members of a JSON object:
@@ -80,8 +80,8 @@ typedef struct Delta {
     DeltaOrder order;
 } Delta;
 
-/* The value of @key, a member that json_key() has just given, if it is one of those above. False,
- * and nothing consumed, if it is not. Errors are the reader's. */
+/* Reads the value of @key, a member that json_key() has just returned, if it is one of those above.
+ * False, with nothing consumed, if not. Errors are the reader's. */
 bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key);
 
 /* A dump: a List of Node and Pod objects, others are skipped. Added to nodes and pods. */

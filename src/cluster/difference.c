@@ -63,7 +63,7 @@ static Buf *begin_line(DiffReport *report) {
     return report->out;
 }
 
-/* Cut to what is shown, but not inside a character. */
+/* Cuts to the shown length, but not inside a character. */
 static void print_cut(Buf *out, Str text) {
     Str shown = utf8_take(text, DIFFERENCE_VALUE_MAX);
 
@@ -253,8 +253,8 @@ static void check_node(DiffReport *report, const Node *here, const Node *there) 
     report->counts->n_nodes_differ += report->counts->n_lines > before;
 }
 
-/* Where the table has no column its pods may ask for it all the same: which columns there are
- * is no difference of clusters. */
+/* Pods may request a resource for which the table has no column: different columns are not a
+ * difference of clusters. */
 static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
     size_t column = table_find_resource(table, resource);
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
@@ -379,7 +379,7 @@ static const InventoryPod *next_pod(const DiffSide *side) {
     return side->at < side->inventory.n_pods ? &side->inventory.pods[side->at] : NULL;
 }
 
-/* A pod that was made anew under its name is the same one with another UID: one line. */
+/* A pod recreated under its name is the same one with another UID: one line. */
 static int compare_names(const Pod *a, const Pod *b) {
     int r = str_cmp(a->namespace, b->namespace);
 

@@ -24,7 +24,7 @@
 typedef struct Difference {
     size_t n_nodes_only_here, n_nodes_only_there;
     size_t n_nodes_differ; /* nodes, however many of their fields */
-    size_t n_sums_differ;  /* nodes of both with other pods, or sums of what they ask for */
+    size_t n_sums_differ;  /* nodes of both with other pods, or other sums of requests */
     size_t n_pods_only_here, n_pods_only_there;
     size_t n_pods_moved;  /* on another node */
     size_t n_pods_differ; /* in something else */

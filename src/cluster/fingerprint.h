@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Fingerprint: one short name for what a cluster looks like.
+ * Fingerprint: a digest of a cluster's state.
  *
  * Two berths that know the same of the same cluster have the same fingerprint, whatever the order
  * in which they learned it: rows, columns and numbers are not part of it, nodes and amounts are.

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Inventory: what is in a table, in an order that does not depend on how it came there.
+ * Inventory: the contents of a table in an order that does not depend on its history.
  *
  * NodeRows and lists of pods keep the order in which things happened; two equal clusters compare
  * equal, and are written alike, only once they are sorted.
@@ -30,5 +30,5 @@ typedef struct Inventory {
 int inventory_init(Inventory *inventory, const NodeTable *table);
 void inventory_done(Inventory *inventory); /* takes a zeroed one */
 
-/* The place of @pod, one of those that the table has, in pods. */
+/* The index of @pod, one of the table's, in pods. */
 size_t inventory_get_pod(const Inventory *inventory, const Pod *pod);

@@ -79,7 +79,7 @@ typedef struct ChunkBuild {
     size_t index;
     const NodeChunk *nodes;
     LoadChunk *into;
-    const NodeChunk *nodes_before; /* what is known of these rows; NULL: nothing */
+    const NodeChunk *nodes_before; /* the known loads of these rows; NULL: none */
     const LoadChunk *before;
     const NodeNames *names; /* which names @rows are of; NULL: of none yet */
     uint32_t rows[CHUNK_ROWS];
@@ -152,7 +152,7 @@ static size_t load_by_gauge(const LoadsInput *input, size_t i) {
     return str_is_empty(how->by) || how->by_gauge >= input->n_gauges ? SIZE_MAX : how->by_gauge;
 }
 
-/* --- what was measured ------------------------------------------------------------------- */
+/* --- measurements ------------------------------------------------------------------------ */
 
 /* Which row of @measurement each row of the chunk is. Samplings mostly have the names of the one
  * before, and those the names of the table. */
@@ -197,8 +197,8 @@ static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *mea
     return until;
 }
 
-/* Of the same node as before, while that holds: it is not read again. @until becomes earlier: it
- * may have been ahead of its time. */
+/* A value of the same node as before is not parsed again. @until becomes earlier, because the value
+ * may have been from the future. */
 static bool find_before(
     const ChunkBuild *chunk, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
     const LoadsInput *input = chunk->build->input;
@@ -233,8 +233,8 @@ static bool find_annotation(
     return text && annotation_read(*text, gauge->zone, input->zones, ret, ret_at);
 }
 
-/* Until when it holds. Times are others': what is ahead of ours is as good as now until that time
- * has come, and what is too far ahead is looked at again when it is no longer. */
+/* Until when it is valid. Times come from other clocks: a time ahead of ours counts as now until it
+ * is reached, and one too far ahead is checked again later. */
 static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
     const LoadsInput *input = chunk->build->input;
     double *measured = column_of(chunk->into, i, LOAD_MEASURED), number;
@@ -316,7 +316,7 @@ static bool has_same_sampling(const LoadBuild *build, size_t gauge) {
                                     measurements_at(build->input->measurements, gauge);
 }
 
-/* Whether gauge @i of the chunk is what it was before. */
+/* Whether gauge @i of the chunk is unchanged. */
 static bool is_unchanged(const ChunkBuild *chunk, size_t i) {
     const LoadBuild *build = chunk->build;
 
@@ -365,7 +365,7 @@ static void load_chunk_fill(
  * no step. */
 #define CLOCK_STEP_NSEC (INT64_C(1000) * 1000 * 1000)
 
-/* What workloads use by gauge @i; NULL: nothing is known, or it has expired. */
+/* The usage of workloads by gauge @i; NULL: unknown, or expired. */
 static const Measurement *workloads_of(const LoadsInput *input, size_t i) {
     const Measurement *measurement = measurements_at(input->measurements, i);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Loads: the gauges of a program as columns beside a table.
+ * Loads: the gauges of a program as columns for a table.
  *
  * A chunk of loads for each chunk of the table. Made of the last measurements, of the nodes'
  * annotations and of the pods that were placed a moment ago (model/gauge.h: placements), for one
@@ -26,7 +26,7 @@
 typedef struct LoadChunk {
     Ref ref;
     int64_t until_nsec; /* monotonic: when the first value in it will be too old; INT64_MAX: none */
-    double columns[];   /* LOAD_COLUMN(); behind them what the makers keep to themselves */
+    double columns[];   /* LOAD_COLUMN(); after them the builders' private columns */
 } LoadChunk;
 
 typedef enum LoadKind {
@@ -45,8 +45,8 @@ struct Loads {
     const LoadChunk **chunks; /* as many as the table has */
     size_t n_chunks;
     Measurements *measurements;    /* a reference if is_counted; may be NULL */
-    const Measurement **workloads; /* by gauge: what it knows of workloads; NULL: nothing, or
-                                   nothing that is not too old. Borrowed from @measurements */
+    const Measurement **workloads; /* by gauge: values of workloads; NULL: none, or expired.
+                                      Borrowed from @measurements */
     int64_t until_nsec;            /* monotonic: when to build again */
     int64_t clock_nsec;            /* the wall clock was so far ahead of the monotonic one */
     bool reads_clock;              /* there are annotations: their ages go by the wall clock */
@@ -80,13 +80,13 @@ typedef struct KnownLoads {
 int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 
-/* The same all in @arena; what is shared is borrowed. */
+/* The same, all in @arena; shared parts are borrowed. */
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 void loads_release(Loads *loads);
 
-/* Whether the wall clock was set since, and something in @loads goes by it: to be built again, too.
- * Nothing is shared with such loads. */
+/* Whether the wall clock was set since, and @loads depends on it: build them again. Nothing is
+ * shared with such loads. */
 bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_nsec);
 
 /* A number of a row; NaN: absent. @loads may be NULL. */
@@ -110,8 +110,8 @@ typedef struct LoadsFigures {
 } LoadsFigures;
 void loads_figures(const Loads *loads, const NodeTable *table, size_t gauge, LoadsFigures *ret);
 
-/* A number that another program has written on a node, and when: "0.25,2026-01-02T03:04:05Z". The
- * time is RFC 3339. With a @zone (not empty) it is a local time of that zone whatever follows it,
- * "Z" or an offset or nothing; @zones may be NULL: there are none. False, with nothing returned,
- * when there is no finite number with a time. */
+/* A number that another program has written on a node, with a time: "0.25,2026-01-02T03:04:05Z".
+ * The time is RFC 3339. With a @zone (not empty) it is a local time of that zone, whatever follows
+ * it: "Z", an offset or nothing; @zones may be NULL: none. False, with nothing returned, when there
+ * is no finite number with a time. */
 bool annotation_read(Str text, Str zone, const LoadZones *zones, double *ret, int64_t *ret_at_nsec);

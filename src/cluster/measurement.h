@@ -25,7 +25,7 @@ typedef struct Measurement {
     Ref ref;
     Arena *arena;        /* of its own: all below */
     NodeNames *names;    /* which row is which node: a reference */
-    int64_t at_nsec;     /* since 1970, by our clock: when it was asked for */
+    int64_t at_nsec;     /* since 1970, by our clock: when the query was sent */
     int64_t uptime_nsec; /* the same, monotonic: for its age */
     double *values;      /* by row of @names; NaN: none. Never infinite */
     int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
@@ -38,8 +38,8 @@ typedef struct Measurement {
  * fills values and calls the two below before it is shared. NULL when out of memory. */
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
 
-/* The value of row @row, @lag_nsec older than the measurement; what is not finite is none. 0 or
- * -ENOMEM. */
+/* Sets the value of row @row, @lag_nsec older than the measurement; a value that is not finite is
+ * ignored. 0 or -ENOMEM. */
 int measurement_set(Measurement *measurement, uint32_t row, double value, int64_t lag_nsec)
     MUST_CHECK;
 

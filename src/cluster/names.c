@@ -233,8 +233,8 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     return 0;
 }
 
-/* Earlier sequences are kept for those who read them, so each must be worth it: an eighth
- * longer than the one before, or there would be ever more. */
+/* Earlier sequences are kept for their readers, so each must be worth it: an eighth longer than the
+ * one before, or their number would grow without limit. */
 static bool is_worth_it(const NameSequence *before, size_t n_more) {
     return n_more > (before ? before->n / 8 : 0);
 }

@@ -34,10 +34,10 @@
 #define SEQUENCE_NOWHERE UINT32_MAX
 
 typedef struct NameSequence {
-    struct NameSequence *earlier; /* what it was made of; may still be read; or NULL */
+    struct NameSequence *earlier; /* the previous one; may still be read; or NULL */
     size_t n;
-    const char *text;       /* each name as a JSON string behind a comma: ,"a","b" */
-    const uint32_t *at;     /* by place: where its comma stands; the last is the end */
+    const char *text;       /* each name as a JSON string after a comma: ,"a","b" */
+    const uint32_t *at;     /* by place: the position of its comma; the last is the end */
     const uint32_t *rows;   /* by place, each at most once */
     const uint32_t *places; /* by row, the unknown node included; or SEQUENCE_NOWHERE */
 } NameSequence;

@@ -210,7 +210,7 @@ static void give_row(NodeRows *rows, NodeEntry *entry) {
     rows->n_nodes++;
     rows->has_set_changed = true;
     entry->row = (uint32_t)row;
-    entry->has_pods_changed = true; /* whatever stood in this row before, it was not these */
+    entry->has_pods_changed = true; /* any earlier contents of this row differ */
 }
 
 void rows_set_node(NodeRows *rows, const Node *node) {

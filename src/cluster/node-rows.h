@@ -73,5 +73,5 @@ void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the
 void rows_set_node(NodeRows *rows, const Node *node);
 void rows_remove_node(NodeRows *rows, NodeEntry *entry);
 
-/* A snapshot was made of it all. */
+/* A snapshot of all of it was made. */
 void rows_settle(NodeRows *rows);

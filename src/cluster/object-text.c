@@ -108,8 +108,8 @@ static void write_condition(JsonWriter *writer, Str type, Str status) {
     json_write_end_object(writer);
 }
 
-/* Whether the node is ready by the conditions that are kept: not if that one is over the
- * ceiling, and readiness is all that is left of it. */
+/* Whether the node is ready by the kept conditions: not if that condition was over the limit, and
+ * only its readiness is kept. */
 static bool conditions_say_ready(const Node *node) {
     bool is_ready = false;
 
@@ -228,7 +228,7 @@ static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
     json_write_end_object(writer);
 }
 
-/* @requests, NULL: nothing, stand with the first. */
+/* @requests (NULL: none) are written with the first. */
 static void write_containers(JsonWriter *writer, Str key, const PodContainer *containers, size_t n,
     const Resources *requests) {
     json_write_key(writer, key);

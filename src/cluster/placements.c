@@ -87,7 +87,7 @@ static double use_of(const Placements *placements, const Pod *pod) {
     return use > 0 ? use : 0;
 }
 
-/* One of the gauge's units, in cores, bytes, units; 0: there is none. */
+/* One of the gauge's units, in cores, bytes, units; 0: none. */
 static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
     const GaugePlacements *how = &placements->gauge->placements;
     double allocatable = 0;

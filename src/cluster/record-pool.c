@@ -42,7 +42,7 @@ static void part_drop(SharedPart *part) {
     free(part);
 }
 
-/* Callers have the part's content: the part lies right before it. */
+/* Callers hold the part's content: the part is right before it. */
 static SharedPart *part_of(const void *bytes) {
     return (SharedPart *)((uintptr_t)bytes - offsetof(SharedPart, bytes));
 }

@@ -40,7 +40,7 @@ size_t record_pool_size(const RecordPool *pool); /* parts in it */
 bool text_take(RecordPool *pool, Str text, Str *ret) MUST_CHECK;
 void text_drop(Str text); /* of text_take(), or empty */
 
-/* Drops what a block of @size bytes refers to; zeroed memory refers to nothing. */
+/* Releases the references of a block of @size bytes; zeroed memory has none. */
 typedef void (*BlockRelease)(void *block, size_t size);
 
 /* @size zeroed bytes with one reference, to be filled; padding must stay zero. NULL when out

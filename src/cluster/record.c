@@ -32,7 +32,7 @@ typedef struct PodRecord {
 
 /* --- pieces ---------------------------------------------------------------------- */
 
-/* The next @size bytes of a block; sizes of what is not text keep it aligned. */
+/* The next @size bytes of a block; sizes other than text keep it aligned. */
 static void *carve(char **at, size_t size) {
     void *piece = *at;
 

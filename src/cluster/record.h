@@ -22,7 +22,7 @@
 
 typedef struct RecordPool RecordPool; /* cluster/record-pool.h */
 
-/* A copy of what is kept (of a pod all but its details). @pool NULL: the record shares nothing.
+/* A copy of the kept fields (of a pod all but its details). @pool NULL: the record shares nothing.
  * NULL when out of memory. */
 const Node *node_record_new(RecordPool *pool, const Node *node);
 const Pod *pod_record_new(RecordPool *pool, const Pod *pod);

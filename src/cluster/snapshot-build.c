@@ -108,7 +108,7 @@ static NodeChunk *remake_chunk(const SnapshotBuild *build, const NodeChunk *old)
     return chunk;
 }
 
-/* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
+/* The chunk at @i as a writable copy. NULL when out of memory. */
 static NodeChunk *writable_chunk(SnapshotBuild *build, size_t i) {
     const NodeChunk *old = build->chunks[i];
     uint32_t n_resources = (uint32_t)build->dictionary.resources.n;

@@ -42,11 +42,11 @@ const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
  * without a change, names and the dictionary are taken over as they are; a change of columns makes
  * every chunk anew. --- */
 
-/* Taint sets that no row has any more are kept, for their numbers, until there are more
- * than this beside twice those in use. */
+/* Taint sets that no row has any more are kept, for their numbers, until there are more than this
+ * plus twice those in use. */
 #define BUILD_TAINT_SETS_SPARE 64u
 
-/* Pods that a table lists beside those of its rows; records. */
+/* Pods of a table that are not in rows; records. */
 typedef struct SnapshotPods {
     const Pod *const *nominated; /* at most TABLE_NOMINATED_MAX */
     size_t n_nominated;

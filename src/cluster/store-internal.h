@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Store, from the inside: for store.c (events, the assumed, snapshots), store-pods.c (what a
- * change of a pod is) and store-list.c (relists).
+ * Internals of the Store: for store.c (events, assumed pods, snapshots), store-pods.c (changes of
+ * pods) and store-list.c (relists).
  */
 
 #include <stdbool.h>
@@ -52,7 +52,7 @@ bool pods_match(const void *item, const void *key); /* a SetMatch; the key is a 
 /* The one with the namespace and name of @pod; NULL when there is none. */
 const Pod *pods_find(const Set *pods, const Pod *pod);
 
-/* --- what a pod does ----------------------------------------------------------------- */
+/* --- changes of pods ----------------------------------------------------------------- */
 
 /* It takes something of a node, known or not. */
 static inline bool pod_is_counted(const Pod *pod) {
@@ -69,7 +69,7 @@ static inline bool pod_is_same(const Pod *a, const Pod *b) {
     return str_eq(a->uid, b->uid);
 }
 
-/* A reference to @known (which may be NULL) when it equals what is kept of @pod; else a new
+/* A reference to @known (which may be NULL) when it equals the kept fields of @pod; else a new
  * record. NULL when out of memory. */
 const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST_CHECK;
 
@@ -78,8 +78,8 @@ void store_touch_nominated(Store *store);
 
 /* --- changing a pod ------------------------------------------------------------------ */
 
-/* Whether @record, in the place of @old (NULL: none), needs room at its entry; and giving back
- * what was promised. */
+/* Whether @record, replacing @old (NULL: none), needs a slot at its entry; and releasing a
+ * nomination. */
 bool store_needs_room(const Pod *old, const Pod *record);
 void store_withdraw_room(Store *store, const Pod *old, const Pod *record);
 
@@ -93,10 +93,10 @@ void store_put_pod(Store *store, const Pod *old, const Pod *record);
 /* @pod, one of the store's, is gone. */
 void store_drop_pod(Store *store, const Pod *pod);
 
-/* @pod has ended: as if it were gone. @old: what the store knows under its name, or NULL. */
+/* @pod has ended: as if it were deleted. @old: the store's pod of that name, or NULL. */
 void store_end_pod(Store *store, const Pod *old, const Pod *pod);
 
-/* --- the rest ------------------------------------------------------------------------ */
+/* --- other functions ----------------------------------------------------------------- */
 
 void store_unstage(Store *store); /* forgets lists that have not ended */
 

@@ -1,7 +1,4 @@
-/*
- * Lists: objects are staged beside those that are there, and take their place at the end of the
- * list.
- */
+/* Lists: objects are staged next to the current ones, and replace them at the end of the list. */
 
 #include <assert.h>
 #include <errno.h>
@@ -87,8 +84,8 @@ static int staged_list_add(StagedList *staged, const StagedOps *ops, const void 
     return 0;
 }
 
-/* The same item may have been added twice, so from the end: who is found has its last place
- * there, and is taken out until all have been looked at. */
+/* An item may have been added twice, so this walks from the end: the last one counts, and is
+ * removed from the index until all are visited. */
 static void staged_list_compact(StagedList *staged, const StagedOps *ops) {
     size_t n = 0;
 
@@ -262,7 +259,7 @@ static int make_room_for_pods(Store *store) {
     return r;
 }
 
-/* After the loop over a set it may be that one was looked at twice, never that one was not. */
+/* A loop over a set may visit an entry twice, but never misses one. */
 static void drop_unlisted_pods(Store *store) {
     const Pod *pod;
 

@@ -1,8 +1,8 @@
 /*
- * Pods of a store: where each counts, and what has to happen when it changes.
+ * Pods of a store: where each counts, and the steps of a change.
  *
- * A change comes in two steps: room first, which may fail and leaves everything as it was,
- * then what cannot fail.
+ * A change has two steps: allocations first, which may fail and leave everything unchanged, then
+ * steps that cannot fail.
  */
 
 #include "cluster/store-internal.h"
@@ -27,14 +27,14 @@ const Pod *pods_find(const Set *pods, const Pod *pod) {
     return set_find(pods, pods_hash(pod), pods_match, pod);
 }
 
-/* --- what a pod does -------------------------------------------------------------- */
+/* --- changes of pods -------------------------------------------------------------- */
 
 static bool is_same_node(const Pod *a, const Pod *b) {
     return pod_is_counted(a) && pod_is_counted(b) && str_eq(a->node_name, b->node_name);
 }
 
-/* Of what is kept, so that it can be compared with a record. Of a pod that has ended only
- * who it was is needed, and only while it is staged. */
+/* The kept fields, to compare with a record. Of a pod that has ended only its identity is needed,
+ * and only while it is staged. */
 static Pod kept_of(const Pod *pod) {
     Pod kept = *pod;
 

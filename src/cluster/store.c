@@ -198,8 +198,8 @@ bool store_is_dirty(const Store *store) {
     return !store->published || store->rows.n_changed > 0 || store->has_nominated_changed;
 }
 
-/* The highest priority first: the more important a pod, the less it may be forgotten. Then by
- * key: the order in which they came must not decide who is over the ceiling. */
+/* The highest priority first: the more important a pod, the less it may be dropped. Then by key:
+ * the order of arrival must not decide which one exceeds the limit. */
 static int compare_nominated(const void *a, const void *b) {
     const Pod *x = *(const Pod *const *)a, *y = *(const Pod *const *)b;
     int order = (x->priority < y->priority) - (x->priority > y->priority);

@@ -3,24 +3,23 @@
 /*
  * Store: the cluster while it changes.
  *
- * One thread owns a store, applies what it learns (watch events, lists, binds of our
- * own) and publishes a Snapshot now and then. Publishing costs what changed since the
- * last time: chunks that nothing happened to are shared with the snapshots before.
+ * One thread owns a store, applies what it learns (watch events, lists, its own binds) and
+ * publishes a Snapshot now and then. Publishing costs what changed since the last time: chunks that
+ * nothing happened to are shared with the snapshots before.
  *
  * Nodes keep their row as long as they exist, also over a relist. A pod is known by
  * namespace and name; a new UID under the same name is a new pod. Requested amounts
  * count every pod that has a node and is not finished, as kube-scheduler does
  * (model/pod.h: pod_decode), and the pods of the assumed.
  *
- * A relist is staged: store_list_begin(), any number of objects, store_list_end().
- * Until the end nothing of it is to be seen; then objects that it did not name are
- * gone, all at once. Unchanged objects share the record that is there, so
- * that staged a whole cluster takes little memory. (By content, not resourceVersion:
- * heartbeats change that one all the time. A record keeps the resourceVersion with which
- * its content came.)
+ * A relist is staged: store_list_begin(), any number of objects, store_list_end(). Until the end
+ * nothing of it is visible; then objects that it did not name are removed, all at once. Unchanged
+ * objects share the record that is there, so that staged a whole cluster takes little memory. (By
+ * content, not resourceVersion: heartbeats change that one all the time. A record keeps the
+ * resourceVersion with which its content came.)
  *
- * The assumed: store_assume() counts a pod on a node before any watch shows it there,
- * until the watch does, the pod is gone, store_forget(), or its time is over.
+ * Assumed pods: store_assume() counts a pod on a node before any watch shows it there, until the
+ * watch does, the pod is deleted, store_forget(), or it expires.
  *
  * Everything here is a pure function of what was applied; time is an argument.
  */
@@ -60,8 +59,8 @@ enum {
 int store_apply_node(Store *store, const Node *node);
 int store_apply_pod(Store *store, const Pod *pod);
 
-/* Unknown ones are skipped. A pod of another UID than @uid stays (an old event about
- * a pod that has been made anew); @uid empty: any. */
+/* Unknown ones are ignored. A pod with another UID than @uid stays (a late event of a pod that was
+ * recreated); @uid empty: any. */
 void store_remove_node(Store *store, Str name);
 void store_remove_pod(Store *store, Str namespace, Str name, Str uid);
 
@@ -72,13 +71,13 @@ typedef enum StoreKind {
 
 /* Objects and the end belong between a beginning and an end. Of two objects of one name
  * the later one counts. */
-void store_list_begin(Store *store, StoreKind kind); /* drops what was staged of @kind */
+void store_list_begin(Store *store, StoreKind kind); /* drops the staged objects of @kind */
 int store_list_node(Store *store, const Node *node);
 int store_list_pod(Store *store, const Pod *pod);
 int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
 
-/* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is since when.
- * Replaces an entry of the same UID. Nothing to do when the watch shows it there already. */
+/* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
+ * the bind. Replaces an entry of the same UID. Does nothing if the watch already shows it there. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
 

@@ -110,8 +110,7 @@ static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint)
     builder->has_new_entries = builder->has_new_columns = true;
 }
 
-/* Only what nodes offer: of anything else nothing is free anywhere, whatever pods ask for, and
- * pods may ask for as many names as they like. */
+/* Only resources of nodes: no other is free anywhere, and pods may request any number of names. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
     for (size_t i = 0; i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)

@@ -59,11 +59,11 @@ typedef struct TableDictionaryBuilder {
     VEC(Taints) taint_sets;
     VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
     bool has_new_entries;
-    bool has_new_columns; /* of resources: amounts of every row are to be written anew */
+    bool has_new_columns; /* of resources: amounts of every row must be written again */
 } TableDictionaryBuilder;
 
-/* In @arena; @before NULL: the first one. What it has no memory for is left out of it: check
- * arena_has_failed() before anything is made of it. */
+/* In @arena; @before NULL: the first one. Without memory entries are missing: check
+ * arena_has_failed() before using it. */
 void table_dictionary_builder_init(
     TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena);
 

@@ -1,4 +1,4 @@
-/* Prints what is in a folder of certificates and what to do next; or its Secrets as YAML. */
+/* Prints the contents of a folder of certificates and the next steps; or its Secrets as YAML. */
 
 #include "commands/certs-report.h"
 
@@ -40,7 +40,7 @@ static void print_word(Str text, Buf *out) {
     (void)visible_append(out, buf_str(&word));
 }
 
-/* The folder, with @rest behind it. */
+/* The folder, with @rest appended. */
 static void print_path(const PemFolder *folder, const char *rest, Buf *out) {
     _cleanup_(buf_done) Buf path = BUF_INIT(WORD_MAX);
     Str base = str_from_c(folder->path);

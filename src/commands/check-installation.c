@@ -1,6 +1,6 @@
 /*
- * A round gathers everything anew, judges it, and is forgotten; with --wait there are rounds until
- * nothing fails or the time is over, and only the last one is shown.
+ * Each round collects all facts again and judges them; with --wait there are rounds until nothing
+ * fails or the time is up, and only the last one is printed.
  */
 
 #include "commands/check-internal.h"
@@ -94,7 +94,7 @@ const char *installation_check_validate(
     return NULL;
 }
 
-/* --- what is read once ----------------------------------------------------------------------- */
+/* --- facts that are read once ---------------------------------------------------------------- */
 
 static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(COLLECT_CONFIG_MAX);
@@ -105,7 +105,7 @@ static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
 
     if (str_has_prefix(why, str_from_c(path)) &&
         str_has_prefix(str_skip(why, strlen(path)), STR(": ")))
-        why = str_skip(why, strlen(path) + 2); /* the origin says so already */
+        why = str_skip(why, strlen(path) + 2); /* the origin already shows it */
     *ret = (ConfigText){.origin = is_stdin ? STR("standard input") : str_from_c(path)};
     if (r < 0)
         ret->error = arena_copy(arena, why);

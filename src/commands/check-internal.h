@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * InstallationCheck: the part of `berth check` that looks at an installation: its options, and
- * rounds of gathering, judging and printing.
+ * InstallationCheck: the part of `berth check` for an installation: its options, and rounds of
+ * collecting, judging and printing.
  */
 
 #include <stdbool.h>
@@ -64,17 +64,17 @@ typedef struct InstallationCheck {
 const char *installation_check_name(const char *value);
 const char *installation_check_url(const char *value);
 
-/* Adds the names in @value, "rights,B201". NULL; or what is wrong. */
+/* Adds the names in @value, "rights,B201". NULL; or the error. */
 const char *installation_check_only(Str names[], size_t *n, const char *value);
 
 /* Whether any of its options was given. */
 bool installation_check_is_given(const InstallationCheck *check);
 
-/* NULL when they go together; else what is wrong. */
+/* NULL when they are consistent; else the error. */
 const char *installation_check_validate(
     const InstallationCheck *check, const ClusterSource *cluster);
 
-/* Prints what was found. @cluster may name no API server. The exit code. */
+/* Prints the findings. @cluster may name no API server. Returns the exit code. */
 int installation_check_run(InstallationCheck *check, const ClusterSource *cluster);
 
 /* The same of configurations alone. */
@@ -92,7 +92,7 @@ bool check_is_slow(const Program *program, uint32_t root);
 /* One line a rule. */
 void check_print_costs(const Program *program, Buf *out);
 
-/* Every rule as the CEL it stands for; with @messages, those too. */
+/* Every rule as its CEL expression; with @messages, those too. */
 void check_print_cel(const Program *program, bool messages, Buf *out);
 
 /* Diagnostics, and the rules if @program is not NULL, as JSON. */

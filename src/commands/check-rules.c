@@ -188,7 +188,7 @@ void check_print_costs(const Program *program, Buf *out) {
 
 /* --- as CEL -------------------------------------------------------------------------- */
 
-/* A comment that says whose it is, then the text as it can be given to the language. */
+/* A comment with the policy and rule, then the expression. */
 static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,
     const Expression *expression, Buf *out) {
     if (!expression_is_given(expression))

@@ -32,7 +32,7 @@ static const char *source_name(const Gauge *gauge) {
     return gauge->source == GAUGE_RESOURCES ? "metrics.k8s.io" : "node annotations";
 }
 
-/* A line under a metric's own, if there is anything to say. */
+/* A line below a metric's own, if there is a remark. */
 static void print_detail(Buf *out, const char *what, Str text) {
     if (str_is_empty(text))
         return;
@@ -154,10 +154,10 @@ static int check_metric_sources(
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* What is printed of valid policies. */
+/* The output for valid policies. */
 typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
 
-/* What is printed without files. */
+/* The output without files. */
 typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_FORMAT, PAGE_FIELDS, PAGE_CODES } Page;
 
 typedef struct Settings {
@@ -338,7 +338,7 @@ static bool has_metrics(const MetricsSource *metrics) {
     return metrics->prometheus || metrics->sources;
 }
 
-/* --live with policy files. NULL, or what is wrong, as all three. */
+/* --live with policy files. NULL, or the error, as for all three. */
 static const char *check_metrics(const Settings *settings) {
     const ClusterSource *cluster = &settings->cluster;
     bool is_checkup = installation_check_is_given(&settings->installation);

@@ -39,14 +39,14 @@ typedef struct CompleteOptions {
     ServerSource source; /* a running berth */
 } CompleteOptions;
 
-#define NAMES_MAX 2000u /* more than anybody looks through */
+#define NAMES_MAX 2000u /* more than a user would read */
 #define PAGE_NAMES "500"
 #define KUBECONFIGS_MAX 16u
 #define PATH_SIZE 4096u
 #define ASK_SEC 1
 
-/* Whether @name may be shown to a shell and typed by it as it stands: letters, digits and "._/-@",
- * no dash in front. Others are never offered: names of pods and nodes are other people's text. */
+/* Whether @name may be shown by a shell and typed without quotes: letters, digits and "._/-@", no
+ * leading dash. Others are never offered: names of pods and nodes are untrusted. */
 static bool is_plain(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
@@ -109,7 +109,7 @@ static void add_contexts_of(const char *path, Arena *arena, NameList *names) {
     free((void *)(uintptr_t)text.ptr);
 }
 
-/* Each adds names to @names, which live in @arena, if there are any to be had. */
+/* Each adds names to @names, in @arena, if any are available. */
 static void complete_contexts(const CompleteOptions *options, Arena *arena, NameList *names) {
     const char *listed = getenv("KUBECONFIG"), *home = getenv("HOME");
     Str rest = str_from_c(options->kubeconfig ? options->kubeconfig : listed), path;
@@ -148,7 +148,7 @@ static void read_name(JsonReader *reader, Arena *arena, Str *ret_namespace, Str 
     }
 }
 
-/* Names of the objects in the array behind @list, each behind its @field. */
+/* Names of the objects in the array after @list, each after its @field. */
 static void add_named(Str json, Str list, Str field, bool is_pod, Arena *arena, NameList *names) {
     Str key, namespace, name;
     JsonReader reader;
@@ -218,7 +218,7 @@ static void complete_nodes(const CompleteOptions *options, Arena *arena, NameLis
         add_from_server(options, "/api/v1/nodes?limit=" PAGE_NAMES, false, arena, names);
 }
 
-/* NAMESPACE/NAME; @prefix is what was typed of it. */
+/* NAMESPACE/NAME; @prefix is the part typed so far. */
 static void complete_pods(
     const CompleteOptions *options, Str prefix, Arena *arena, NameList *names) {
     const char *path = "/api/v1/pods?limit=" PAGE_NAMES;
@@ -272,7 +272,7 @@ typedef struct Line {
     char **words;
     int n; /* without the one that is typed */
     Str typed;
-    Str before; /* "--name=", when that stands before it */
+    Str before; /* "--name=", if it precedes the word */
     const Command *command;
     CompleteOptions options;
     Arena *arena;

@@ -1,8 +1,8 @@
 /*
  * berth config: the kube-scheduler side of an installation, on standard output.
  *
- * What is written is read back first, by kube-scheduler's rules; what it would refuse is not
- * printed.
+ * The output is first read back by kube-scheduler's rules; a configuration that it would reject is
+ * not printed.
  */
 
 #include <errno.h>
@@ -206,7 +206,7 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* What kube-scheduler's configuration depends on. */
+/* The inputs of kube-scheduler's configuration. */
 typedef struct BerthFeatures {
     bool has_filters, has_scores; /* of its policies */
     bool may_bind;
@@ -338,7 +338,7 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     return ret->ptr ? 0 : terminal_out_of_memory(WHO);
 }
 
-/* Those of the berth, with what was said of them. */
+/* The settings of the running berth, with the reasons. */
 static int set_managed(const ConfigSettings *settings, const BerthFeatures *berth, Arena *arena,
     ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
@@ -419,7 +419,7 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* kube-scheduler's opinion of what is about to be printed. 0 or an exit code. */
+/* Validates the output by kube-scheduler's rules. 0 or an exit code. */
 static int check_text(Str text, Arena *arena) {
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig back;

@@ -173,8 +173,8 @@ static void decode_record(JsonReader *reader, Arena *arena, EvalRecord *record) 
     json_end(reader);
 }
 
-/* Reads one line. Everything lies in @arena or in @line. False, and a sentence in @error
- * (EVAL_RECORD_ERROR_MAX), when it is no such record; the id is set if it could be read. */
+/* Reads one line. Everything is in @arena or in @line. False, and a sentence in @error
+ * (EVAL_RECORD_ERROR_MAX), when it is not such a record; the id is set if it could be read. */
 static bool eval_record_decode(
     Str line, const CelEnv *parent, Arena *arena, EvalRecord *ret, char *error) {
     JsonReader reader;

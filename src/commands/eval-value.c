@@ -175,8 +175,8 @@ static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
     return cel_absent();
 }
 
-/* "type" stands first in the vectors; a map whose "value" came before it would be read
- * as a list of lists and refused. Recursion no deeper than the reader goes. */
+/* "type" comes first in the vectors; a map whose "value" came before it would be read as a list of
+ * lists and rejected. Recursion no deeper than the reader's limit. */
 CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     Typed typed = {0};
     CelValue v;
@@ -202,7 +202,7 @@ CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     v = value_of(reader, &typed, arena);
     if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         json_fail(reader, JSON_E_TYPE, "a value that can be");
-    /* an error may lie in a run that is over: it goes no further */
+    /* an error may be in the arena of a run that has ended: it is not returned */
     return json_error(reader) == JSON_OK ? v : cel_absent();
 }
 

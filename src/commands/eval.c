@@ -44,7 +44,7 @@ static int bind(EvalContext *context, EvalValues *values, Str name, CelValue v) 
     return 0;
 }
 
-/* What an expression can write: a, a1, a.b; not a word of the language. */
+/* A name that an expression can use: a, a1, a.b; not a reserved word. */
 static bool is_name(Str name) {
     static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("in")};
     bool is_start = true;

@@ -32,7 +32,7 @@ static bool is_about(const RecordedDecision *decision, Str name) {
            str_has_suffix(name, decision->pod_name);
 }
 
-/* The newest filter about @name; NULL: there is none. */
+/* The newest filter for @name; NULL: none. */
 static const RecordedDecision *find_decision(const Recording *recording, Str name) {
     for (size_t i = recording->n; i-- > 0;)
         if (is_about(&recording->decisions[i], name))

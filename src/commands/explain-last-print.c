@@ -151,7 +151,7 @@ typedef struct Shown {
     int64_t score;
 } Shown;
 
-/* Passed before narrowed before the rest; by score, then as they came. */
+/* Passed before narrowed before the others; by score, then in their order. */
 static int class_of(const ApiNode *node) {
     return str_is(node->outcome, "passed") ? 0 : str_is(node->outcome, "narrowed") ? 1 : 2;
 }
@@ -238,7 +238,7 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
     }
 }
 
-/* The best of those that passed, or with --all every node. */
+/* The best passing nodes, or with --all every node. */
 static int print_some_nodes(const PodDecisions *decisions, Buf *out) {
     size_t n = 0, n_shown;
     Shown *shown;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The last decisions about a pod: as a berth tells them, and how they are printed. */
+/* The last decisions on a pod: as berth's API returns them, and how they are printed. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ typedef struct ApiField {
     Str key, raw;
 } ApiField;
 
-/* One decision; id 0: there is none. */
+/* One decision; id 0: none. */
 typedef struct ApiDecision {
     int64_t id;
     Str time, error, target, policy_digest, uid;
@@ -71,7 +71,7 @@ typedef struct PodDecisions {
     ApiDecision filter;
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
     Map scores;                            /* name of a node to its place in prioritize.nodes */
-    ExplainPrinter *printer;               /* the filter in full; NULL: it cannot be had, ... */
+    ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */
     const char *obstacle;                  /* ... for this reason; NULL: there is no more to tell */
     Arena *arena;
 } PodDecisions;

@@ -84,7 +84,7 @@ static const RecordedDecision *find_decision(ReplayedFilter *replayed, int64_t i
     return decision;
 }
 
-/* The policies of then: what others would say of it is another options. */
+/* The policies of that time: other policies need another option. */
 static int compile(
     ReplayedFilter *replayed, const RecordedDecision *decision, Arena *arena, Program **ret) {
     const Bundle *bundle = &replayed->found.bundle;

@@ -1,6 +1,5 @@
 /*
- * One node: every rule it was asked about, what each said and from which values, and where its
- * score comes from beside that of the best.
+ * One node: every rule that applies, its result and values, and its score compared with the best.
  */
 
 #include <inttypes.h>
@@ -157,7 +156,7 @@ static void print_part(
     buf_append_char(printer->out, '\n');
 }
 
-/* What a built-in rule read; its expression is for machines. */
+/* The inputs of a built-in rule; its expression is not for users. */
 static void print_read(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
     CelLeaf values[PROBE_VALUES_MAX];

@@ -21,7 +21,7 @@
 
 typedef struct BundleCase {
     Bundle bundle;
-    View *view; /* what the explanation points into */
+    View *view; /* the data that the explanation points into */
     Pod pod;
     Explanation explanation;
     int64_t now_nsec; /* when it was decided */
@@ -35,7 +35,7 @@ void bundle_case_done(BundleCase *found); /* takes a zeroed one */
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
 
-/* @name is NAMESPACE/NAME; @policies are other ones, none: the bundle's. Everything else lies in
+/* @name is NAMESPACE/NAME; @policies are other ones, none: the bundle's. Everything else is in
  * @arena. 0; or an exit code, after complaining. */
 int explain_bundle(const char *bundle, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;
@@ -47,7 +47,7 @@ int explain_bundle(const char *bundle, const char *name, const PolicyPaths *poli
  */
 
 typedef struct ExplainLastOptions {
-    const char *pod; /* NAMESPACE/NAME; NULL: not asked */
+    const char *pod; /* NAMESPACE/NAME; NULL: not given */
     ServerSource source;
     const char *node; /* only this one; NULL: all */
     bool all;         /* every node, not only the best */

@@ -1,6 +1,6 @@
 /*
- * What the ways to tell an explanation have in common: the pod and its policies, why a rule fails,
- * what it would take, what scores count for.
+ * Shared by all forms of an explanation: the pod and its policies, why a rule fails, the
+ * suggestion, how much scores count.
  */
 
 #include "commands/explain-print.h"

@@ -41,7 +41,7 @@ void explain_print_policies(ExplainPrinter *printer);
 /* Grouped and counted. */
 void explain_print_table(ExplainPrinter *printer);
 
-/* Of it the nodes: the best of those that pass, and the others by what they fail. */
+/* Its nodes: the best of those that pass, and the others by the rules they fail. */
 void explain_print_nodes(ExplainPrinter *printer);
 
 /* Everything about one node. */
@@ -50,7 +50,7 @@ void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node);
 /* Of it all but the head. */
 void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
 
-/* The node of this name; NULL: there is none. */
+/* The node of this name; NULL: none. */
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
 
 /* docs/policy.md has the schema. @only: this node alone; NULL: all. */

@@ -153,7 +153,7 @@ typedef struct Group {
     const Filter *filter;
     bool is_observed;
     size_t n;                       /* nodes */
-    size_t n_more;                  /* of those, the ones that fail other rules, too */
+    size_t n_more;                  /* of those, the ones that also fail other rules */
     const NodeExplanation *example; /* one that fails nothing else, if there is one */
 } Group;
 
@@ -279,7 +279,7 @@ static void print_groups(ExplainPrinter *printer, bool observed, const char *tit
     }
 }
 
-/* --- what went wrong, and what it counts for -------------------------------------------------- */
+/* --- errors and their effect ------------------------------------------------------------------ */
 
 /* "(onMissing: allow)": what counts where it failed. */
 static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
@@ -308,7 +308,7 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
     visible_print(printer->out, "{}: {}\n", errors->node, errors->text);
 }
 
-/* Those for want of a metric, or the others. */
+/* Those caused by a missing metric, or the others. */
 static void print_errors(ExplainPrinter *printer, bool is_missing, const char *title) {
     bool is_first = true;
 

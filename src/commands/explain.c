@@ -161,7 +161,7 @@ static void print_when(const Settings *settings, const BundleCase *found) {
     (void)terminal_print(stdout, buf_str(&out));
 }
 
-/* The cluster, the policies, the pod and the time are of then. */
+/* The cluster, the policies, the pod and the time are those of the recorded decision. */
 static int explain_of_bundle(const Settings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
@@ -210,7 +210,7 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-/* Each of these returns NULL when the options go together, or what is wrong. */
+/* Each of these returns NULL when the options are consistent, or the error. */
 static const char *check_last(const Settings *settings) {
     const ClusterSource *source = &settings->source;
 
@@ -241,7 +241,7 @@ static int explain_past(Settings *settings) {
     return explain_last(&settings->last);
 }
 
-/* Whether what was given as a pod's name is rather a file. */
+/* Whether the given pod name looks like a file. */
 static bool looks_like_file(const char *name) {
     Str text = str_from_c(name);
 

@@ -1,4 +1,4 @@
-/* Finds out what `berth install plan` says of a cluster. */
+/* Reads the facts about a cluster for `berth install plan`. */
 
 #include "commands/install-facts.h"
 
@@ -44,7 +44,7 @@ static void add_control_plane(const Node *node, InstallFacts *facts) {
 
 typedef struct NodeList {
     InstallFacts *facts;
-    size_t n, n_remaining; /* of this page, and behind it */
+    size_t n, n_remaining; /* of this page, and after it */
 } NodeList;
 
 static void read_node(JsonReader *reader, Arena *arena, void *target) {
@@ -91,7 +91,7 @@ static bool list_nodes(FactReader *reader, const char *path, bool is_control_pla
     return false;
 }
 
-/* A page of one node says how many there are; control planes are selected by their label, which
+/* A page of one node tells how many there are; control planes are selected by their label, which
  * was "master" up to 1.23. */
 static void find_nodes(FactReader *reader) {
     static const char *const by_label[] = {

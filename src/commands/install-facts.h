@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * What `berth install plan` knows of a cluster, found out with GET requests only. InstallationFacts
- * that it may not read are noted, and unknown.
+ * The facts about a cluster for `berth install plan`, read with GET requests only. Facts that it
+ * may not read are noted as unknown.
  */
 
 #include <stdbool.h>

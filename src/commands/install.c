@@ -192,7 +192,7 @@ static Str find_value(const Plan *plan, Str name) {
     return STR_NULL;
 }
 
-/* @line with its values, behind @indent. */
+/* @line with its values, after @indent. */
 static void put_line(Plan *plan, const char *indent, Str line, Str node) {
     buf_append(plan->out, str_from_c(indent));
     for (size_t i = 0; i < line.len; i++) {

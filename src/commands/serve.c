@@ -34,7 +34,7 @@ typedef struct ServeSettings {
     Str hosts[SERVE_HOSTS_MAX];
     size_t n_hosts;
     Str managed[LIVE_MANAGED_RESOURCES_MAX];
-    Exemption exempt[EXEMPTIONS_MAX + 1]; /* berth's own pods besides */
+    Exemption exempt[EXEMPTIONS_MAX + 1]; /* plus berth's own pods */
     size_t n_exempt;
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
     char lease_namespace[OWN_NAMESPACE_MAX];
@@ -285,7 +285,7 @@ static const char *check_limits(const ServerOptions *server) {
     return NULL;
 }
 
-/* $POD_NAMESPACE, else that of the mounted service account. False: there is neither. */
+/* $POD_NAMESPACE, else that of the mounted service account. False: neither. */
 static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1024);
     Str found = str_from_c(getenv("POD_NAMESPACE"));

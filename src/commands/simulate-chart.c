@@ -56,7 +56,8 @@ static const struct {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Names of policies come from files: nothing in them is markup. What XML cannot hold is '?'. */
+/* Names of policies come from files: markup in them is escaped. Characters that XML forbids become
+ * '?'. */
 static void append_escaped(Buf *out, Str text) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];

@@ -57,7 +57,7 @@ static inline Str node_of_row(const SimulationInput *input, uint32_t row) {
 
 #define SHAPES_TYPICAL_MAX 3u
 
-/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else what is wrong. */
+/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else the error. */
 const char *shape_parse(const char *text, Arena *arena, Resources *ret) MUST_CHECK;
 
 /* The same back. */

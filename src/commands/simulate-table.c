@@ -83,7 +83,7 @@ static void add_share(Table *table, unsigned indent, const char *label, const do
         set_cell(table, line, i, "%.1f %%", 100 * shares[i]);
 }
 
-/* --- what is in it ---------------------------------------------------------------------------- */
+/* --- contents --------------------------------------------------------------------------------- */
 
 /* The pods that wait under any policy for this reason; the line, if it is there already. */
 static Line *find_reason(Table *table, size_t from, Str text) {

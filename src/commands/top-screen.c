@@ -115,7 +115,7 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
-/* Of the column with the rule: what the others leave, within reason. */
+/* The width of the rule's column: the rest, within limits. */
 static size_t rule_width(const TopScreen *screen) {
     size_t rest = screen->width > 32 ? screen->width - 32 : 8;
 
@@ -162,7 +162,7 @@ static bool is_shown(const TopScreen *screen, const TopDecision *decision) {
            strcasestr(decision->reason, screen->filter);
 }
 
-/* Of the column with the pod: what the others leave, within reason. */
+/* The width of the pod's column: the rest, within limits. */
 static size_t pod_width(const TopScreen *screen) {
     size_t rest = screen->width > 60 ? screen->width - 60 : 0;
 

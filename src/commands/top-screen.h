@@ -62,17 +62,17 @@ typedef struct TopState {
     size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
 } TopState;
 
-/* Takes one update, the JSON of an event. @scratch is emptied. False: it is none, and nothing has
+/* Applies one update, the JSON of an event. @scratch is reset. False: invalid, and nothing has
  * changed. */
 bool top_state_take(TopState *state, Str json, Arena *scratch);
 
 /* How much a second, over the last updates; -1: not known yet. */
 double top_counter_rate(const TopCounter *counter);
 
-/* The decision that is @back behind the newest; NULL: there is none. */
+/* The decision @back places before the newest; NULL: none. */
 const TopDecision *top_state_decision(const TopState *state, size_t back);
 
-/* TopScreen: what is shown, as lines of text. Pure. */
+/* TopScreen: the screen as lines of text. Pure. */
 
 #define TOP_FILTER_MAX 64u
 
@@ -103,7 +103,7 @@ bool top_screen_key(TopScreen *screen, char key);
  * One at a time. SIGINT, SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
  */
 
-/* Takes the terminal; false: standard input or output is none. */
+/* Takes over the terminal; false: standard input or output is not one. */
 bool keyboard_open(void);
 void keyboard_close(void); /* gives it back; takes one that was not opened */
 
@@ -116,5 +116,5 @@ int keyboard_fd(void);
  * KEYBOARD_INTERRUPT, and stays so. */
 char keyboard_read(void);
 
-/* Columns and lines of the terminal; 80 and 24 where it does not say. */
+/* Columns and lines of the terminal; 80 and 24 if unknown. */
 void keyboard_size(size_t *ret_width, size_t *ret_height);

@@ -40,7 +40,7 @@ const TopDecision *top_state_decision(const TopState *state, size_t back) {
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* A copy that is cut, but not within a character. */
+/* A copy that is cut, but not inside a character. */
 static void copy(char *to, size_t size, Str text) {
     Str shown = utf8_take(text, size - 1);
 

@@ -39,7 +39,7 @@ typedef struct Top {
     int64_t again_at_nsec;                /* not connected: when to try again */
     char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not; the stream that knew is gone */
     size_t n_updates;
-    bool is_stale; /* the screen is not what it should be */
+    bool is_stale; /* the screen needs a redraw */
 } Top;
 
 /* --- what comes in -------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void step(Top *top, int fd) {
         top->screen.problem = NULL;
 }
 
-/* --- what is shown -------------------------------------------------------------------------- */
+/* --- screen --------------------------------------------------------------------------------- */
 
 static bool print_screen(Top *top, const char *before, const char *after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SCREEN_MAX), whole = BUF_INIT(SCREEN_MAX);
@@ -103,7 +103,7 @@ static bool print_screen(Top *top, const char *before, const char *after) {
     return terminal_print(stdout, buf_str(&whole));
 }
 
-/* Over what was there, line by line, so that nothing flickers. */
+/* Overwrites the old lines one by one, so that nothing flickers. */
 static bool redraw(Top *top) {
     size_t width, height;
 
