@@ -128,8 +128,8 @@ static int read_scene(ClusterRead *cluster, Str text) {
     JsonReader reader;
     int r = 0;
 
-    /* The list is numbered from 0, so it must be read first; the line tells whether it is needed.
-     * */
+    /* The list is numbered from 0, so it must be read first; the line tells whether it is
+     * needed. */
     json_reader_init(&reader, text);
     json_read_fields(&reader, cluster->scratch, &no_cluster, 1, &line);
     if (is_first && !line.has_no_cluster && !json_error(&reader))

@@ -96,8 +96,8 @@ static void write_names(BundleWrite *write) {
     bundle_end_line(write, &writer);
 }
 
-/* Texts of the bundle's policies may be shown; texts of other policies are anonymized word by word.
- * */
+/* Texts of the bundle's policies may be shown; texts of other policies are anonymized word by
+ * word. */
 static Str rule_text(BundleWrite *write, const RecordedDecision *decision, Str text) {
     return digest_equal(decision->policy, write->policy) ? text : bundle_text(write, text);
 }

@@ -23,10 +23,10 @@
  * can be used. */
 typedef struct CelComposite {
     uint32_t slot; /* the variable's */
-    const uint32_t
-        *nodes; /* by field: its node in the same graph. CEL_NO_NODE: its expression has errors, and
-                   expressions that use it fail too, without another message */
-    size_t n;   /* not more than the record has fields */
+    /* By field: its node in the same graph. CEL_NO_NODE: its expression has errors, and expressions
+     * that use it fail too, without another message. */
+    const uint32_t *nodes;
+    size_t n; /* not more than the record has fields */
 } CelComposite;
 
 typedef struct CelOptions {
@@ -73,8 +73,8 @@ typedef struct CelChecked {
 
 #define CEL_CHECK_REFUSED 1 /* @diags has the errors */
 
-/* Everything is in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or -ENOMEM.
- * */
+/* Everything is in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or
+ * -ENOMEM. */
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
     DiagList *diags, CelChecked **ret) MUST_CHECK;
 

@@ -48,8 +48,8 @@ static bool is_selection(const CelNode *node) {
            node->kind == CEL_NODE_TEST || is_index(node);
 }
 
-/* A literal, or a field of a constant: params.key. The last child of a node comes right before it.
- * */
+/* A literal, or a field of a constant: params.key. The last child of a node comes right before
+ * it. */
 static bool is_constant_key(const CelExplainParts *x, uint32_t i) {
     if (cel_explain_node(x, i)->kind == CEL_NODE_LITERAL)
         return true;

@@ -61,10 +61,10 @@ typedef struct CelGraphNode {
     const CelOverload *const *overloads; /* CALL*, DISPATCH */
     size_t n_overloads;
     const void *prepared; /* CALL*: see CelPrepare; IN_SET: a CelSet (set.h) */
-    uint32_t from, to,
-        at;          /* where it was first written; not part of its identity. In a graph of several
-                        expressions that may be another expression's text: code that reports the position of
-                        an error uses a graph of that expression alone */
+    /* Where it was first written; not part of its identity. In a graph of several expressions that
+     * may be another expression's text: code that reports the position of an error uses a graph of
+     * that expression alone. */
+    uint32_t from, to, at;
     uint32_t uses;   /* nodes and roots that refer to it */
     uint32_t folded; /* its constant + 1; 0: none */
 } CelGraphNode;
@@ -96,8 +96,8 @@ int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *opti
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
 /* The same for tools that need every part: nothing is shared but what cel.bind names, nothing
- * folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: its value), or CEL_NO_NODE.
- * */
+ * folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: its value), or
+ * CEL_NO_NODE. */
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 

@@ -367,8 +367,8 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
     return false;
 }
 
-/* “abc”: typographic quotes. Read as a string; without the closing one up to the end of the line.
- * */
+/* “abc”: typographic quotes. Read as a string; without the closing one up to the end of the
+ * line. */
 static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     Str rest = str_skip(lexer->source, lexer->at);
     const char *closing;

@@ -73,8 +73,7 @@ typedef struct CelOverloadSpec {
     bool is_literal; /* Kubernetes checks it at compile time when all arguments are constant: a
                         failure is an error of the expression */
     bool any_kinds;  /* where the checker does not know the kinds, only the first argument's is
-                        checked before the call: @fn and @op check the rest ([1][dyn(0u)] is allowed)
-                      */
+                        checked before the call; @fn and @op check the rest: [1][dyn(0u)] */
     bool reads_text; /* looks into strings, or orders them: other names for the same things give
                         another result, unlike with == and in */
 } CelOverloadSpec;

@@ -112,8 +112,8 @@ static const uint16_t loop_ops[CEL_N_NODES] = {
 
 _Static_assert(CEL_LOOPS_MAX <= 8, "CelGraphNode.levels has a bit for each");
 
-/* The level of the innermost loop. Deeper loops are an error, and then the level does not matter.
- * */
+/* The level of the innermost loop. Deeper loops are an error, and then the level does not
+ * matter. */
 static uint32_t innermost_level(const CelLower *l) {
     return (l->level < CEL_LOOPS_MAX ? l->level : CEL_LOOPS_MAX) - 1;
 }

@@ -262,8 +262,8 @@ static void test_cut_that_is_unclear(void **state) {
     assert_int_equal(cel_emit(cut.graph, body, &options, f->arena, &code), CEL_EMIT_UNCLEAR);
 }
 
-/* Loops over ints and over strings have separate LOCALs of one level: a run has one value for both.
- * */
+/* Loops over ints and over strings have separate LOCALs of one level: a run has one value for
+ * both. */
 static void test_cut_locals_of_two_types(void **state) {
     static const char source[] = "cel.bind(b, ['a'].map(y, y + s), l.map(x, b.size() + x))";
     Fixture *f = *state;

@@ -297,8 +297,8 @@ static void test_texts(void **state) {
     }
 }
 
-/* Too little memory is an error until there is enough, which is more than the store itself needs.
- * */
+/* Too little memory is an error until there is enough, which is more than the store itself
+ * needs. */
 static void test_too_little(void **state) {
     static const char line[] =
         "{\"forgotten\":[\"u\"],\"removedPods\":[[\"ns\",\"p\"]],\"nodes\":[{\"row\":3," NODE

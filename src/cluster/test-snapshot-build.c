@@ -209,8 +209,8 @@ static void test_too_many_resources(void **state) {
     assert_int_equal(offered_on(store, "node-126", "r-126"), -1);
     assert_int_equal(n_left_out(store), 3);
 
-    /* Changes without new resources, and resources that stay left out, do not rebuild all chunks.
-     * */
+    /* Changes without new resources, and resources that stay left out, do not rebuild all
+     * chunks. */
     n_copied = chunks_copied(store);
     assert_int_equal(apply_pod(store, "q", "v", "node-70"), STORE_BOUND);
     assert_int_equal(count_on(store, "node-70"), 1);

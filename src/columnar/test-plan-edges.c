@@ -195,8 +195,8 @@ static const char *const mixed[] = {
     "row.load + pod.w",
 };
 
-/* A session with an empty batch, with a batch that repeats one row, and with an empty batch again.
- * */
+/* A session with an empty batch, with a batch that repeats one row, and with an empty batch
+ * again. */
 static void test_repeated_rows(void **state) {
     enum { N_ROWS = 130 };
     TestSchema *s = *state;

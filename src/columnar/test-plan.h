@@ -153,8 +153,8 @@ static inline void test_others(const TestPlan *p, const TestTable *table, const 
     }
 }
 
-/* All roots for all rows: in order, in batches of several lengths, and some rows in random order.
- * */
+/* All roots for all rows: in order, in batches of several lengths, and some rows in random
+ * order. */
 static inline void test_table_check(const TestPlan *p, const TestTable *table,
     const PlanBlock *const *blocks, const CelValue *variables, Rng *rng) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),

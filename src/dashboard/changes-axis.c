@@ -16,7 +16,7 @@
 #define TOP (ROWS * ROW_HEIGHT + 6)
 #define BOTTOM (TOP + 110)
 #define HEIGHT (BOTTOM + 22)
-#define NUMBER_WIDTH 26.0 /* what a number takes, with room beside it */
+#define NUMBER_WIDTH 26.0 /* the width of a number, with a margin */
 #define MARKS_MAX 100u
 
 /* Minutes that the axis may have: a berth that was started a moment ago has no hour to show. */
@@ -107,7 +107,7 @@ static void draw_stroke(
         class, x, y, to_x, to_y);
 }
 
-/* Quarters of an hour, halves of what is shorter. */
+/* Quarters of an hour, halves of shorter spans. */
 static void draw_time(const Axis *axis) {
     unsigned n = axis->span_min % 4 == 0 ? 4 : 2;
     char text[32];

@@ -79,7 +79,7 @@ static Str drop_empty(Str text, Arena *arena) {
     return str_of(kept, n);
 }
 
-/* What @page takes, and the time. NULL when out of memory. */
+/* The parameters of @page, and the time. NULL when out of memory. */
 static const Str *parameters_of(const DashboardPage *page, Arena *arena, size_t *ret_n) {
     Str *names = ARENA_ARRAY(arena, Str, DASHBOARD_PARAMETERS_MAX + 1);
     size_t n = 0;
@@ -142,7 +142,7 @@ static void reply_page(
     reply->n_slices = 1;
 }
 
-/* @error: what was wrong with the question; empty: nothing. */
+/* @error: the error in the query; empty: none. */
 static void show_page(const PageContext *context, const DashboardPage *page, const char *error,
     const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);

@@ -28,7 +28,7 @@
 /* The hook for DaemonOptions.dashboard. Static. */
 const DashboardHook *dashboard_hook(void);
 
-/* What a page is drawn from. Borrowed, and the same for all of one page. */
+/* The data of a page. Borrowed, and the same for all of one page. */
 typedef struct PageContext {
     ApiContext *api;
     const View *view; /* in force */
@@ -36,7 +36,7 @@ typedef struct PageContext {
     const HealthSummary *health;
     int64_t wall_nsec; /* since 1970 */
     int64_t now_nsec;  /* monotonic */
-    int64_t at_nsec;   /* ?at=…: what was known then is wanted, as far as it is kept; 0: now */
+    int64_t at_nsec;   /* ?at=…: show the state of that time, as far as it is kept; 0: now */
     Arena *arena;
 } PageContext;
 
@@ -48,13 +48,13 @@ typedef struct DashboardPage {
     const char *path;     /* "/policies" */
     const char *label;    /* in the navigation; NULL: not there */
     const char *title;    /* "Policies" */
-    const char *question; /* what it answers: "Which policy is hurting?" */
+    const char *question; /* the question it answers: "Which policy is hurting?" */
     const char *json;     /* path of the same as JSON; NULL: none */
     unsigned (*draw)(const PageContext *context, Html *html); /* DrawPage */
-    const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
+    const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* its parameters, terminated by an empty one */
 } DashboardPage;
 
-/* Each draws the inside of <main>, behind the heading, and returns 200, 400, 404 or 503. */
+/* Each draws the inside of <main>, after the heading, and returns 200, 400, 404 or 503. */
 typedef unsigned DrawPage(const PageContext *context, Html *html);
 DrawPage page_overview, page_pods, page_pod, page_policies, page_nodes, page_node, page_sources,
     page_latency, page_changes, page_what_if;

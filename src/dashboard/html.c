@@ -73,7 +73,7 @@ void html_close(Html *html) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* What a byte of markup is written as; NULL: it is none. */
+/* The escape of a markup byte; NULL: none. */
 static const char *entity_of(unsigned char c) {
     switch (c) {
     case '&':
@@ -165,7 +165,7 @@ void html_count(Html *html, uint64_t n) {
     buf_append_grouped(html->out, n);
 }
 
-/* @value in steps of one, or with one digit behind the point below ten. */
+/* @value in whole steps, or with one decimal below ten. */
 static void append_amount(Buf *out, double value, const char *unit) {
     buf_printf(out, value < 9.95 ? "%.1f %s" : "%.0f %s", value, unit);
 }
@@ -341,7 +341,7 @@ static size_t write_argument(Html *html, Str format, bool is_attr, va_list *args
     return 4;
 }
 
-/* Attributes, up to the end of the tag. Returns the rest behind it. */
+/* Attributes, up to the end of the tag. Returns the rest after it. */
 static Str write_attributes(Html *html, Str format, va_list *args) {
     bool is_quoted = false, is_name = false;
 
@@ -367,7 +367,7 @@ static Str write_attributes(Html *html, Str format, va_list *args) {
     return str_skip(format, 1);
 }
 
-/* The tag at the front of @format. Returns the rest behind it. */
+/* The tag at the front of @format. Returns the rest after it. */
 static Str write_tag(Html *html, Str format, va_list *args) {
     bool is_end = str_has_prefix(format, STR("</"));
     size_t n = 0;

@@ -13,8 +13,7 @@ static const char *layout_title(const PageLayout *layout) {
     return layout->page ? layout->page->title : layout->title;
 }
 
-/* What a page is about, where it is about one thing: it stands in the title, and so in the
- * browser's history. */
+/* The subject of a page, if it has one: it is in the title, and so in the browser's history. */
 static Str subject_of(const PageLayout *layout) {
     const DashboardPage *page = layout->page;
 

@@ -7,8 +7,8 @@
 
 #include "dashboard/dashboard.h"
 
-/* Everything up to the inside of <main>, and from there to the end. @page NULL: a page that says
- * what is wrong, @title. */
+/* Everything up to the inside of <main>, and from there to the end. @page NULL: an error page,
+ * @title. */
 typedef struct PageLayout {
     const DashboardPage *page;
     const char *title;          /* for those without a page; else NULL */

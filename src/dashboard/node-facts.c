@@ -11,7 +11,7 @@
 #include "model/resources.h"
 
 #define LABELS_MAX 200u
-#define LABELS_OPEN 40u /* more are shown when they are asked for */
+#define LABELS_OPEN 40u /* more are shown on request */
 
 static void draw_labels(Html *html, const Labels *labels) {
     html_open(html, "details");
@@ -57,7 +57,7 @@ static void draw_taints(Html *html, const Taints *taints) {
     html_close(html);
 }
 
-/* Ready is better True, all others False: said in words, not by colour alone. */
+/* Ready should be True, all others False: shown in words, not by colour alone. */
 static void draw_conditions(Html *html, const Node *node) {
     if (node->n_conditions == 0)
         return;

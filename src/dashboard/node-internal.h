@@ -23,5 +23,5 @@ typedef struct NodePage {
 /* The rules that it fails for the last of @pods (node-rules.c). */
 void node_draw_failures(const NodePage *scene, Html *html, const PodsSummary *pods);
 
-/* What was said of it lately (node-verdicts.c); the node need not be known any more. */
+/* Recent verdicts on it (node-verdicts.c); the node may be deleted. */
 void node_draw_verdicts(const NodePage *scene, Html *html);

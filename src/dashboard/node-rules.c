@@ -1,4 +1,4 @@
-/* Every rule by itself, of each policy that is for the pod: in a decision the first one speaks. */
+/* Every rule by itself, of each policy that applies to the pod: a decision names only the first. */
 
 #include "api/rule-evaluation.h"
 #include "base/clock.h"

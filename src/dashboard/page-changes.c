@@ -18,7 +18,7 @@
 #define DIFF_SHOWN_MAX ((size_t)2 << 20) /* bytes of all, on one page */
 #define RECENT_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
-/* What happened, in words. */
+/* The change, in words. */
 static const char *const words[] = {
     [CHANGE_STARTED] = "berth started",
     [CHANGE_POLICY] = "policies reloaded",

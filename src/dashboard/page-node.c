@@ -1,6 +1,6 @@
 /*
- * Why not this node? What berth knows of it, what the rules say of it for the last pods, and what
- * was said of it lately. With ?at= the cluster of then is made again, if it is still kept.
+ * Why not this node? Berth's data about it, the results of the rules for the last pods, and recent
+ * verdicts. With ?at= the cluster of that time is restored, if it is kept.
  *
  * For the modules: #node-state, #node-failures, #node-verdicts and #node-facts are live; nothing
  * else than what every page has.
@@ -36,7 +36,7 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
     widget_command(html, buf_str(&command));
 }
 
-/* Who runs on it, and since when it is there. */
+/* The pods on it, and its age. */
 static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "<details id='node-pods'><summary>%u %s on it</summary><ul>", list->n,
         list->n == 1 ? "pod" : "pods");
@@ -82,9 +82,9 @@ static void draw_form(Html *html, Str name) {
         STR_FMT(name));
 }
 
-/* --- the cluster of then ---------------------------------------------------------------------- */
+/* --- the cluster of that time ----------------------------------------------------------------- */
 
-/* The newest decision up to @at_nsec whose scene is kept. False: there is none. */
+/* The newest decision up to @at_nsec whose view is saved. False: none. */
 static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret) {
     FoundDecision some[READ_AT_ONCE];
     bool is_found = false;
@@ -106,8 +106,8 @@ static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret)
     return is_found;
 }
 
-/* The view of then, a reference, for the policies of then if they are kept; NULL: it cannot be had.
- */
+/* The view of that time, a reference, with the policies of that time if they are kept; NULL: not
+ * available. */
 static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
     const RestoreOptions setting = {
         .zones = context->view->zones,

@@ -186,7 +186,7 @@ static void draw_grid(const PageContext *context, Html *html, const NodeColumn *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* A node and what it is sorted by. */
+/* A node and its sort key. */
 typedef struct NodeRank {
     size_t place;
     double key; /* ascending; NaN: last */

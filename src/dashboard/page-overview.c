@@ -55,7 +55,7 @@ static void draw_tiles(const PageContext *context, Html *html) {
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
-/* The newest as of then; references. */
+/* The newest at that time; references. */
 static size_t read_newest(const PageContext *context, FoundDecision *ret, size_t max) {
     FoundDecision some[READ_AT_ONCE];
     uint64_t below = 0;

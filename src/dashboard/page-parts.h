@@ -32,6 +32,6 @@ double slot_p99_msec(const LatencySlot *slot);
  * have in the table (changes-axis.c). */
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n);
 
-/* What rules read of the node in @row of @view: labels, taints, resources, metrics. Ids begin with
- * @id (node-facts.c). */
+/* The fields that rules read of the node in @row of @view: labels, taints, resources, metrics. Ids
+ * start with @id (node-facts.c). */
 void node_facts(Html *html, const View *view, uint32_t row, const char *id);

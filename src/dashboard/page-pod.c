@@ -13,7 +13,7 @@
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* --- what the parts share --------------------------------------------------------------------- */
+/* --- shared by the parts ---------------------------------------------------------------------- */
 
 const NodeExplanation *pod_explained(const PodPage *page, Str node) {
     uint32_t place = page->view ? map_find(&page->by_name, node) : MAP_NONE;
@@ -94,7 +94,7 @@ static bool has_id(const PodAttempt *attempt, uint64_t id) {
     return false;
 }
 
-/* The one with a decision @id; or the newest as of then. SIZE_MAX: none is kept. */
+/* The attempt with decision @id; or the newest at that time. SIZE_MAX: none is kept. */
 static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     for (size_t i = 0; i < pod->n_attempts; i++) {
         const PastDecision *first = pod_attempt_first(&pod->attempts[i]);
@@ -108,7 +108,7 @@ static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     return SIZE_MAX;
 }
 
-/* The policies of then, which are mostly still those of now. */
+/* The policies of that time, which are mostly still the current ones. */
 static Program *program_of(const PodPage *page, const SavedView *scene) {
     Program *now = page->context->view->program;
 
@@ -123,7 +123,7 @@ static int index_nodes(PodPage *page) {
     return 0;
 }
 
-/* What became of the nodes that are explained. */
+/* The outcomes of the explained nodes. */
 static int note_kinds(PodPage *page) {
     size_t size = page->outcomes ? outcomes_size(page->outcomes) : 0;
 
@@ -141,7 +141,7 @@ static int note_kinds(PodPage *page) {
     return page->kinds ? 0 : -ENOMEM;
 }
 
-/* Everything that led to the answer, as of then. */
+/* The explanation of the decision at that time. */
 static void look_back(PodPage *page) {
     const FoundDecision *filter = &page->attempt->filter;
     const RestoreOptions setting = {

@@ -49,7 +49,7 @@ static void draw_blocker(Html *html, const PoliciesSummary *summary, const Polic
             policy->n_only_blocker, summary->n_looked_at);
 }
 
-/* --- what it comes to ------------------------------------------------------------------------- */
+/* --- summary ---------------------------------------------------------------------------------- */
 
 static void say_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
     html_write(html, "%zu%s", summary->n_waiting,

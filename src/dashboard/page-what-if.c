@@ -33,7 +33,7 @@
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* A number of a policy that can be changed: what `--set` calls it, and what it is. */
+/* A number of a policy that can be changed: its name for `--set`, and its meaning. */
 typedef struct Setting {
     Str key;   /* POLICY.params.NAME, POLICY.RULE.weight */
     Str label; /* for people */
@@ -159,7 +159,7 @@ static void draw_texts(const PageContext *context, Html *html) {
         draw_text(html, &sources[i], i);
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- other parts ------------------------------------------------------------------------------ */
 
 static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
     html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");

@@ -12,7 +12,7 @@
 #define REASONS_MAX 240u
 #define NODES_SHOWN 100u
 
-/* --- what became of the nodes ----------------------------------------------------------------- */
+/* --- outcomes of the nodes -------------------------------------------------------------------- */
 
 static size_t n_never_offered(const PastDecision *filter) {
     return filter->n_known > filter->summary.n_in ? filter->n_known - filter->summary.n_in : 0;

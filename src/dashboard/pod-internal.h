@@ -24,8 +24,8 @@ typedef struct PodPage {
     const PageContext *context;
     Html *html;
     Str namespace, name;
-    Str node;       /* "why not this one?"; empty: not asked */
-    bool is_pinned; /* the attempt was asked for by its id or its time; else it is the newest */
+    Str node;       /* "why not this one?"; empty: not given */
+    bool is_pinned; /* the attempt was selected by its id or its time; else it is the newest */
 
     const PodSummary *pod;
     const PodAttempt *attempt;
@@ -34,7 +34,7 @@ typedef struct PodPage {
     const Outcomes *outcomes;   /* of the filter; NULL: not kept */
     const Str *names;           /* by number - 1; NULL: there are no outcomes */
 
-    View *view; /* as of then; NULL: it cannot be explained any more, because ... */
+    View *view; /* of that time; NULL: it cannot be explained any more, because ... */
     const char *obstacle;
     Pod as_sent;
     Explanation explanation;
@@ -50,10 +50,10 @@ void pod_suggestions(const PodPage *page);
 void pod_order(const PodPage *page);
 void pod_node(const PodPage *page);
 
-/* NULL: nothing more is known of that node than what is remembered. */
+/* NULL: only the recorded outcome of that node is known. */
 const NodeExplanation *pod_explained(const PodPage *page, Str node);
 
-/* What became of @node. */
+/* The outcome of @node. */
 Outcome pod_outcome(const PodPage *page, Str node);
 
 /* Where the pod went after this attempt; empty: not known. */

@@ -14,7 +14,7 @@
 #define BEST_SHOWN 10u
 #define PARTS_MAX 64u
 
-/* kube-scheduler's weight for an extender unless its configuration says another. */
+/* kube-scheduler's default weight of an extender. */
 #define WEIGHT 1
 
 typedef struct RankedNode {
@@ -34,8 +34,7 @@ typedef struct Order {
 /* --- nodes that passed
  * ------------------------------------------------------------------------------- */
 
-/* By our own score, where that is known, else by what was said over the wire; what the filter left
- * out comes last. */
+/* By our own score, if known, else by the score in the reply; narrowed nodes come last. */
 static int compare_ranked(const void *a, const void *b) {
     const RankedNode *x = a, *y = b;
 
@@ -142,7 +141,7 @@ static void draw_score_line(const PodPage *page, const Order *order, const Ranke
     html_write(html, ", rank %zu of %zu", ranked->rank, order->n);
 }
 
-/* --- what was chosen -------------------------------------------------------------------------- */
+/* --- the chosen node -------------------------------------------------------------------------- */
 
 static void draw_outweighed(
     const PodPage *page, const RankedNode *first, const RankedNode *chosen) {

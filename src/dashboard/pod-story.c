@@ -1,6 +1,6 @@
 /*
- * What it comes to, in a sentence: it waits, for these reasons, or it is there; and all attempts as
- * a table, each with a link to itself.
+ * The state in a sentence: pending, with the reasons, or placed; and all attempts as a table, each
+ * with a link to itself.
  */
 
 #include <inttypes.h>
@@ -150,7 +150,7 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
     html_write(html, "</td><td>");
     draw_verbs(html, attempt);
     html_write(html, "</td><td>");
-    /* A bind says more than a filter. */
+    /* A bind tells more than a filter. */
     decision_result(html, attempt->bind.past ? attempt->bind.past : first);
     html_write(html, "</td></tr>");
 }

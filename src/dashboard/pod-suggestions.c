@@ -1,8 +1,8 @@
 /*
  * The least that would have to change for some node to take the pod: of the nodes that fail the
- * fewest rules, for each rule that speaks, the one that is nearest to passing. Remedies are tried
- * out before they are shown (judge/remedy.h), which takes its time: as many nodes are looked at as
- * there is time for.
+ * fewest rules, for each rule that rejects, the one that is nearest to passing. Remedies are
+ * verified before they are shown (judge/remedy.h), which takes time: as many nodes are tried as the
+ * deadline allows.
  */
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #define SUGGESTIONS_NSEC (50 * NSEC_PER_MSEC)
 
 typedef struct Suggestion {
-    const Filter *filter; /* that speaks against it */
+    const Filter *filter; /* the filter that rejects it */
     const NodeExplanation *node;
     size_t n_remedies;
     double size; /* of a change: how much of the number has to change; 1 for others */
@@ -60,7 +60,7 @@ static double remedy_size(const Remedy *remedy) {
     return larger > 0 ? fmin(fabs(wanted - has) / larger, 1) : 0;
 }
 
-/* What it takes for @node to pass all rules that act. False: that is not known. */
+/* The changes for @node to pass all rules in force. False: unknown. */
 static bool find_suggestion(
     const PodPage *page, const NodeExplanation *node, Suggestion *ret, Buf *text) {
     *ret = (Suggestion){.filter = node->verdict, .node = node};
@@ -93,7 +93,7 @@ static bool is_smaller(const Suggestion *a, const Suggestion *b) {
 
 static void consider(
     const PodPage *page, Suggestions *found, const NodeExplanation *node, Buf *text) {
-    size_t place = 0; /* of the way past this filter; one more where there is none */
+    size_t place = 0; /* changes for this filter; one more if there are none */
     Suggestion suggestion;
 
     while (place < found->n && found->items[place].filter != node->verdict)

@@ -24,7 +24,7 @@ void widget_command(Html *html, Str command);
 /* A curl command for @path of @server ("/api/v1/changes"); nothing where there is no server. */
 void widget_curl(Html *html, const Server *server, const char *path);
 
-/* What is shown where there is nothing, and what to do next; @next may be NULL. */
+/* Shown for an empty list, with the next step; @next may be NULL. */
 void widget_empty(Html *html, const char *what, const char *next);
 
 /* There is no memory for @what ("this page") now. 503: for a page to return. */

@@ -46,7 +46,7 @@ struct DemoCluster {
     Rng rng;
     DemoNode *nodes;
     size_t n_nodes;
-    Store *store; /* nodes and placed pods: what a scheduler sees */
+    Store *store; /* nodes and placed pods, as a scheduler sees them */
     Map index;    /* node name to number */
     int64_t now_sec, begun_sec;
     PodMaker maker;
@@ -86,7 +86,7 @@ static bool pod_is_pending(const DemoPod *pod) {
 
 /* --- the beginning ----------------------------------------------------------- */
 
-/* Decodes what it writes: the same node is served and dumped. */
+/* Decodes its own output: the same node is served and dumped. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Buf *text, Arena *arena, DemoNode *node) {
     JsonReader reader;

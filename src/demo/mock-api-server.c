@@ -183,7 +183,7 @@ static void refuse(unsigned status, const char *message, Buf *out, HttpReply *re
         message, status);
 }
 
-/* A free slot; NULL: there is none. */
+/* A free slot; NULL: none. */
 static Watch *find_slot(MockApiServer *api) {
     for (size_t i = 0; i < ELEMENTS_OF(api->watches); i++)
         if (!api->watches[i].stream)
@@ -191,7 +191,7 @@ static Watch *find_slot(MockApiServer *api) {
     return NULL;
 }
 
-/* True: the reply goes on, and nothing else is to be sent. */
+/* True: the reply continues, and nothing else is sent. */
 static bool begin_watch(MockApiServer *api, Kind kind, Str version, const HttpRequest *request,
     Buf *out, HttpReply *reply) {
     Watch *slot = find_slot(api);

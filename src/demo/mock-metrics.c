@@ -120,7 +120,7 @@ static SeriesQuery read_query(const Program *rules, Str query) {
     return series;
 }
 
-/* The start of a series, behind others or as the first. */
+/* The start of a series, after others or as the first. */
 static void put_start(Buf *out) {
     json_put(out, "%s{'metric':{", out->data[out->len - 1] == '[' ? "" : ",");
 }

@@ -31,7 +31,7 @@ typedef struct DemoPrinter {
 typedef struct DemoStatus {
     const char *program; /* how the user called berth */
     const char *url;
-    const char *dashboard_url; /* NULL: there is none */
+    const char *dashboard_url; /* NULL: none */
     const char *policy_path, *cluster_path, *pod_path;
     const char *metrics_path; /* NULL: there is no such file */
     const char *mock_metrics_url;

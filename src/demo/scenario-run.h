@@ -47,7 +47,7 @@ typedef struct ScenarioRun {
     bool has_columns; /* a heading is above the placements */
     size_t n_pods, n_placed;
     const Workload *workload; /* the scenario's */
-    /* The last one: all zero when the run is over. Strings live until the next. */
+    /* The last update: all zero at the end of the run. Strings live until the next. */
     Placement placement;
 
     /* For scenarios: the pod and the node in question. */
@@ -65,7 +65,7 @@ typedef enum RunText {
     RUN_TEXT,
     RUN_EVENT,        /* something happens in the cluster */
     RUN_HIDDEN_EVENT, /* the same, printed with --solve only: it would give the answer away */
-    RUN_RESULT,       /* what the output of a command shows */
+    RUN_RESULT,       /* a part of the command's output */
 } RunText;
 
 void run_heading(ScenarioRun *run, const char *text);

@@ -73,7 +73,7 @@ static double wave(Rng *rng, size_t least_sec, size_t most_sec, int64_t now_nsec
     return sin(2 * M_PI * (turns - floor(turns)));
 }
 
-/* --- what a query is of ----------------------------------------------------------------------- */
+/* --- meaning of a query ----------------------------------------------------------------------- */
 
 static GaugeUnit guess_unit(Str query) {
     if (str_contains_nocase(query, STR("100")))

@@ -29,7 +29,7 @@ typedef enum UsageKind {
     USAGE_OTHER,       /* unknown: 0 to 1, like the cpu */
 } UsageKind;
 
-/* What a number is. */
+/* The meaning of a number. */
 typedef struct Usage {
     UsageKind kind;
     size_t resource;    /* TABLE_CPU, TABLE_MEMORY */

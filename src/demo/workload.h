@@ -19,7 +19,8 @@ typedef struct Workload {
     const char *name; /* prefix of its pods' names */
     const char *namespace;
     const char *owner_kind;
-    JsonPair labels[WORKLOAD_PAIRS_MAX]; /* NULL behind the last; besides app.kubernetes.io/name */
+    JsonPair
+        labels[WORKLOAD_PAIRS_MAX]; /* terminated by NULL; in addition to app.kubernetes.io/name */
     JsonPair annotations[WORKLOAD_PAIRS_MAX];
     bool has_person; /* label owner: whose it is */
     const char *image;
@@ -39,7 +40,7 @@ typedef struct Workload {
 extern const Workload workloads[];
 extern const size_t n_workloads;
 
-/* The first one of this name; NULL: there is none. */
+/* The first one of this name; NULL: none. */
 const Workload *workload_named(const char *name);
 
 #define WORKLOAD_PEOPLE 9u /* owners of pods */

@@ -75,8 +75,8 @@ typedef struct PolicyExplanation {
     Str error; /* FIT_EXPRESSION_FAILED */
 } PolicyExplanation;
 
-/* A rule whose expression failed on some nodes: because of a missing metric, or for another reason.
- * */
+/* A rule whose expression failed on some nodes: because of a missing metric, or for another
+ * reason. */
 typedef struct RuleErrors {
     const Filter *filter; /* one of both is NULL */
     const Score *score;

@@ -1,5 +1,5 @@
-/* Views: what they share with the previous one, per-pod adjustments, and answers without a cluster.
- * */
+/* Views: what they share with the previous one, per-pod adjustments, and answers without a
+ * cluster. */
 
 #include "extender/view.h"
 
@@ -134,8 +134,7 @@ static void test_may_bind(void **state) {
     assert_true(extender_may_bind(
         later, /* time= */ NULL, &second, STR("n2"), arena, &annotations, &reason));
     assert_true(extender_may_bind(
-        later, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason)); /* once more
-                                                                                     */
+        later, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
     node_set = (NodeSet){.table = later->table, .facts = &later->facts};
     assert_int_equal(view_adjust(later, /* time= */ NULL, &first, NULL, 0, arena, &node_set), 0);
     assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* filter too */

@@ -226,8 +226,8 @@ static void test_request(void **state) {
 
 /* --- replayed decisions ----------------------------------------------------------------------- */
 
-/* Values, limits and parts of scores at the time of the decision, although the cluster has changed.
- * */
+/* Values, limits and parts of scores at the time of the decision, although the cluster has
+ * changed. */
 static void test_explains_replayed_decision(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);

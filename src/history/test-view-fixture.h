@@ -9,10 +9,8 @@
 #include "history/decisions.h"
 #include "policy/test-scene.h"
 
-#define FIXTURE_BUDGET ((size_t)64 * 1024 * 1024) /* of an arena */
-#define FIXTURE_HISTORY_BYTES                                                                      \
-    ((size_t)64 * 1024 * 1024) /* for decisions, where the limit does not matter                   \
-                                */
+#define FIXTURE_BUDGET ((size_t)64 * 1024 * 1024)        /* of an arena */
+#define FIXTURE_HISTORY_BYTES ((size_t)64 * 1024 * 1024) /* more than any test needs */
 
 typedef struct ViewFixture {
     TestScene scene;

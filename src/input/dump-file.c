@@ -25,7 +25,7 @@ static int write_to(int fd, const Snapshot *snapshot) {
 static int write_new(const char *path, const Snapshot *snapshot) {
     int fd, r;
 
-    (void)unlink(path); /* left behind by a dump that was cut off */
+    (void)unlink(path); /* left by an interrupted dump */
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;

@@ -14,6 +14,6 @@
  * 0, or a negative errno with a sentence for a person in @error (FILE_ERROR_MAX). */
 int file_read(const char *path, Buf *out, char *error);
 
-/* A number that changes when the file, or what a symlink leads to, is replaced or
- * written; for a folder, when any entry that is not hidden is. 0 when there is nothing. */
+/* A number that changes when the file, or the target of a symlink, is replaced or written; for a
+ * folder, when any entry that is not hidden is. 0 when it does not exist. */
 uint64_t file_fingerprint(const char *path);

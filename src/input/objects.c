@@ -65,7 +65,7 @@ static int json_failed(ObjectReader *objects, const JsonReader *reader) {
 
 typedef struct ObjectHead {
     Str kind;
-    Str items; /* raw; empty when there is none */
+    Str items; /* raw; empty when missing */
 } ObjectHead;
 
 static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {

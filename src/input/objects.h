@@ -18,8 +18,8 @@
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
 #define OBJECTS_ERROR_MAX 1024u
 
-/* 0; or a negative errno with a message for a person in @error
- * (OBJECTS_ERROR_MAX): file, place and what is wrong. */
+/* 0; or a negative errno with a message for users in @error (OBJECTS_ERROR_MAX): file, position and
+ * error. */
 int cluster_load(const char *path, Snapshot **ret, char *error);
 
 /* The Pod in a file; there must be exactly one. Its strings live in @arena. */

@@ -22,8 +22,8 @@ enum {
     POLICIES_E_UNREADABLE, /* at least one path cannot be read */
 };
 
-/* Reads and compiles what is at @paths. 0; one of the above with errors in @diags;
- * or -ENOMEM. Texts of @diags live in its own arena. */
+/* Reads and compiles the policies at @paths. 0; one of the above with errors in @diags; or -ENOMEM.
+ * Texts of @diags live in its own arena. */
 int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret);
 
 /* The same, and the texts it was compiled from, in their order: in @arena, which should have room

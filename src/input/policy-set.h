@@ -34,8 +34,8 @@ enum {
 /* "PATH=VALUE" apart. False: it has no '=' or no path. */
 bool policy_setting_parse(Str text, PolicySetting *ret);
 
-/* The texts of @sources, with @settings, into @ret, which has room for @n. Unchanged texts are
- * the same, others lie in @arena. 0, POLICY_SET_E_UNKNOWN with @error
- * (POLICY_SET_ERROR_MAX), or -ENOMEM. */
+/* Applies @settings to the texts of @sources, into @ret, which has room for @n. Unchanged texts are
+ * shared, others are in @arena. 0, POLICY_SET_E_UNKNOWN with @error (POLICY_SET_ERROR_MAX), or
+ * -ENOMEM. */
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) MUST_CHECK;

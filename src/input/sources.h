@@ -37,6 +37,6 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
 /* The default one, by its URL: what --prometheus is given. */
 int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
 
-/* Both, @url's first; each may be NULL. Only one of them can say what the default is. */
+/* Both, @url's first; each may be NULL. Only one of them can define the default. */
 int sources_gather(const char *url, const char *path, Arena *arena, DiagList *diags,
     MetricSources *ret) MUST_CHECK;

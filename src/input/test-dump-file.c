@@ -41,8 +41,8 @@ static size_t n_entries(const Folder *folder) {
     return n;
 }
 
-/* An existing file is replaced, also one left by an interrupted dump; only the owner may read it.
- * */
+/* An existing file is replaced, also one left by an interrupted dump; only the owner may read
+ * it. */
 static void test_written_whole(void **state) {
     Folder folder;
     Snapshot *before, *after;

@@ -22,7 +22,7 @@
 typedef struct ZoneEntry {
     Str name;
     uint64_t hash;
-    const CelZone *zone; /* NULL: there is none */
+    const CelZone *zone; /* NULL: no such zone */
 } ZoneEntry;
 
 typedef struct ZoneTable {

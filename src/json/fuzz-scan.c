@@ -1,4 +1,4 @@
-/* All kernels say the same to any bytes, and the same as a loop over them. */
+/* All kernels agree on any bytes, with each other and with a simple loop. */
 
 #include "base/fuzz.h"
 #include "json/scan.h"

@@ -1,4 +1,4 @@
-/* JsonReader: what a decoder asks for, as steps over tokens (token.h). */
+/* JsonReader: the steps of a decoder, over tokens (token.h). */
 
 #include "json/read.h"
 
@@ -85,8 +85,7 @@ static bool has_no_content(JsonReader *reader) {
     return reader->state == JSON_STOPPED;
 }
 
-/* The usual case in one go: `,"key":` without white space or escapes, and more
- * behind it. */
+/* The usual case in one step: `,"key":` without white space or escapes, and more after it. */
 static bool next_plain_key(JsonReader *reader) {
     size_t at = reader->at, end;
 
@@ -229,7 +228,7 @@ void json_skip(JsonReader *reader, Str *ret_raw) {
     give_raw(reader, start, ret_raw);
 }
 
-/* The offset behind the string or container at reader->at, or 0. */
+/* The offset after the string or container at reader->at, or 0. */
 static size_t scan_value(const JsonReader *reader) {
     Str rest = str_of(reader->data + reader->at, reader->len - reader->at);
     size_t n;

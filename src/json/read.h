@@ -49,7 +49,7 @@ typedef enum JsonError {
     JSON_E_SYNTAX,   /* not JSON */
     JSON_E_UTF8,     /* a string is not UTF-8, or escapes half a surrogate pair */
     JSON_E_DEPTH,    /* deeper than JSON_DEPTH_MAX */
-    JSON_E_TYPE,     /* JSON, but not what the decoder wanted */
+    JSON_E_TYPE,     /* JSON, but not of the expected type */
     JSON_E_RANGE,    /* a number that does not fit */
     JSON_E_END,      /* the input ends too early */
     JSON_E_TRAILING, /* something follows the value */
@@ -76,7 +76,7 @@ typedef enum JsonToken {
 typedef enum JsonState {
     JSON_AT_TOP, /* a value comes next */
     JSON_AT_ELEMENT,
-    JSON_AT_MEMBER, /* ... behind a key and its colon */
+    JSON_AT_MEMBER, /* ... after a key and its colon */
     JSON_BEHIND_TOP,
     JSON_BEHIND_ELEMENT,
     JSON_BEHIND_MEMBER,
@@ -133,7 +133,7 @@ void json_object(JsonReader *reader);
  * text when reader->escaped is set; see json_key_is(). */
 bool json_key(JsonReader *reader, Str *ret_key);
 
-/* Same for arrays; null counts as empty. True: an element is to be consumed. */
+/* Same for arrays; null counts as empty. True: an element follows. */
 void json_array(JsonReader *reader);
 static inline bool json_element(JsonReader *reader);
 
@@ -147,9 +147,8 @@ void json_string(JsonReader *reader, Arena *arena, Str *ret);
 /* An object, of which the member @name, a string, is wanted and nothing else. */
 void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret);
 
-/* A string as it stands in the input, quotes not included, escapes not decoded
- * (but validated); *ret_escaped says whether there are any. null is not a string
- * here. */
+/* A string as raw text of the input, without quotes, escapes not decoded (but validated);
+ * *ret_escaped: whether there are any. null is not a string here. */
 static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
 
 /* If the next strings of an array are known, comparing is faster than
@@ -172,9 +171,9 @@ void json_number(JsonReader *reader, Str *ret);
  * is where it stood. */
 void json_skip(JsonReader *reader, Str *ret_raw);
 
-/* As json_skip(), but by brackets and quotes alone; what is inside is not
- * validated, any depth is accepted. For fields that are not read and come from an
- * API server (of Nodes above all), and for an object that is read later. */
+/* As json_skip(), but by brackets and quotes alone; the contents are not validated, any depth is
+ * accepted. For unread fields from an API server (mostly of Nodes), and for an object that is read
+ * later. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
 /* The value must be followed by nothing but white space. */

@@ -1,4 +1,4 @@
-/* The kernel for processors with AVX2. Called only after scan.c has asked. */
+/* The kernel for processors with AVX2. Called only after scan.c has checked the processor. */
 
 #include "json/scan-kernel.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * ScanOps: what a kernel is to scan.c. The meaning of each is in scan.h.
- * ScanBlock: what a kernel sees of 64 bytes.
+ * ScanOps: the functions of a kernel for scan.c; scan.h documents them. ScanBlock: a kernel's view
+ * of 64 bytes.
  */
 
 #include <stddef.h>

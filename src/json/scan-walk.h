@@ -48,7 +48,7 @@ static inline KERNEL uint64_t walk_escaped(Walk *walk, uint64_t backslashes) {
            from_before;
 }
 
-/* Offset behind the bracket that brings the depth to 0, or 0. */
+/* Offset after the bracket that brings the depth to 0, or 0. */
 static inline KERNEL size_t walk_find_end(uint64_t depth, uint64_t opens, uint64_t closes) {
     for (; closes != 0; closes &= closes - 1) {
         uint64_t below = (closes & -closes) - 1;
@@ -60,7 +60,7 @@ static inline KERNEL size_t walk_find_end(uint64_t depth, uint64_t opens, uint64
     return 0;
 }
 
-/* One block: offset behind the end of the value in it, or 0. */
+/* One block: offset after the end of the value in it, or 0. */
 static inline KERNEL size_t walk_block(Walk *walk, const char *bytes) {
     ScanBlock block = block_read(bytes);
     uint64_t quotes = block.quotes & ~walk_escaped(walk, block.backslashes);

@@ -44,7 +44,7 @@ bool scan_use_kernel(ScanKernel kernel) {
     return true;
 }
 
-/* Before main(), so that no call has to ask. */
+/* Before main(), so that no call has to check. */
 __attribute__((constructor)) static void choose_kernel(void) {
 #ifdef __x86_64__
     __builtin_cpu_init();

@@ -53,8 +53,8 @@ static void test_names(void **state) {
     assert_int_equal(n, 200);
 }
 
-/* A value skipped by its brackets may be longer than the window; strings after it are still read.
- * */
+/* A value skipped by its brackets may be longer than the window; strings after it are still
+ * read. */
 static void test_string_behind_a_long_skip(void **state) {
     for (size_t len = 0; len < 300; len++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(1000);

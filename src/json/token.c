@@ -61,10 +61,9 @@ static JsonToken close_container(JsonReader *reader, size_t at, JsonToken token)
 
 /* --- strings ------------------------------------------------------------- */
 
-/* Moves the window on until it shows a stop. It moves in whole windows as long as
- * the strings looked up follow one another; the end of the input, where 64 bytes
- * are not to be had, is scanned without. @next, the end of a window or @at itself,
- * is never beyond the end. */
+/* Moves the window until it shows a stop. It moves in whole windows while strings follow one
+ * another; the last bytes of the input, fewer than 64, are scanned without it. @next, the end of a
+ * window or @at itself, is never beyond the end. */
 size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     for (;;) {
         size_t offset = at - reader->window_at, next = reader->window_at + WINDOW_SIZE;

@@ -14,15 +14,14 @@ JsonToken json_next(JsonReader *reader);
 /* The same for a reader that is at a value. A bracket is only opened. */
 JsonToken json_next_value(JsonReader *reader);
 
-/* For one that is at a value: goes behind it, whatever it is. False: JSON_BAD. */
+/* At a value: moves after it, whatever it is. False: JSON_BAD. */
 bool json_pass_value(JsonReader *reader);
 
-/* The next token of a reader that is in an object, or behind a member: JSON_KEY,
- * JSON_OBJECT_END or JSON_BAD. */
+/* The next token in an object, or after a member: JSON_KEY, JSON_OBJECT_END or JSON_BAD. */
 JsonToken json_next_in_object(JsonReader *reader);
 
-/* For one that is in an array, or behind an element. True: an element starts at or
- * behind *ret_at. False: *ret_token says what there is instead, which is consumed. */
+/* In an array, or after an element. True: an element starts at or after *ret_at. False: *ret_token
+ * is the token found instead, which is consumed. */
 bool json_find_element(JsonReader *reader, size_t *ret_at, JsonToken *ret_token);
 
 /* Both return JSON_BAD; @text is static. The second is for input that ends inside of
@@ -45,7 +44,7 @@ static inline size_t json_skip_space(const JsonReader *reader, size_t at) {
     return json_skip_space_run(reader, at);
 }
 
-/* The state of a reader that is behind a value. */
+/* The state of a reader after a value. */
 static inline JsonState json_state_behind(const JsonReader *reader) {
     if (reader->depth == 0)
         return JSON_BEHIND_TOP;

@@ -1,7 +1,6 @@
 /*
- * JsonWriter: two flags and a depth decide whether a comma or a new line comes
- * next. Nothing is checked: a writer that forgets a key
- * is a mistake of the program, and its tests read what it wrote.
+ * JsonWriter: two flags and a depth decide whether a comma or a new line comes next. Nothing is
+ * checked: a missing key is a bug of the caller, and its tests parse the output.
  */
 
 #include "json/write.h"

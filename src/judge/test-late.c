@@ -123,8 +123,8 @@ static void test_deadline_before_match(void **state) {
     }
 }
 
-/* NodeFacts that were not ready in time are not used: nothing is evaluated, and onTimeout decides.
- * */
+/* NodeFacts that were not ready in time are not used: nothing is evaluated, and onTimeout
+ * decides. */
 static void test_late_facts(void **state) {
     static const char policies[] =
         "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"

@@ -186,7 +186,7 @@ Access *access_free(Access *access) {
 
 typedef struct FileList {
     KubeconfigFile files[KUBECONFIG_FILES_MAX];
-    char *paths[KUBECONFIG_FILES_MAX]; /* what the files' paths point to */
+    char *paths[KUBECONFIG_FILES_MAX]; /* the targets of the files' paths */
     size_t n;
 } FileList;
 
@@ -488,7 +488,7 @@ int access_authorize(
     if (access->is_rejected || !access->has_looked ||
         now_nsec - access->looked_at_nsec >= FILES_EVERY_NSEC) {
         r = refresh_files(access, access->is_rejected, &changed, error);
-        access->has_looked = r == 0; /* what is missing is looked for each time */
+        access->has_looked = r == 0; /* missing files are looked for each time */
         access->looked_at_nsec = now_nsec;
     }
     if (r == 0 && access->config.exec)

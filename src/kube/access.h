@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Access: where a server is, mostly the API server, and who we are to it.
+ * Access: the address of a server, mostly the API server, and our credentials.
  *
  * From a kubeconfig, from the service account that is mounted into every pod, or from parts, for
  * servers of other kinds. Relative paths are relative to the file that names them.
@@ -28,8 +28,8 @@ typedef struct Header {
 
 #define HEADER_SIZE_MAX 4096u /* name and value */
 
-/* What is wrong with one ("is set by berth itself"); NULL: nothing. A header that passes has no
- * line break in it, and overrides none of berth's own. */
+/* The error of a header ("is set by berth itself"); NULL: valid. A valid header has no line break
+ * in it, and overrides none of berth's own. */
 const char *header_complaint(Str name, Str value);
 
 typedef struct Access Access;
@@ -43,13 +43,13 @@ typedef struct Access Access;
 #define ACCESS_PLUGIN_SEC 60        /* a plugin that takes longer is ended */
 #define ACCESS_PLUGIN_REFRESH_SEC 3 /* ... while the credential it gave before is still good */
 
-/* @path NULL: $KUBECONFIG, else ~/.kube/config. @context NULL: the current one. 0; or a
- * negative errno with a message for a person in @error (ACCESS_ERROR_MAX): the file, the
- * line where that is known, what is wrong, and what would be right. */
+/* @path NULL: $KUBECONFIG, else ~/.kube/config. @context NULL: the current one. 0; or a negative
+ * errno with a message for users in @error (ACCESS_ERROR_MAX): the file, the line if known, the
+ * error, and a correction. */
 int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error);
 
 /* The mounted service account and KUBERNETES_SERVICE_HOST/_PORT. -ENOENT, with a message, outside
- * of a pod. @root stands before the path of the mount, "" but in tests. */
+ * of a pod. @root is a prefix of the mount's path, "" except in tests. */
 int access_in_cluster(const char *root, Access **ret, char *error);
 
 /* The first with a @kubeconfig, the second without. */
@@ -93,7 +93,7 @@ const char *access_origin(const Access *access);
 /* The certificate of the API server is not verified: worth a warning. */
 bool access_is_insecure(const Access *access);
 
-/* What one request needs; borrowed until the next call on @access. NULL: not used. */
+/* The credentials of one request; borrowed until the next call on @access. NULL: not used. */
 typedef struct Credentials {
     const char *ca_pem; /* trust these; NULL: the system's */
     const char *client_cert_pem;
@@ -105,7 +105,7 @@ typedef struct Credentials {
     bool is_insecure;
     bool is_direct;          /* proxy_url and the environment do not count */
     AddressRefusal *refusal; /* NULL: any address will do */
-    const Header *headers;   /* besides our own */
+    const Header *headers;   /* in addition to our own */
     size_t n_headers;
     uint64_t version; /* changes whenever anything above does: connections made
                          with an older one are not to be used again */
@@ -118,5 +118,5 @@ typedef struct Credentials {
 int access_authorize(
     Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error);
 
-/* The server answered 401 to what the last access_authorize() gave. */
+/* The server answered 401 to the credentials of the last access_authorize(). */
 void access_reject(Access *access);

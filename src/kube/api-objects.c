@@ -7,7 +7,7 @@
 #include "base/url.h"
 #include "json/fields.h"
 
-/* The API server's word, in details.causes, for "I am behind". */
+/* The API server's reason, in details.causes, for "I am behind". */
 #define CAUSE_TOO_LARGE "ResourceVersionTooLarge"
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"

@@ -55,7 +55,7 @@ bool api_status_is_expired(const ApiStatus *status);
 typedef struct ObjectMeta {
     Str name, namespace, uid;
     Str version;              /* resourceVersion: opaque */
-    bool ends_initial_events; /* the bookmark behind a streamed list; only if asked for */
+    bool ends_initial_events; /* the bookmark after a streamed list; only if requested */
 } ObjectMeta;
 
 /* False when @object has no metadata with a resourceVersion that we can read. */
@@ -73,6 +73,6 @@ bool list_page_read(Str text, Arena *arena, ListPage *ret) MUST_CHECK;
 /* Appends the path of a pod. */
 void pod_path(Buf *out, Str namespace, Str name);
 
-/* A member of the object that is being written: the time of coordination.k8s.io and events.k8s.io,
- * always with six digits behind the point. @wall_nsec: since 1970. */
+/* Writes a member of the current object: the time of coordination.k8s.io and events.k8s.io, always
+ * with six decimals. @wall_nsec: since 1970. */
 void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec);

@@ -16,7 +16,7 @@
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES ((size_t)16 * 1024)
-#define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* of a note, what is looked at */
+#define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
 
 /* --- Events ------------------------------------------------------------------------------ */
 

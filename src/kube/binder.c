@@ -360,7 +360,7 @@ bool binder_is_idle(const Binder *binder) {
 int64_t binder_tick(Binder *binder, int64_t now_nsec) {
     int64_t next_at = INT64_MAX;
 
-    /* They stand in the order of their deadlines. */
+    /* They are sorted by deadline. */
     while (binder->waiting.first && now_nsec >= binder->waiting.first->deadline)
         give_up(list_pop(&binder->waiting));
     start_waiting(binder);

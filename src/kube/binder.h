@@ -66,5 +66,5 @@ void binder_add(Binder *binder, BindJob *job);
 
 bool binder_is_idle(const Binder *binder); /* it has no job */
 
-/* Does what is due; when to come again, unless may_send() has changed. */
+/* Does the work that is due; returns when to call again, unless may_send() has changed. */
 int64_t binder_tick(Binder *binder, int64_t now_nsec);

@@ -24,7 +24,7 @@ struct Binding {
     Buf answer;
     bool is_reading;             /* the pod, after the POST */
     bool is_refused;             /* the API server refused the POST */
-    char why[BINDING_ERROR_MAX]; /* what the POST came to */
+    char why[BINDING_ERROR_MAX]; /* the result of the POST */
 };
 
 /* The fields of a pod that show where it is. */

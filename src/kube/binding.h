@@ -22,7 +22,7 @@
 #include "kube/client.h"
 #include "model/labels.h"
 
-#define BINDING_POST_SEC 5     /* the POST; the rest is for reading the pod */
+#define BINDING_POST_SEC 5     /* the POST; the remaining time is for reading the pod */
 #define BINDING_GET_SEC 3      /* one try to read it */
 #define BINDING_PAUSE_MSEC 300 /* between tries */
 #define BINDING_ERROR_MAX 512u
@@ -46,8 +46,8 @@ typedef struct BindingOptions {
     void *context;
     /* Right before it leaves: is it still to? False: it has failed. NULL: always. */
     bool (*may_send)(void *context);
-    /* Once, never from inside binding_new(). @error is NULL when bound. The binding is to be
-     * freed, there or later. */
+    /* Called once, never from inside binding_new(). @error is NULL when bound. The caller frees the
+     * binding, there or later. */
     void (*done)(void *context, BindingOutcome outcome, const char *error);
 } BindingOptions;
 
@@ -56,5 +56,5 @@ Binding *binding_new(const BindingOptions *options);
 Binding *binding_free(Binding *binding); /* done() is not called any more. Takes NULL */
 DEFINE_CLEANUP(Binding *, binding_free)
 
-/* Does what is due. Returns when to come again, or INT64_MAX: it may be freed by then. */
+/* Does the work that is due. Returns when to call again, or INT64_MAX: it may be freed by then. */
 int64_t binding_tick(Binding *binding, int64_t now_nsec);

@@ -36,7 +36,7 @@ typedef struct BlockingReply {
 } BlockingReply;
 
 /* @access is borrowed. 0 when there was an answer, whatever its status; 1 when there was none (no
- * connection, not authorized, too late, too large), with the reason in @error
+ * connection, not authorized, timeout, too large), with the reason in @error
  * (BLOCKING_CLIENT_ERROR_MAX); or -ENOMEM. */
 int blocking_client_request(
     Access *access, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error);

@@ -1,6 +1,6 @@
 /*
- * One attempt of a call: a transfer of libcurl, its options, what libcurl asks before it connects
- * and sends, and the answer as it comes. Both head and data may end the call.
+ * One attempt of a call: a transfer of libcurl, its options, libcurl's callbacks before it connects
+ * and sends, and the answer. Both head and data may end the call.
  */
 
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ static bool header_value(Str line, Str name, Str *ret) {
     return true;
 }
 
-/* The head of another answer begins: a final one behind an interim one (1xx). */
+/* The head of another answer starts: a final one after an interim one (1xx). */
 static void head_reset(Call *call) {
     call->status = 0;
     call->retry_after_sec = -1;
@@ -136,7 +136,7 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
 
     call->received_at = clock_monotonic_nsec();
     call->n_bytes += part.len;
-    if (!call->has_head) /* after a 101, libcurl hands on whatever comes */
+    if (!call->has_head) /* after a 101, libcurl passes on all bytes */
         call_stop(call, CALL_BROKEN,
             "%s: it switches to another protocol (101), which was not requested",
             access_server(call->client->access));
@@ -171,7 +171,7 @@ static void answer_reset(Call *call) {
 #define USER_TIMEOUT_MSEC                                                                          \
     (1000u * (CLIENT_KEEPALIVE_IDLE_SEC + CLIENT_KEEPALIVE_INTERVAL_SEC * CLIENT_KEEPALIVE_COUNT))
 
-/* --- what libcurl asks --- */
+/* --- libcurl's callbacks --- */
 
 /* Before the request goes out. libcurl sends it again when a connection that was kept
  * ends without an answer; what may have happened the first time must not happen twice. */
@@ -349,8 +349,8 @@ void attempt_end(Call *call) {
 
 /* --- errors, for people --- */
 
-/* libcurl has one code for many causes, and words that change with its version. A person wants to
- * know what the server, the network or the configuration did. */
+/* libcurl has one code for many causes, and texts that change with its version. Users need to know
+ * what the server, the network or the configuration did. */
 
 /* Why a certificate was not taken. */
 static void explain_certificate(Call *call) {
@@ -459,7 +459,7 @@ void client_explain(Call *call, CURLcode code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
         call_stop(call, CALL_BROKEN, "%s: its answer is not HTTP/1.1", server);
         break;
-    case CURLE_BAD_CONTENT_ENCODING: /* newer ones look at Transfer-Encoding before we do */
+    case CURLE_BAD_CONTENT_ENCODING: /* newer ones check Transfer-Encoding before we do */
         call_stop(call, CALL_BROKEN, "%s: the answer is encoded, which was not requested", server);
         break;
 #if LIBCURL_VERSION_NUM >= 0x080600

@@ -86,8 +86,8 @@ __attribute__((format(printf, 3, 4))) void call_stop(
 
 void call_free(Call *call);
 
-/* The identity that the credentials of now make, in @client. 0, or a negative errno with a message
- * in @error (ACCESS_ERROR_MAX). */
+/* The identity of the current credentials, in @client. 0, or a negative errno with a message in
+ * @error (ACCESS_ERROR_MAX). */
 int client_identify(Client *client, char *error);
 
 /* --- client-attempt.c --- */
@@ -95,7 +95,7 @@ int client_identify(Client *client, char *error);
 /* False: it cannot be made; call_stop() was called. */
 bool attempt_start(Call *call);
 
-/* The transfer, and what belongs to it, is gone; also when there is none. */
+/* Frees the transfer, if there is one, and its data. */
 void attempt_end(Call *call);
 
 /* An attempt has ended with @code and without an answer: sets why, by call_stop(). */

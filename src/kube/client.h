@@ -38,10 +38,10 @@ typedef enum CallOutcome {
     CALL_DONE,         /* answered to the end, with status */
     CALL_REFUSED,      /* no connection: refused (by us, too), no route, name unknown, TLS */
     CALL_BROKEN,       /* the connection ended in the middle, or what came is no HTTP */
-    CALL_TIMEOUT,      /* connect, first byte, silence or total time is over */
+    CALL_TIMEOUT,      /* the limit of connect, first byte, silence or total time */
     CALL_TOO_LARGE,    /* over bytes_max */
     CALL_ENDED,        /* the handler's data() returned false */
-    CALL_UNAUTHORIZED, /* 401, also with fresh credentials, or none to be had */
+    CALL_UNAUTHORIZED, /* 401, also with fresh credentials, or no credentials */
 } CallOutcome;
 
 typedef struct CallHead {
@@ -103,7 +103,7 @@ int client_loop_wait(ClientLoop *loop, int timeout_msec); /* as client_wait() */
 void client_loop_wake(ClientLoop *loop);                  /* as client_wake() */
 Client *client_new_in(ClientLoop *loop, Access *access);
 
-Client *client_free(Client *client); /* cancels what is under way; takes NULL */
+Client *client_free(Client *client); /* cancels calls under way; takes NULL */
 DEFINE_CLEANUP(Client *, client_free)
 
 /* Starts a call. A failure to even begin is reported through done() as well, from the

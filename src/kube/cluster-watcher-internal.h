@@ -49,7 +49,7 @@ struct ClusterWatcher {
     bool is_urgent; /* do not wait for the end of the turn */
     int64_t published_at;
     int64_t publish_at; /* not before: it has just failed */
-    int64_t expire_at;  /* when assumed pods are to be looked through */
+    int64_t expire_at;  /* when assumed pods expire next */
     int64_t wait_reported_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
@@ -78,5 +78,5 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 bool watched_resource_init(
     WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
 
-/* Does what is due; when to come again. */
+/* Does the work that is due; returns when to call again. */
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);

@@ -132,7 +132,7 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
 
 /* --- notices ------------------------------------------------------------------------------- */
 
-/* Also later, if it was not reported at once: the last notice is to be the truth. */
+/* Also later, if it was not reported at once: the last notice must be the current state. */
 static void notify_connected(WatchedResource *resource) {
     if (!resource->is_connected || resource->has_reported_connected ||
         !watcher_may_notify(&resource->connected_reported_at))

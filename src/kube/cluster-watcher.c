@@ -1,6 +1,6 @@
 /*
- * The thread: each turn takes binds, lets reflectors, lease and binder do what is due, publishes
- * what is new, and waits for the network. No other thread touches what it owns.
+ * The thread: each turn takes binds, runs the due work of reflectors, lease and binder, publishes
+ * changes, and waits for the network. No other thread touches its data.
  */
 
 #include "kube/cluster-watcher.h"
@@ -244,8 +244,8 @@ static bool publish_snapshot(ClusterWatcher *watcher) {
     return true;
 }
 
-/* The first event after a quiet time is published at once, those behind it a turn later: a burst
- * costs as many snapshots as it lasts turns. Returns when it is due. */
+/* The first event after a quiet time is published at once, later ones a turn later: a burst costs
+ * one snapshot per turn. Returns when it is due. */
 static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
     int64_t due = watcher->published_at + WATCHER_TURN_MSEC * NSEC_PER_MSEC;
     bool has_news = !watcher->snapshot || !watcher->is_published || store_is_dirty(watcher->store);
@@ -265,8 +265,8 @@ static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
     return INT64_MAX;
 }
 
-/* For the binder: what a job is judged by. Published before the loop waits, and so before a Binding
- * leaves, unless publish() does not take it. */
+/* For the binder: the snapshot that judges a job. Published before the loop waits, and so before a
+ * Binding is sent, unless publish() rejects it. */
 static Snapshot *current_snapshot(void *context) {
     ClusterWatcher *watcher = context;
 

@@ -50,7 +50,7 @@ const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
 /* A pod to be bound. The caller keeps it alive until done() and frees it there. */
 typedef struct BindJob {
     Str namespace, name, uid, node;
-    const Pod *pod;     /* as the filter saw it: what the ledger counts. Never NULL */
+    const Pod *pod;     /* the pod of the filter request, which the ledger counts. Never NULL */
     Labels annotations; /* to be set with the Binding; may be empty */
     /* On the watcher's thread, with the snapshot that has everything assumed before this
      * job: false refuses the bind, with a message in @error (WATCHER_ERROR_MAX). */
@@ -133,8 +133,8 @@ DEFINE_CLEANUP(ClusterWatcher *, watcher_free)
 /* Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
 int watcher_bind(ClusterWatcher *watcher, BindJob *job);
 
-/* A request about a pod has come, which is to be bound soon: the lease is wanted. Any thread; costs
- * a look at two flags as long as that is known. */
+/* A request for a pod has arrived, which will be bound soon: the lease is wanted. Any thread; in
+ * the steady state it only reads two flags. */
 void watcher_note_request(ClusterWatcher *watcher);
 
 /* Marks the node with WATCHER_RETRY_ANNOTATION and the time, so that kube-scheduler tries again the

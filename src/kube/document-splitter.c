@@ -9,7 +9,7 @@ void splitter_done(DocumentSplitter *splitter) {
     splitter->is_given = false;
 }
 
-/* The last document is over; one large document must not fatten the process. */
+/* The last document has ended; one large document must not keep its memory. */
 static void forget_given(DocumentSplitter *splitter) {
     if (!splitter->is_given)
         return;
@@ -28,7 +28,7 @@ static int keep(DocumentSplitter *splitter, Str piece) {
     return buf_error(&splitter->half);
 }
 
-/* The line that ends at @end of @bytes, with what was kept of it. 0, or as keep(). */
+/* The line that ends at @end of @bytes, with its kept start. 0, or as keep(). */
 static int take_line(DocumentSplitter *splitter, Str *bytes, size_t end, Str *ret) {
     Str line = str_take(*bytes, end);
     int r;

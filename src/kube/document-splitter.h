@@ -20,7 +20,7 @@
 
 typedef struct DocumentSplitter {
     Buf half;
-    bool is_given; /* what is in half was a document, and is over */
+    bool is_given; /* the contents of half were a document, and it has ended */
 } DocumentSplitter;
 
 #define SPLITTER_INIT(document_max) ((DocumentSplitter){.half = BUF_INIT(document_max)})

@@ -58,7 +58,7 @@ void exec_credential_done(ExecCredential *credential) {
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
 }
 
-/* --- what it gets --- */
+/* --- input --- */
 
 static void write_field(JsonWriter *writer, Str key, const char *value) {
     if (value)
@@ -99,7 +99,7 @@ void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out)
     json_write_end_object(&writer);
 }
 
-/* --- what it answers --- */
+/* --- answer --- */
 
 typedef struct Answer {
     Str api_version, kind;
@@ -137,7 +137,7 @@ static int check_part(SecretKind kind, const char *name, Str text, char *error) 
     return complaint ? message_fail(-EINVAL, error, "%s %s", name, complaint) : 0;
 }
 
-/* Says nothing of what a field holds, be it a word out of place. */
+/* Never shows the value of a field, which may be a secret. */
 static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
     int r;
 
@@ -338,10 +338,9 @@ int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
 
 /* --- when it runs again --- */
 
-/* A plugin is not run again before this, whatever it gave and whatever the API server
- * thought of it: a hundred calls that are refused at once are no reason for a hundred
- * runs. Doubles with every failure in a row: the thread that runs it does nothing else meanwhile.
- */
+/* A plugin is not run again before this, whatever its result: a hundred rejected calls are no
+ * reason for a hundred runs. Doubles with every failure in a row: the thread that runs it is
+ * blocked meanwhile. */
 #define PAUSE_NSEC (5 * NSEC_PER_SEC)
 #define PAUSE_MAX_NSEC (60 * NSEC_PER_SEC)
 

@@ -20,7 +20,7 @@
 #include "kube/access.h"
 
 #define EXEC_ARGS_MAX 1024u
-#define EXEC_ENV_MAX 1024u /* a plugin's own, beside those we have */
+#define EXEC_ENV_MAX 1024u /* a plugin's own, in addition to ours */
 #define EXEC_NEVER INT64_MAX
 
 typedef struct ExecVariable {
@@ -43,7 +43,7 @@ typedef struct ExecSpec {
 ExecSpec *exec_spec_free(ExecSpec *spec); /* takes NULL */
 DEFINE_CLEANUP(ExecSpec *, exec_spec_free)
 
-bool exec_is_api_version(Str version); /* one that we speak */
+bool exec_is_api_version(Str version); /* a version that we support */
 
 /* The cluster, for plugins with provideClusterInfo; NULL: not given. */
 typedef struct ExecCluster {
@@ -51,7 +51,7 @@ typedef struct ExecCluster {
     bool is_insecure;
 } ExecCluster;
 
-/* What the plugin returned; NULL: not given. Owned. */
+/* The plugin's result; NULL: not given. Owned. */
 typedef struct ExecCredential {
     char *token;
     char *cert_pem, *key_pem; /* both or none */
@@ -63,8 +63,8 @@ void exec_credential_done(ExecCredential *credential);
 /* KUBERNETES_EXEC_INFO. */
 void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out);
 
-/* Reads a plugin's answer. 0; or -EINVAL or -ENOMEM with what is wrong with it in @error
- * (ACCESS_ERROR_MAX), which never has a part of a credential in it. */
+/* Reads a plugin's answer. 0; or -EINVAL or -ENOMEM with the error in @error (ACCESS_ERROR_MAX),
+ * which never contains a part of a credential. */
 int exec_read_credential(Str answer, Str api_version, ExecCredential *ret, char *error);
 
 /* Runs the plugin; blocks up to @timeout_msec. 0, or a negative errno with a message in
@@ -94,7 +94,7 @@ typedef struct PluginRun {
     const ExecCluster *cluster;
     int64_t now_nsec; /* monotonic */
     int64_t wall_sec; /* since 1970 */
-    bool is_rejected; /* the server did not take what it gave last */
+    bool is_rejected; /* the server rejected its last result */
 } PluginRun;
 
 enum {

@@ -1,4 +1,4 @@
-/* One look at the cluster, or at a pod, for commands. */
+/* Reads the cluster, or a pod, once, for commands. */
 
 #include "kube/fetch.h"
 
@@ -18,7 +18,7 @@
 
 static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's message fits");
 
-#define LOOK_MSEC 100 /* between two looks at how it goes */
+#define LOOK_MSEC 100 /* between two checks of the progress */
 
 /* --- the cluster ------------------------------------------------------------------------ */
 
@@ -58,7 +58,7 @@ static void describe(const WatcherStatus *status, char *error) {
     }
 }
 
-/* Until there is a snapshot, the time is over, or it is clear that there will be none. */
+/* Until there is a snapshot, the time is up, or there cannot be one. */
 static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *error) {
     int64_t deadline = clock_monotonic_nsec() + FETCH_SEC * NSEC_PER_SEC;
     WatcherStatus status;

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Fetch: one look at the API server, for commands that then end.
+ * Fetch: reads from the API server once, for commands.
  *
- * These block, up to FETCH_SEC or what is given; the daemon uses the ClusterWatcher instead.
+ * These block, up to FETCH_SEC or the given time; the daemon uses the ClusterWatcher instead.
  */
 
 #include "base/arena.h"

@@ -45,7 +45,7 @@ static void read_all(Str document, Arena *arena) {
     free(copy);
 }
 
-/* The next line that is not empty, by the simplest means; false when there is none, or it is
+/* The next line that is not empty, found by a simple loop; false when there is none, or it is
  * longer than @max. */
 static bool next_line(Str *rest, size_t max, Str *ret) {
     for (;;) {

@@ -28,7 +28,7 @@ static void sink_begin(void *context) {
     store_list_begin(store, is_nodes ? STORE_NODES : STORE_PODS);
 }
 
-/* What the watcher does, without its words. */
+/* The steps of the watcher, without its notices. */
 static int put(Str object, bool is_item) {
     JsonReader reader;
     Node node;

@@ -1,4 +1,4 @@
-/* What one version of the credentials is to libcurl: headers, certificates, connections. */
+/* One version of the credentials for libcurl: headers, certificates, connections. */
 
 #include "kube/identity.h"
 
@@ -60,7 +60,7 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
 
     if (!credentials->token && !credentials->user)
         return true;
-    (void)buf_reserve(&line, HEADER_MAX); /* in one piece: growing leaves copies behind */
+    (void)buf_reserve(&line, HEADER_MAX); /* in one allocation: growing leaves copies */
     if (credentials->token) {
         buf_append(&line, STR("Authorization: Bearer "));
         buf_append(&line, str_from_c(credentials->token));
@@ -126,7 +126,7 @@ static bool set_base(Identity *identity, const IdentityOptions *options) {
     return identity->base != NULL;
 }
 
-/* Go asks a SOCKS proxy for names; libcurl calls that socks5h. */
+/* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
 static bool set_proxy(Identity *identity, const IdentityOptions *options) {
     const char *url =
         options->credentials->is_direct

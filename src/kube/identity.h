@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Identity: what one version of the credentials is to libcurl.
+ * Identity: one version of the credentials, as libcurl needs it.
  *
  * Connections belong to an identity, so that one made with an older certificate or CA is never used
  * again: each has its own pool, which goes when the last call that uses it is over.
@@ -35,8 +35,8 @@ typedef struct Identity {
     MemoryFile ca, cert, key;
     bool is_insecure;
     AddressRefusal *refusal; /* NULL: any address will do */
-    /* The URL that a path is appended to. With a tls-server-name that name stands for the host
-     * here, and the connection goes to the real one: libcurl checks the name in the URL. */
+    /* The URL that a path is appended to. With a tls-server-name the URL has that name as its host,
+     * and the connection goes to the real one: libcurl verifies the name in the URL. */
     char *base;
     char *proxy;                   /* "": none */
     struct curl_slist *connect_to; /* NULL: to the host of the URL */

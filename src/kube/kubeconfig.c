@@ -43,7 +43,7 @@ typedef struct Tree {
     int r;       /* 0, or a negative errno */
 } Tree;
 
-/* "contexts" and "context": a list and what is in it. */
+/* "contexts" and "context": a list and its items. */
 typedef struct TreeSection {
     const char *list, *body;
 } TreeSection;
@@ -155,7 +155,7 @@ static void read_data(Tree *tree, const TreeEntry *entry, const char *key, Secre
 
     if (!node)
         return;
-    (void)buf_reserve(&pem, node->text.len / 4 * 3 + 3); /* in one piece: nothing left behind */
+    (void)buf_reserve(&pem, node->text.len / 4 * 3 + 3); /* in one allocation: no copies are left */
     if (!base64_decode(node->text, &pem)) {
         tree_refuse(tree, node->place, "%s is no base64; %.*s takes a file's name", key,
             (int)(strlen(key) - strlen("-data")), key);
@@ -352,7 +352,7 @@ static TreeEntry tree_find_entry(Tree *tree, TreeSection section, Str name, Plac
 
 /* --- the plugin that a user names -------------------------------------------------------- */
 
-/* A list of the plugin's settings, and room for it in *@ret; NULL: there is none, or an error. */
+/* A list of the plugin's settings, with memory in *@ret; NULL: none, or an error. */
 static const YamlNode *read_list(
     Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void **ret) {
     const YamlNode *list = tree_find(tree, body, key, YAML_SEQUENCE);

@@ -1,5 +1,5 @@
 /*
- * One step at a time: look, take (or renew), create, give up. Every write carries the
+ * One step at a time: read, take (or renew), create, release. Every write carries the
  * resourceVersion that was read before, so of two that write one fails and looks again.
  *
  * Our own hold is counted from the moment a write was *sent*, that of another berth from the moment
@@ -47,7 +47,7 @@ static const char *const verbs[] = {
     [STEP_RELEASE] = "update",
 };
 
-/* The object as it stands in the API server. Its metadata goes back as it came: with the
+/* The object as the API server has it. Its metadata is sent back unchanged: with the
  * resourceVersion, so that a write fails if another client has written since, and with its
  * labels. */
 typedef struct LeaseRecord {
@@ -75,12 +75,12 @@ struct Lease {
     int64_t acquired_nsec; /* wall time of taking it */
     char own_version[LEASE_VERSION_MAX + 1]; /* of our last write that is known to have arrived */
     uint64_t term;
-    bool is_ending; /* it is to be given up, for good */
+    bool is_ending; /* it must be released, for good */
 
     Call *call;
     LeaseStep step;                           /* of the call */
     int64_t sent_at;                          /* the call */
-    char sent_version[LEASE_VERSION_MAX + 1]; /* what it was to replace */
+    char sent_version[LEASE_VERSION_MAX + 1]; /* the record it replaces */
     Buf answer;
     int64_t due_at;       /* no step before this */
     unsigned n_conflicts; /* in a row */
@@ -118,7 +118,7 @@ Lease *lease_free(Lease *lease) {
     return NULL;
 }
 
-/* --- what is so ----------------------------------------------------------------------------- */
+/* --- state ---------------------------------------------------------------------------------- */
 
 static bool is_wanted(const Lease *lease, int64_t now) {
     return now < lease->wanted_until && !lease->is_ending;
@@ -305,7 +305,7 @@ static void pause_for(Lease *lease, int64_t now, int64_t nsec) {
     lease->due_at = now + nsec;
 }
 
-/* Another berth was quicker. That is to be expected now and then, but not for ever. */
+/* Another berth was quicker. That may happen now and then, but not every time. */
 static void on_conflict(Lease *lease, int64_t now) {
     lease->is_known = false;
     pause_for(lease, now, lease->n_conflicts++ == 0 ? 0 : LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
@@ -340,7 +340,7 @@ static void fail(Lease *lease, const CallResult *result, int64_t now) {
     pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
 }
 
-/* Takes the answer as the Lease as it is now. False: it is none. */
+/* Parses the answer as the current Lease. False: not a Lease. */
 static bool take_record(Lease *lease, int64_t now) {
     char before[LEASE_VERSION_MAX + 1];
 

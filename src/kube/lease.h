@@ -23,7 +23,7 @@
 #include "base/str.h"
 #include "kube/client.h"
 
-#define LEASE_HOLDER_MAX 288u /* a pod's name and a random part; what is longer is cut */
+#define LEASE_HOLDER_MAX 288u /* a pod's name and a random part; longer ones are cut */
 #define LEASE_DURATION_SEC 15
 #define LEASE_RENEW_SEC 10
 #define LEASE_RETRY_SEC 2
@@ -39,9 +39,9 @@ typedef struct LeaseOptions {
     const char *namespace, *name;
     const char *identity;        /* holderIdentity: unique to this process */
     int64_t (*clock)(void);      /* monotonic, in ns */
-    int64_t (*wall_clock)(void); /* since 1970, in ns: what is written */
+    int64_t (*wall_clock)(void); /* since 1970, in ns: written to the Lease */
     void *context;
-    /* Whether it is held has changed, or who holds it, or why it cannot be had. May be NULL. */
+    /* The hold, the holder, or the error has changed. May be NULL. */
     void (*changed)(void *context);
 } LeaseOptions;
 
@@ -56,21 +56,21 @@ void lease_want(Lease *lease, int64_t now_nsec);
 /* Whether a Binding that is sent now is ours to send. */
 bool lease_is_held(const Lease *lease, int64_t now_nsec);
 
-/* Grows whenever it is taken and another berth may have held it since we last did: what it bound
- * must be known before we bind. 0: never held. */
+/* Incremented whenever it is taken and another berth may have held it since our last hold: its
+ * binds must be known before we bind. 0: never held. */
 uint64_t lease_term(const Lease *lease);
 
 /* Gives it up, if it is held; and does not take it again. True when there is nothing left to do:
  * call again until it is, or patience ends. */
 bool lease_release(Lease *lease);
 
-/* Does what is due; when to come again. */
+/* Does the work that is due; returns when to call again. */
 int64_t lease_tick(Lease *lease, int64_t now_nsec);
 
 typedef struct LeaseStatus {
     bool is_held, is_wanted;
     char holder[LEASE_TEXT_MAX]; /* as last seen; empty: none */
-    char error[LEASE_TEXT_MAX];  /* why it cannot be had; empty: nothing is wrong */
+    char error[LEASE_TEXT_MAX];  /* why it cannot be acquired; empty: no error */
     uint64_t n_taken, n_lost;
 } LeaseStatus;
 

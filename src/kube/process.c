@@ -15,8 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* How often we look whether it has ended: one that leaves a child behind ends without
- * closing its pipes. */
+/* How often we check whether it has ended: if a child process remains, its pipes stay open. */
 #define TICK_MSEC 20
 #define READ_STEP ((size_t)4096)
 #define READ_STEPS 256 /* at a time: one that never stops talking must not hold us */
@@ -89,8 +88,8 @@ static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
     return r < 0 ? r : 0;
 }
 
-/* A pipe whose ends are above the standard descriptors: one that was closed in us would
- * be in the way of dup2() in the child. */
+/* A pipe whose ends are above the standard descriptors: lower ones would collide with dup2() in the
+ * child. */
 static int open_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
@@ -142,7 +141,7 @@ static void keep_errors(Process *process, Str bytes) {
     errors[process->n_errors] = '\0';
 }
 
-/* Reads what is there. False when standard output went over its ceiling. */
+/* Reads the available bytes. False when standard output exceeded its limit. */
 static bool drain(Process *process, size_t which) {
     char bytes[READ_STEP];
     bool fits = true;
@@ -188,7 +187,7 @@ static void reap(Process *process) {
         }
 }
 
-/* It leads a group: a script that is ended must not leave behind what it waits for. */
+/* It leads a process group, so that its children end with it. */
 static void end_group(const Process *process) {
     const int64_t deadline = clock_monotonic_nsec() + PROCESS_GRACE_MSEC * NSEC_PER_MSEC;
 

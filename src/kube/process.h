@@ -38,6 +38,6 @@ typedef struct ProcessResult {
     char errors[PROCESS_STDERR_MAX + 1]; /* any bytes but NUL */
 } ProcessResult;
 
-/* Appends its standard output to @out. 0 when it ran, whatever its exit status; or a negative
- * errno when it could not be started (-ENOENT: there is no such program, -EACCES). */
+/* Appends its standard output to @out. 0 when it ran, whatever its exit status; or a negative errno
+ * when it could not be started (-ENOENT: no such program, -EACCES). */
 int process_run(const ProcessOptions *options, Buf *out, ProcessResult *ret);

@@ -56,7 +56,7 @@ static bool range_has(Str range, const Address *host) {
     return starts_alike(&base, host, is_v4 ? bits + 96 : bits);
 }
 
-/* "corp" has a.corp and corp itself, ".corp" only what is below it. */
+/* "corp" matches a.corp and corp itself, ".corp" only names below it. */
 static bool domain_has(Str domain, Str host) {
     Str below;
 

@@ -29,7 +29,7 @@ typedef enum NextStep {
 /* How a call has gone wrong, and how to go on. */
 typedef struct CallFailure {
     bool is_set;     /* by head() or data(): handled when the client reports the end */
-    bool is_stall;   /* speaks against streaming, if this was a streamed list */
+    bool is_stall;   /* a reason not to stream, if this was a streamed list */
     bool is_expired; /* nothing is wrong: our version is too old, as versions become */
     bool is_no_list; /* the server knows no streamed lists: pages, at once */
     NextStep next;
@@ -79,7 +79,7 @@ struct Reflector {
 __attribute__((format(printf, 3, 4))) bool reflector_end_call(
     Reflector *reflector, NextStep next, const char *format, ...);
 
-/* The call is over, and has gone wrong. */
+/* The call has ended with an error. */
 __attribute__((format(printf, 3, 4))) void reflector_fail(
     Reflector *reflector, NextStep next, const char *format, ...);
 

@@ -1,8 +1,7 @@
 /*
- * Lists and watches as they come in. The sink stages a list beside what it has, and takes it in
- * place of that when it is whole. Events of a watch are applied, or wait for the end of the list
- * they are in; bookmarks move the version; an error, or a document that cannot be read, ends the
- * call.
+ * Lists and watches as they arrive. The sink stages a list next to its current state, and replaces
+ * that when the list is complete. Events of a watch are applied, or wait for the end of their list;
+ * bookmarks advance the version; an error, or an unreadable document, ends the call.
  */
 
 #include "kube/reflector-internal.h"
@@ -157,8 +156,8 @@ static bool end_malformed(Reflector *reflector) {
     return false;
 }
 
-/* A watch that goes on shows that whatever was wrong before is over. A list does not: one
- * that breaks in the middle, or that no watch can follow, is to be requested less often. */
+/* A running watch shows that an earlier problem is over. A list does not: one that breaks in the
+ * middle, or that no watch can follow, must be requested less often. */
 static void count_progress(Reflector *reflector) {
     reflector->has_received = true;
     if (reflector->state != STATE_WATCHING)
@@ -218,9 +217,9 @@ static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     return true;
 }
 
-/* An event inside a streamed list. The API server sends what there was when it began, then
- * what has happened since. A sink cannot take an object out of a list, so from the first
- * deletion on events wait for its end. */
+/* An event inside a streamed list. The API server sends the state at its start, then the changes
+ * since. A sink cannot remove an object from a list, so from the first deletion on events wait for
+ * its end. */
 static bool stage_event(Reflector *reflector, const WatchEvent *event, Str document) {
     int r;
 
@@ -275,7 +274,7 @@ static bool end_stream(Reflector *reflector, Str version) {
 /* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
  * older API server has ignored the parameter, and this is a watch like any other. */
 static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
-    /* The version is kept elsewhere: applying what was deferred resets the arena. */
+    /* The version is kept elsewhere: applying deferred events resets the arena. */
     char version[REFLECTOR_VERSION_MAX];
 
     if (!meta->ends_initial_events) {

@@ -15,10 +15,10 @@
 #include "base/url.h"
 #include "kube/reflector-internal.h"
 
-/* For names and versions of one document, besides the object itself. */
+/* For names and versions of one document, in addition to the object itself. */
 #define META_BUDGET ((size_t)1024 * 1024)
 
-/* A continue token, were every byte of it escaped, and what is around it. */
+/* A continue token with every byte escaped, and the text around it. */
 #define PATH_MAX_BYTES ((size_t)32 * 1024)
 
 Reflector *reflector_new(Client *client, const ReflectorOptions *options) {
@@ -64,7 +64,7 @@ size_t reflector_held(const Reflector *reflector) {
 
 /* --- after a call -------------------------------------------------------------------------- */
 
-/* The call is over: what it brought and has not been taken is dropped. */
+/* The call has ended: its unread data is dropped. */
 static void drop_call(Reflector *reflector) {
     reflector->call = NULL;
     reflector->status = 0;
@@ -90,7 +90,7 @@ static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     return delay;
 }
 
-/* The call has gone wrong. @failure is the caller's own, not that of the reflector. */
+/* The call has failed. @failure is the caller's own, not that of the reflector. */
 static void fail(Reflector *reflector, const CallFailure *failure) {
     bool was_streaming = reflector->state == STATE_STREAMING;
     bool is_stall = was_streaming && reflector->status == 200 && failure->is_stall;
@@ -214,7 +214,7 @@ static void on_page(Reflector *reflector) {
     start(reflector);
 }
 
-/* A watch has ended in the way watches do. */
+/* A watch has ended normally. */
 static void on_watch_end(Reflector *reflector) {
     if (!reflector->has_received) {
         reflector_fail(reflector, NEXT_RESUME, "the watch ended before it began");
@@ -285,7 +285,7 @@ static void on_failed(Reflector *reflector, const CallResult *result) {
     bool is_large = result->outcome == CALL_TOO_LARGE;
     CallFailure failure = {.next = NEXT_RESUME, .is_stall = is_late, .retry_after_sec = -1};
 
-    /* An answer that has not even begun is no reason for smaller pages. */
+    /* An answer that has not started is no reason for smaller pages. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
         list_shrink_pages(reflector);
     message_set(failure.why, sizeof(failure.why), "%s", result->error);
@@ -328,7 +328,7 @@ static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
     }
 }
 
-/* Without a version: what is committed now, not what a cache happens to have. */
+/* Without a version: the committed state, not that of a cache. */
 static void write_page_path(Reflector *reflector, Buf *out) {
     buf_printf(out, "%s?limit=%u", reflector->options.path, reflector->page_items);
     if (reflector->continue_token.len > 0) {

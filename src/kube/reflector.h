@@ -38,7 +38,7 @@
 #define REFLECTOR_PAGE_SEC 60                              /* one page, in all */
 #define REFLECTOR_STREAM_SEC 300                           /* a streamed list, in all */
 #define REFLECTOR_FIRST_BYTE_SEC (30 + CLIENT_CONNECT_SEC) /* of a watch */
-#define REFLECTOR_CATCH_UP_SEC 5      /* a watch brings first what was missed */
+#define REFLECTOR_CATCH_UP_SEC 5      /* a watch first sends the missed events */
 #define REFLECTOR_WATCH_LEAST_SEC 300 /* a watch is to last so long */
 #define REFLECTOR_WATCH_MOST_SEC 600
 #define REFLECTOR_REFUSALS_MAX 3 /* watches in a row that bring nothing but errors; then: list */
@@ -50,7 +50,7 @@ typedef struct Reflector Reflector;
 enum {
     _SINK_TAKEN,
     SINK_UNFIT,     /* JSON, but no object that we can use: it counts as not there */
-    SINK_MALFORMED, /* not even JSON */
+    SINK_MALFORMED, /* not valid JSON */
 };
 
 typedef enum ReflectorNotice {
@@ -85,11 +85,11 @@ Reflector *reflector_new(Client *client, const ReflectorOptions *options);
 Reflector *reflector_free(Reflector *reflector); /* takes NULL */
 DEFINE_CLEANUP(Reflector *, reflector_free)
 
-/* Does what is due at @now. Returns when to come again. Not from inside a sink. */
+/* Does the work that is due at @now. Returns when to call again. Not from inside a sink. */
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec);
 
-/* Lists everything anew, now, or when it is the time for the next try: for who must know what has
- * been committed up to now. Until that is whole the old state stays. Not from inside a sink. */
+/* Lists everything again, now or at the next allowed try, to see everything committed so far. The
+ * old state stays until the list is complete. Not from inside a sink. */
 void reflector_list_again(Reflector *reflector);
 
 typedef struct ReflectorFigures {

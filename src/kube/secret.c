@@ -98,7 +98,7 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
         return message_fail(-errno, error, "%s: %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return message_fail(-EISDIR, error, "%s: is a folder, not a file", path);
-    /* In one piece: growing would leave copies behind that are not wiped. */
+    /* In one allocation: growing would leave copies that are not wiped. */
     if (S_ISREG(status.st_mode) && status.st_size > 0 && (uint64_t)status.st_size <= max)
         (void)buf_reserve(&text, (size_t)status.st_size + 1);
     r = read_to_end(fd, &text);

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* Differs when a file was changed or replaced, also behind a symlink that was swapped. */
+/* Differs when a file was changed or replaced, also through a swapped symlink. */
 typedef struct FileMark {
     uint64_t device, inode, size;
     int64_t sec, nsec;
@@ -43,7 +43,7 @@ static inline bool secret_is_given(const Secret *secret) {
  * with a message in @error (ACCESS_ERROR_MAX): the text in force stays. */
 int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error);
 
-/* Whether @text can be one of @kind; if not, what it is instead ("is empty", …). */
+/* Whether @text is valid for @kind; if not, the reason ("is empty", …). */
 const char *secret_complaint(SecretKind kind, Str text);
 
 /* A whole file; the text is the caller's (secret_wipe() and free()), with a NUL after it.

@@ -1,7 +1,7 @@
 #pragma once
 
-/* A client of a server whose answer depends on the path, and a handler that records its callbacks.
- * */
+/* A client of a server whose answer depends on the path, and a handler that records its
+ * callbacks. */
 
 #include <pthread.h>
 #include <stdatomic.h>

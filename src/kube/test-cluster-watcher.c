@@ -74,8 +74,8 @@ static void test_publishes_events_together(void **state) {
     fixture_close(&fixture);
 }
 
-/* pod_bound() is not called for pods of a list or pods created with a node; otherwise once per pod.
- * */
+/* pod_bound() is not called for pods of a list or pods created with a node; otherwise once per
+ * pod. */
 static void test_reports_bound_pods_once(void **state) {
     WatcherFixture fixture;
 

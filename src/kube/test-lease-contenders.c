@@ -31,8 +31,8 @@
 #define RESTART_MAX_SEC 20
 #define ENDING_MSEC 3000 /* for an orderly end */
 #define BINDING_SEC 5    /* a sent Binding has ended by then: from LEASE_RENEW to _DURATION */
-/* The slowest message, then the longest of: the lease expires; its holder notices that it is idle.
- * */
+/* The slowest message, then the longest of: the lease expires; its holder notices that it is
+ * idle. */
 #define HELD_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define IDLE_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define MSEC NSEC_PER_MSEC

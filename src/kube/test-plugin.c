@@ -1,5 +1,5 @@
-/* Credential plugins, through the Access that runs them: when they run, and the results of a run.
- * */
+/* Credential plugins, through the Access that runs them: when they run, and the results of a
+ * run. */
 
 #include "kube/exec.h"
 

@@ -82,8 +82,8 @@ static void test_error_answers_are_no_update(void **state) {
     }
 }
 
-/* A list shows the state at its start, however long it takes; a watch shows all changes up to now.
- * */
+/* A list shows the state at its start, however long it takes; a watch shows all changes up to
+ * now. */
 static void test_when_it_was_complete(void **state) {
     ReflectorFixture fixture;
     int64_t began;

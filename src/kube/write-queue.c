@@ -144,7 +144,7 @@ static void count_end(WriteCall *call, const CallResult *result) {
             queue->options.clock() + queue->options.forbidden_sec * NSEC_PER_SEC;
 }
 
-/* Of an answer that is too large the rest is not needed. */
+/* The rest of a large answer is not needed. */
 static bool on_data(void *context, Str bytes) {
     WriteCall *call = context;
 

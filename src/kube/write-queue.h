@@ -47,7 +47,7 @@ DEFINE_CLEANUP(WriteQueue *, write_queue_free)
 /* Takes the bytes of both; false: dropped, as when one of them has failed. The caller wakes the
  * client. */
 bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body);
-void write_queue_drop(WriteQueue *queue); /* counts a write that could not even be made */
+void write_queue_drop(WriteQueue *queue); /* counts a write that could not be made */
 
 /* Sends what waits, as far as calls are free. */
 void write_queue_tick(WriteQueue *queue, int64_t now_nsec);

@@ -278,8 +278,8 @@ static void test_failing_job_is_retried_slowly(void **state) {
     scene_done(&scene);
 }
 
-/* A resource that cannot be parsed fails, with a message, for each of its gauges and for no other.
- * */
+/* A resource that cannot be parsed fails, with a message, for each of its gauges and for no
+ * other. */
 static void test_bad_resource(void **state) {
     static const Str resources[] = {STR("cpu"), STR("memory"), STR("memory")};
     Gauge gauges[3];

@@ -114,7 +114,7 @@ int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
         const Amount *amount = &amounts->items[i];
         int64_t rounded = resource_amount_of(amount->name, amount->quantity);
 
-        /* No API server lets a negative amount through; here it is none. */
+        /* The API server rejects negative amounts; here they count as 0. */
         items[i] = (Resource){.name = amount->name, .amount = rounded > 0 ? rounded : 0};
     }
     *ret = (Resources){.items = items, .n = amounts->n};

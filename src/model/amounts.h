@@ -30,8 +30,7 @@ typedef struct Amounts {
     Amount items[RESOURCES_MAX]; /* each name once */
 } Amounts;
 
-/* Reads an object of quantities into @ret, replacing what was there. False: some were left
- * out. */
+/* Reads an object of quantities into @ret, replacing its contents. False: some were left out. */
 bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
 
 /* NULL when absent. */

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a Pod and as a Node, with a small and with an ample budget: no
- * crash, no read past the end, and only what the headers promise comes out.
+ * Any bytes as a Pod and as a Node, with a small and with an ample budget: no crash, no read past
+ * the end, and results as the headers guarantee.
  */
 
 #include "base/fuzz.h"

@@ -16,7 +16,7 @@ static int number(Str text, size_t from, size_t len) {
     return (int)value;
 }
 
-/* Only of what was taken: the places of the digits are known then. */
+/* Only for valid texts: the positions of the digits are known then. */
 static int64_t by_libc(Str text) {
     struct tm parts = {
         .tm_year = number(text, 0, 4) - 1900,

@@ -33,7 +33,7 @@ typedef enum GaugeSource {
 
 /* The identity of a node that a label of a series is compared with. */
 typedef enum GaugeIdentity {
-    GAUGE_BY_ANY,      /* whichever fits: found out from what comes */
+    GAUGE_BY_ANY,      /* detected from the values of the label */
     GAUGE_BY_NAME,     /* metadata.name */
     GAUGE_BY_HOSTNAME, /* the address of type Hostname, or the label kubernetes.io/hostname */
     GAUGE_BY_IP,       /* an address of type InternalIP (or ExternalIP) */
@@ -48,7 +48,7 @@ typedef enum GaugeAggregate {
 /* How a gauge counts a resource, so that pods which it cannot show yet can be added. */
 typedef enum GaugeUnit {
     GAUGE_AMOUNT,   /* cores, bytes */
-    GAUGE_FRACTION, /* 0..1 of what the node can allocate */
+    GAUGE_FRACTION, /* 0..1 of the node's allocatable amount */
     GAUGE_PERCENT,  /* 0..100 of it */
 } GaugeUnit;
 
@@ -62,16 +62,15 @@ typedef struct GaugePlacements {
     GaugeUnit unit;
     bool is_guessed; /* resource or unit is derived from the metric, not given; for people */
     int64_t settle_nsec;
-    Str by;            /* a gauge of pods, in cores or bytes, as the policy calls it: what the pod's
-                          workload uses counts, if that is known; empty, or not known: what the pod
-                          requests */
-    uint32_t by_gauge; /* its number among those of the program; GAUGE_NONE: there is none */
+    Str by; /* a gauge of pods, in cores or bytes, by the policy's name: the usage of the pod's
+               workload counts, if known; else, or if empty, the pod's requests */
+    uint32_t by_gauge; /* its number in the program; GAUGE_NONE: none */
 } GaugePlacements;
 
 #define GAUGE_NONE UINT32_MAX
 #define GAUGE_PATTERN_MAX 2000u /* instructions of a compiled node_pattern */
 
-/* Of what a pod without a request is thought to use, as kube-scheduler's scores have it. */
+/* The assumed usage of a pod without requests, as in kube-scheduler's scores. */
 #define GAUGE_DEFAULT_MILLI_CPU 100
 #define GAUGE_DEFAULT_MEMORY (INT64_C(200) * 1024 * 1024)
 
@@ -84,8 +83,8 @@ typedef struct Gauge {
     Str resource; /* RESOURCES: cpu (in cores) or memory (in bytes) */
 
     Str annotation; /* ANNOTATION: its key */
-    Str zone;       /* ANNOTATION: its times are local times of this zone, whatever letter follows
-                       them (crane writes so); empty: they have an offset */
+    Str zone; /* ANNOTATION: its times are local times of this zone, whatever letter follows them
+                 (crane writes this); empty: they have an offset */
 
     /* Series to nodes. */
     Str node_label;   /* empty: found out */
@@ -103,13 +102,13 @@ typedef struct Gauge {
     GaugeAggregate aggregate;          /* over the pods of a node */
     GaugeAggregate workload_aggregate; /* over the pods of a workload */
 
-    int64_t interval_nsec; /* how often it is asked for */
+    int64_t interval_nsec; /* the interval of its polls */
     int64_t max_age_nsec;  /* an older value is as good as none */
     GaugePlacements placements;
 } Gauge;
 
-/* The same but for the names (its own, and placements.by) and what was guessed: one will do for
- * both. */
+/* Equal except for the names (its own, and placements.by) and guessed fields: one measurement
+ * serves both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
 
 /* With strings of its own, in @arena. False: out of memory. */

@@ -75,7 +75,7 @@ static bool is_in_order(const LabelVec *labels) {
            str_cmp(labels->items[labels->n - 2].key, labels->items[labels->n - 1].key) < 0;
 }
 
-/* Moves what was gathered to where it stays, sorted. */
+/* Moves the collected labels to their array, sorted. */
 static void finish(JsonReader *reader, Arena *arena, LabelVec *labels, bool is_sorted,
     const Label *near, Labels *ret) {
     if (!is_sorted)
@@ -104,12 +104,12 @@ void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
         finish(reader, arena, &labels, is_sorted, near, ret);
 }
 
-/* An escape stands for at least a sixth of its own length ("\u0041"). */
+/* An escape is at most six times as long as its bytes ("\u0041"). */
 static bool is_over(Str raw, bool is_escaped, size_t max) {
     return is_escaped ? raw.len / 6 > max : raw.len > max;
 }
 
-/* As label_decode(), leaving out what is too long: found out without copying it. */
+/* As label_decode(), leaving out values that are too long, without copying them. */
 static void label_decode_bounded(
     JsonReader *reader, Str key, Arena *arena, size_t value_max, LabelVec *labels) {
     bool key_is_escaped = reader->escaped, is_escaped = false;

@@ -26,8 +26,8 @@ void labels_decode(JsonReader *reader, Arena *arena, Labels *ret);
 void labels_decode_some(
     JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
 
-/* The same for annotations, which may be long: the first @max
- * whose value has at most @value_max bytes; what is over is left out. */
+/* The same for annotations, which may be long: the first @max whose value has at most @value_max
+ * bytes; others are left out. */
 void labels_decode_bounded(
     JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret);
 

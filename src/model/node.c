@@ -64,7 +64,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, const NodeParts *parts
     }
 }
 
-/* Moves what was gathered on the stack to where it stays. */
+/* Moves the collected items from the stack to their array. */
 static void *settle(JsonReader *reader, Arena *arena, const void *near, size_t size) {
     void *kept = arena_alloc(arena, size);
 
@@ -89,7 +89,7 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
     }
 }
 
-/* Readiness is found wherever it stands, also behind the last one that is kept. */
+/* Readiness is found anywhere in the list, also after the last kept condition. */
 static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
     Condition near[CONDITIONS_NEAR];
     ConditionVec kept = {.items = near, .size = CONDITIONS_NEAR};

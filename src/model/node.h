@@ -17,10 +17,10 @@
 #include "model/taint.h"
 #include "json/read.h"
 
-/* RFC 1123 subdomain: what the API server lets a node be called. */
+/* RFC 1123 subdomain: the API server's rule for names of nodes. */
 #define NODE_NAME_MAX 253u
 
-/* Per node; what is over is left out, the rest is kept. */
+/* Per node; beyond that the rest is left out. */
 #define NODE_ANNOTATIONS_MAX 128u
 #define NODE_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 #define NODE_CONDITIONS_MAX 64u

@@ -1,4 +1,4 @@
-/* Sums what a pod counts for on its node, as kube-scheduler counts it. */
+/* Sums the requests of a pod as kube-scheduler counts them. */
 
 #include "model/pod-requests.h"
 
@@ -235,7 +235,7 @@ static const ContainerStatus *find_named(const ContainerStatus *status, Str name
     return status;
 }
 
-/* Names are unique over both kinds of containers, so both lists are asked for either. */
+/* Names are unique over both kinds of containers, so both lists are searched. */
 static void find_statuses(const PodStatusRequests *statuses, Container *container) {
     for (; container; container = container->next) {
         container->status = find_named(statuses->containers, container->name);
@@ -255,8 +255,8 @@ static const AmountList *choose(const Container *container, Stage stage, bool is
     return stage != WANTED && is_infeasible ? &nothing : &container->wanted;
 }
 
-/* They run one after the other, except that the restartable ones go on running; while one of
- * those starts, no more is taken than when all run. */
+/* They run one after the other, except that restartable ones keep running; while one of those
+ * starts, no more is used than when all run. */
 static bool add_init_container(
     const Container *container, const AmountList *list, Amounts *sidecars, Amounts *peak) {
     SCRATCH Amounts now;

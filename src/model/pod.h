@@ -18,7 +18,7 @@
 #include "model/taint.h"
 #include "json/read.h"
 
-/* Per pod; what is over is left out, the rest is kept. */
+/* Per pod; beyond that the rest is left out. */
 #define POD_ANNOTATIONS_MAX 128u
 #define POD_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 

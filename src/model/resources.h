@@ -31,8 +31,8 @@ typedef struct Resources {
     size_t n;
 } Resources;
 
-/* Reads an object of quantities (strings or numbers), null is none; of more than
- * RESOURCES_MAX the first. A quantity that is none is the reader's error. */
+/* Reads an object of quantities (strings or numbers), null is empty; of more than RESOURCES_MAX the
+ * first. An invalid quantity is the reader's error. */
 void resources_decode(JsonReader *reader, Arena *arena, Resources *ret);
 
 /* The same amounts in the same order. */
@@ -53,5 +53,5 @@ bool resource_amount_parse(Str name, Str text, int64_t *ret);
 /* "250m", "1.5Gi": for people. Appends nothing else. */
 void resource_amount_print(Str name, int64_t amount, Buf *out);
 
-/* The same so that it reads back as the same amount: "250m", "1610612736". */
+/* The same in a form that reads back as the same amount: "250m", "1610612736". */
 void resource_amount_print_exact(Str name, int64_t amount, Buf *out);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Taint and Toleration: what a node repels, and what a pod puts up with. */
+/* Taint and Toleration: which pods a node repels, and which taints a pod tolerates. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,8 +48,8 @@ typedef struct Tolerations {
     size_t n;
 } Tolerations;
 
-/* Arrays of taints and tolerations; null is none. Errors are the reader's. Tolerations over the
- * ceiling are left out; false then. */
+/* Arrays of taints and tolerations; null is empty. Errors are the reader's. Tolerations over the
+ * limit are left out; false then. */
 void taints_decode(JsonReader *reader, Arena *arena, Taints *ret);
 bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) MUST_CHECK;
 
@@ -60,8 +60,8 @@ bool tolerations_equal(const Tolerations *a, const Tolerations *b);
 /* The word of the API; "" for TAINT_ANY, "Unknown" for a word that we do not know. */
 Str taint_effect_word(TaintEffect effect);
 
-/* "key=value:Effect" or "key:Effect", as kubectl writes a taint. Points into @text. False: it is
- * none. */
+/* "key=value:Effect" or "key:Effect", as kubectl writes a taint. Points into @text. False:
+ * invalid. */
 bool taint_parse(Str text, Taint *ret);
 
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);

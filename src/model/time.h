@@ -20,12 +20,12 @@
 #include "base/str.h"
 #include "json/read.h"
 
-/* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or lies
- * outside of CALENDAR_FIRST to CALENDAR_LAST. */
+/* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or outside of
+ * CALENDAR_FIRST to CALENDAR_LAST. */
 bool time_parse(Str text, int64_t *ret_sec);
 
-/* "2026-11-15T08:09:10Z": 20 bytes. What lies outside of CALENDAR_FIRST to CALENDAR_LAST is
- * written as the nearer of them. */
+/* "2026-11-15T08:09:10Z": 20 bytes. Times outside of CALENDAR_FIRST to CALENDAR_LAST are written as
+ * the nearer limit. */
 void time_print(int64_t sec, Buf *out);
 
 /* Reads a timestamp; null leaves @ret_sec untouched. A value that is no time is as good as none:

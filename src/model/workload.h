@@ -31,6 +31,6 @@ typedef struct WorkloadName {
 } WorkloadName;
 bool workload_find(const Pod *pod, WorkloadName *ret);
 
-/* "NAMESPACE/KIND/NAME" into @out: its length, which is over @size when it did not fit. Nothing is
- * terminated. */
+/* "NAMESPACE/KIND/NAME" into @out: returns its length, which is over @size when it did not fit. Not
+ * NUL-terminated. */
 size_t workload_print(const WorkloadName *workload, char *out, size_t size);

@@ -23,7 +23,7 @@ Expiry *expiry_new(void);            /* NULL when out of memory */
 Expiry *expiry_free(Expiry *expiry); /* takes NULL */
 DEFINE_CLEANUP(Expiry *, expiry_free)
 
-/* What became of one gauge since the last look. */
+/* The change of one gauge since the last call. */
 typedef enum ExpiryChange {
     EXPIRY_SAME,
     EXPIRY_GONE, /* the last value has grown too old; an annotation may also be no more */
@@ -32,7 +32,7 @@ typedef enum ExpiryChange {
 
 typedef void (*ExpiryReport)(void *context, const View *view, size_t gauge, ExpiryChange change);
 
-/* Looks at @view, the one in force. What a reload leaves as it is stays known. */
+/* Compares with @view, the one in force. Gauges that a reload does not change stay known. */
 void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context);
 
 /* For the report: a line in the log, and among @changes (history/changes.h). */

@@ -12,9 +12,9 @@
 typedef struct Check {
     const char *name;
     bool livez;     /* also part of /livez */
-    int config;     /* the ReloadKind it is about, or -1: passed over when there is none */
+    int config;     /* its ReloadKind, or -1: skipped when there is none */
     bool live;      /* only when the cluster is watched */
-    bool lease;     /* ... and a Lease says who binds */
+    bool lease;     /* ... and a Lease decides which replica binds */
     bool measuring; /* also when there are metrics */
     /* True when fine; @note may be filled either way. NULL: it is always fine. */
     bool (*check)(const HealthState *state, char *note);
@@ -63,7 +63,7 @@ static bool check_sync(const HealthState *state, char *note) {
 }
 
 /* Never a reason to be unready: a replica that does not bind decides as well as any other, and
- * takes the lease when it is asked to bind. */
+ * takes the lease when it gets binds. */
 static bool check_lease(const HealthState *state, char *note) {
     const LeaseStatus *lease = &state->live->watcher.lease;
 
@@ -82,8 +82,8 @@ static const char *trouble_of(const PollStatus *poll) {
     return poll->error[0] ? poll->error : poll_state_name(poll->state);
 }
 
-/* Never a reason to take requests away: rules say themselves what counts when a metric is
- * absent. But it must be seen. */
+/* Never a reason to be unready: rules define what counts when a metric is absent. But it must be
+ * visible. */
 static bool check_sources(const HealthState *state, char *note) {
     const MeasuringStatus *measuring = state->measuring;
     size_t n = 0, n_answered = 0, failing = SIZE_MAX;

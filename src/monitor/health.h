@@ -35,7 +35,7 @@ typedef enum HealthProbe {
 } HealthProbe;
 
 typedef struct HealthState {
-    bool shows_reasons; /* false: who asks learns no more than what is fine and what is not */
+    bool shows_reasons; /* false: clients see only which checks fail, without details */
     bool is_draining;
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */

@@ -36,7 +36,7 @@ typedef struct Slot {
     _Atomic uint64_t n_nodes, n_rejected; /* of filters */
 } Slot;
 
-/* What was counted more than an hour ago; 32 bits would not be enough for that. */
+/* Counts of more than an hour ago; 32 bits would not be enough. */
 typedef struct TotalTime {
     _Atomic uint64_t buckets[TIME_BUCKETS];
     _Atomic uint64_t sum_nsec, max_nsec;
@@ -64,7 +64,7 @@ const char *latency_part_name(LatencyPart part) {
     return names[part];
 }
 
-/* Most of it is memory that is not touched before its time of the hour comes. */
+/* Most of it is memory that is not touched before its slot of the hour comes. */
 Latency *latency_new(void) {
     return calloc(1, sizeof(Latency));
 }
@@ -93,15 +93,15 @@ static uint64_t bucket_begin(size_t bucket) {
     return (4 + (bucket - N_EXACT) % 4) << (1 + (bucket - N_EXACT) / 4);
 }
 
-/* What a quantile is worked out from: sums of slots, or the totals. */
+/* The inputs of a quantile: sums of slots, or the totals. */
 typedef struct Spread {
     uint64_t counts[TIME_BUCKETS];
     size_t n_buckets;
     uint64_t n;
 } Spread;
 
-/* The value that @percent of all do not exceed, as if those of a bucket were spread evenly over it;
- * 0 when there are none. */
+/* The value that @percent of all do not exceed, assuming an even spread within a bucket; 0 when
+ * there are none. */
 static uint64_t spread_quantile(const Spread *spread, unsigned percent) {
     uint64_t rank = (spread->n * percent + 99) / 100, before = 0;
 
@@ -131,7 +131,7 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-/* What @from has goes to @to. */
+/* Moves the counts of @from to @to. */
 static void move_count(_Atomic uint32_t *from, _Atomic uint64_t *to) {
     if (LOAD(from) != 0)
         ADD(to, TAKE(from));
@@ -154,9 +154,8 @@ static void move_verb(VerbCounts *from, TotalVerb *to) {
     move_count(&from->n_errors, &to->n_errors);
 }
 
-/* The slot of now; the first thread that uses it moves what is in it, of an hour ago, to the
- * totals. One that comes so late that its slot is another's already is counted there: nothing is
- * lost. */
+/* The current slot; the first thread that uses it moves its old counts to the totals. A thread that
+ * is so late that its slot was reused is counted there: nothing is lost. */
 static Slot *enter(Latency *latency, int64_t now_nsec) {
     int64_t round = now_nsec / SLOT_NSEC;
     Slot *slot = &latency->slots[(uint64_t)round % LATENCY_SLOTS];
@@ -322,7 +321,7 @@ static void add_window(const Latency *latency, Verb verb, int64_t first, int64_t
     }
 }
 
-/* The totals, and whatever is in slots. */
+/* The totals plus all slots. */
 static void add_all(const Latency *latency, Verb verb, VerbSum *sum, LatencyVerb *ret) {
     add_totals(&latency->totals[verb], sum, ret);
     for (size_t i = 0; i < LATENCY_SLOTS; i++)

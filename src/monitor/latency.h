@@ -62,7 +62,7 @@ typedef struct LatencySummary {
 typedef struct LatencyVerb {
     LatencySummary parts[_LATENCY_PARTS];
     uint64_t n_nodes_p50, n_nodes_max; /* of a request */
-    uint64_t n_decided;                /* decisions: what the two above and below are of */
+    uint64_t n_decided;                /* decisions: the number of samples of the others */
     uint64_t n_late;                   /* of these: ran out of time */
     uint64_t n_errors;                 /* and: were answered with an error */
 } LatencyVerb;

@@ -19,7 +19,8 @@ static const unsigned codes[] = {
     200, 304, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
-/* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's patience of 5 s. */
+/* Upper bounds in microseconds: the duration of a decision, up to kube-scheduler's timeout of 5
+ * s. */
 static const int64_t bucket_usec[] = {
     50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
 #define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))
@@ -252,7 +253,7 @@ static void print_by_verb(
                                                           offset)));
 }
 
-/* What a filter does with nodes besides what its rules say. */
+/* Outcomes of nodes other than those of rules. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
     exposition_count(out, "berth_nodes_unknown_total",
         "Nodes rejected because berth does not know them.", load(&metrics->nodes_unknown));

@@ -51,11 +51,11 @@ void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome 
 /* A verb has been answered. Any thread. */
 void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
 
-/* What was counted of a policy, and of a rule. Any thread. */
+/* The counts of a policy, and of a rule. Any thread. */
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
 
-/* What the page shows besides counters. */
+/* Values on the page other than counters. */
 typedef struct MetricsState {
     const View *view;
     const Server *server;
@@ -63,7 +63,7 @@ typedef struct MetricsState {
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const DecisionsFigures *decisions;
     const MeasuringStatus *measuring; /* of the gauges of @view */
-    Arena *arena;                     /* for what is needed on the way */
+    Arena *arena;                     /* for temporary data */
     int64_t wall_nsec;                /* since 1970 */
     int64_t now_nsec;                 /* monotonic */
     int64_t certificate_expiry_sec;   /* 0: no TLS */

@@ -30,7 +30,7 @@ void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
     (void)pthread_mutex_unlock(&reloads->lock);
 }
 
-/* Pages show one line: the first, which says where and what. */
+/* Pages show one line: the first, with the position and the error. */
 static void copy_first_line(const char *error, char *ret) {
     Str line = utf8_take(str_of(error, strcspn(error, "\n")), RELOAD_ERROR_MAX - 1);
 

@@ -25,7 +25,7 @@ typedef enum ReloadKind {
 
 typedef struct ReloadState {
     bool is_used;        /* the daemon has such a configuration at all */
-    bool is_good;        /* what is in force is what is on disk */
+    bool is_good;        /* the files on disk are in force */
     int64_t good_at_sec; /* when the one in force was read, since 1970 */
     uint64_t n_good, n_bad;
     char error[RELOAD_ERROR_MAX]; /* why the newest was refused, one line; empty when good */

@@ -14,7 +14,7 @@
 
 #define RULE_FIGURES_BUDGET ((size_t)16 * 1024 * 1024)
 
-/* What an expression under `match` is called: no rule can have this name. */
+/* The name of an expression under `match`: no rule can have it. */
 #define MATCH STR("(match)")
 
 typedef struct Figures {
@@ -30,10 +30,10 @@ struct RuleFigures {
     Map index; /* "policy/rule" to its figures; neither name can hold a slash */
     Figures *items;
     size_t n;
-    Figures spare; /* stands for those over the ceiling */
+    Figures spare; /* counts for names over the limit */
 
-    /* Where the figures of each policy of one program are, so that a decision looks up no names.
-     * The reference keeps another program from being taken for it. */
+    /* The figures of each policy of one program, so that a decision needs no lookup by name. The
+     * reference keeps the program's address from being reused. */
     Program *program;
     uint32_t *policies; /* MAP_NONE: not counted */
 };

@@ -149,7 +149,7 @@ static size_t find_node(
     return SIZE_MAX;
 }
 
-/* Its error on one node, as far as it can be had. */
+/* Its error on one node, if it can be reproduced. */
 static Str find_text(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena, Str *ret_node) {
     size_t i = find_node(judge, failure, args, arena);

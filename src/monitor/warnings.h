@@ -25,7 +25,7 @@ Warnings *warnings_new(void); /* NULL when out of memory */
 Warnings *warnings_free(Warnings *warnings);
 DEFINE_CLEANUP(Warnings *, warnings_free)
 
-/* A verb has been answered from @view. What an error says is found out by judging once more, in
- * what is left of @time (NULL: is not found out) and in @arena. @now_nsec: monotonic. */
+/* A verb has been answered from @view. The text of an error is found by judging again, in the rest
+ * of @time (NULL: not at all) and in @arena. @now_nsec: monotonic. */
 void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decision *decision,
     const RequestTime *time, Arena *arena, int64_t now_nsec);

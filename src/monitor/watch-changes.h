@@ -20,10 +20,10 @@
 #define WATCH_LOST_SEC 10
 #define WATCH_BYPASS_SEC 60 /* bypassing pods: reported at most so often */
 
-/* What was seen at the last look; all zero at the start. */
+/* The state at the last call; all zero at the start. */
 typedef struct WatchChanges {
     bool is_lost;
-    int64_t lost_at_nsec;             /* monotonic: when it was last heard */
+    int64_t lost_at_nsec;             /* monotonic: the last update */
     bool is_known[_WATCHER_KINDS];    /* the first list has been seen, ... */
     uint64_t n_lists[_WATCHER_KINDS]; /* ... and these since */
     bool is_held;
@@ -31,9 +31,9 @@ typedef struct WatchChanges {
     int64_t bypass_told_at_nsec; /* monotonic; 0: never */
 } WatchChanges;
 
-/* Whether the API server has not been heard for a while and not as it should be: without a
- * connection, or on one that brings not even the bookmarks it should. @ret_updated_nsec: when it
- * was, monotonic; 0: never. Before the first list is complete it is not lost, but not ready. */
+/* Whether updates from the API server are overdue: without a connection, or on one that does not
+ * even send bookmarks. @ret_updated_nsec: the last update, monotonic; 0: never. Before the first
+ * list is complete the watch is not lost, but not ready. */
 bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_updated_nsec);
 
 void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,

@@ -126,7 +126,7 @@ void cel_text_part(Buf *out, const char *template, const Buf *part) {
 
 /* --- selectors --------------------------------------------------------------- */
 
-/* An empty value must be told from a label that is absent. */
+/* An empty value is not the same as an absent label. */
 static bool has_empty(const Requirement *requirement) {
     for (size_t i = 0; i < requirement->n_values; i++)
         if (str_is_empty(requirement->values[i]))

@@ -60,9 +60,9 @@ void cel_text_write(Buf *out, const char *template, const TextArg *args);
 /* The same with $1 = @part; nothing when it is empty. */
 void cel_text_part(Buf *out, const char *template, const Buf *part);
 
-/* The condition that @selector stands for, over the map of labels that the expression @labels
- * gives: `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Put brackets
- * around it anywhere but beside &&. */
+/* The condition of @selector over the map of labels that the expression @labels gives:
+ * `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Needs brackets
+ * anywhere but next to &&. */
 void cel_text_selector(Buf *out, const Selector *selector, const char *labels);
 void cel_text_requirement(Buf *out, const Requirement *requirement, const char *labels);
 

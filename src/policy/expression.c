@@ -18,7 +18,7 @@
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 #define EXCERPT_MAX 160u   /* bytes of an expression in a message */
-#define TYPE_NAME_MAX 128u /* of a type in a message; what is longer is cut */
+#define TYPE_NAME_MAX 128u /* of a type in a message; longer ones are cut */
 
 typedef struct ExpressionCompiler {
     YamlReader *reader;
@@ -58,7 +58,7 @@ typedef struct ExpressionSource {
     Str text; /* as it reads */
 } ExpressionSource;
 
-/* How far a literal block that begins under line @line is indented: its first line tells. */
+/* The indentation of a literal block below line @line: that of its first line. */
 static size_t find_indent(const ExpressionSource *written, size_t line) {
     size_t there = count_spaces(line_of(written->source, line + 1));
     size_t own = count_spaces(line_of(written->text, 1));
@@ -87,7 +87,7 @@ static bool find_place(const ExpressionSource *written, size_t line, size_t colu
     return true;
 }
 
-/* A line that stands nowhere in the file, for a message: of a long one what is around @column. */
+/* A line that is not in the file, for a message: of a long one the part around @column. */
 static Str excerpt(Arena *arena, Str line, size_t column) {
     size_t from, to;
 
@@ -151,7 +151,8 @@ static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         uint32_t number = checked->infos[i].field;
-        const CelNodeInfo *from = &checked->infos[i > 0 ? i - 1 : 0]; /* what a selection is from */
+        const CelNodeInfo *from =
+            &checked->infos[i > 0 ? i - 1 : 0]; /* the operand of a selection */
 
         if (number >= scope->variables_type.n_fields || checked->tree->nodes[i].n_children != 1)
             continue;
@@ -284,7 +285,7 @@ static int check(ExpressionCompiler *compiler) {
     return 0;
 }
 
-/* Numbers may be of two types, which no single expected type can say. */
+/* Numbers may be of two types, which no single expected type can express. */
 static bool has_type(ExpressionCompiler *compiler, ExpressionType type, const char *what) {
     const CelType *found = cel_checked_type(compiler->result->checked);
     _cleanup_(buf_done) Buf name = BUF_INIT(TYPE_NAME_MAX);
@@ -297,7 +298,7 @@ static bool has_type(ExpressionCompiler *compiler, ExpressionType type, const ch
     return false;
 }
 
-/* A variable that was refused has been reported where it stands. */
+/* A variable with errors has been reported at its own position. */
 static bool uses_refused(const ExpressionCompiler *compiler) {
     const Scope *scope = compiler->scope;
 

@@ -30,13 +30,13 @@ typedef struct Scope Scope; /* scope.h */
 #define EXPRESSION_COST_MAX UINT64_C(1000000000000)
 
 typedef struct Expression {
-    Str text;    /* CEL; empty: there is none */
+    Str text;    /* CEL; empty: none */
     Place place; /* of the text, or of the built-in rule that wrote it */
     bool is_built_in;
     const Scope *scope;
     const CelChecked *checked;
     const CelCode *code; /* for the scalar machine */
-    CelCostRange cost;   /* with that of the variables it uses */
+    CelCostRange cost;   /* including that of the variables it uses */
     uint64_t variables;  /* bit i: uses variable i of its scope, also through others */
     uint64_t metrics, workload_metrics; /* the same for metrics.x and workload.metrics.x */
     uint8_t groups;                     /* SCHEMA_BIT()s it reads */
@@ -68,8 +68,8 @@ bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str 
 /* Adds it to @graph; those of its scope's variables must be there (scope_lower()). 0 or -ENOMEM. */
 int expression_lower(Expression *expression, CelGraph *graph);
 
-/* Warns of bytes [@from, @to) of its text, at their place in the policy file if they stand there
- * as they read; else at the place of the whole. */
+/* Warns about bytes [@from, @to) of its text, at their position in the policy file if they are
+ * there verbatim; else at the position of the whole. */
 void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
     Str hint, Str text);
 

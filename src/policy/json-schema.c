@@ -83,7 +83,7 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
 /* @about may be NULL. Recursive: shapes nest. */
 static void write_schema(JsonWriter *writer, const Shape *shape, const char *about);
 
-/* A limit of 0 is none. */
+/* A limit of 0 means none. */
 static void write_limits(JsonWriter *writer, const Shape *shape) {
     bool is_list = shape->kind == SHAPE_LIST;
 

@@ -235,8 +235,8 @@ static const Field preference_fields[] = {
 };
 static const Shape preference_shape = {SHAPE_OF(preference_fields)};
 
-/* A clock behind the node's creation makes it new. Seconds are doubles: those of the node are
- * computed beforehand. */
+/* If the clock is before the node's creation, the node is new. Seconds are doubles: those of the
+ * node are precomputed. */
 static void write_age_preference(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     AgePreference preference = {0};

@@ -85,8 +85,8 @@ static const Shape namespaces_shape = {.kind = SHAPE_LIST, .of = &namespace_shap
 #define FIELD_TOPOLOGY_KEY(text)                                                                   \
     { OPTIONAL("topologyKey"), INTO(PodRule, topology_key, shape_label_key), .about = (text) }
 
-/* Reads a mapping. With @is_own_namespace pods of other namespaces must be asked for, and so must
- * some choice of pods. */
+/* Reads a mapping. With @is_own_namespace other namespaces must be named explicitly, and so must a
+ * selection of pods. */
 static PodRule read_rule(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, bool is_own_namespace) {
     const Shape *shape = kind->shape->kind == SHAPE_EITHER ? kind->shape->other : kind->shape;

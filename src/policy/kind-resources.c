@@ -226,7 +226,7 @@ static void write_each(
     }
 }
 
-/* The weight of a resource that the node offers, and that of one unit of it. */
+/* The weight of a resource that the node has, and that of one unit of it. */
 #define WEIGHT "(node.allocatable$1 > 0.0 ? $2 : 0.0)"
 #define UNIT "(node.allocatable$1 > 0.0 ? $2 / node.allocatable$1 : 0.0)"
 

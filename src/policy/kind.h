@@ -32,10 +32,10 @@ typedef struct RuleText {
 
 struct RuleKind {
     Str field;
-    const char *summary; /* for people: what it requires of a node, or prefers */
+    const char *summary; /* for users: what it requires of a node, or prefers */
     const Shape *shape;
 
-    /* Reads @value, reports what is wrong with it, and writes the CEL text. */
+    /* Reads @value, reports its errors, and writes the CEL text. */
     void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
     /* Or, of a kind that is a switch (`nodeReady: true`), the text itself. */
     const char *expression, *message;

@@ -8,7 +8,7 @@
 #include "policy/lint.h"
 #include "policy/scope.h"
 
-/* What an expression is for: it decides the consequence of an error. */
+/* The purpose of an expression: it decides the consequence of an error. */
 typedef enum LintRole {
     LINT_VARIABLE,
     LINT_MATCH,
@@ -81,6 +81,6 @@ void lint_look_ups(const LintExpression *x);
 void lint_words(const LintExpression *x);
 void lint_reason(const Lint *lint, const YamlNode *reason);
 
-/* lint-range.c: the range of the value; and what is wrong with that of a score. */
+/* lint-range.c: the range of the value; and errors in that of a score. */
 NumberRange lint_range(const LintExpression *x);
 void lint_score(const LintExpression *x, const Score *score);

@@ -27,7 +27,7 @@ static bool is_string(const LintExpression *x, uint32_t i, Str text) {
            str_eq(cel_str(node->literal), text);
 }
 
-/* Whether node @map is what is looked up in, and node @key what is looked for. */
+/* Whether node @map is the map of a look-up, and node @key its key. */
 static bool is_same(const LintExpression *x, uint32_t map, uint32_t key, const LookUp *look_up) {
     return str_eq(lint_text(x, map), look_up->from) &&
            (look_up->key.ptr ? is_string(x, key, look_up->key)
@@ -137,7 +137,7 @@ static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
 static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     while (x->tree->nodes[i].kind == CEL_NODE_IDENT && x->notes[i].ref == CEL_REF_LOCAL &&
            x->tree->nodes[x->notes[x->notes[i].binder].binder].kind == CEL_NODE_BIND)
-        i = x->notes[i].binder - 1; /* the value stands before its name */
+        i = x->notes[i].binder - 1; /* the value comes before its name */
     return i;
 }
 

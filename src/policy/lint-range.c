@@ -38,7 +38,7 @@ static NumberRange multiply(NumberRange a, NumberRange b) {
     return result;
 }
 
-/* Only by what is surely over 0. */
+/* Only by a divisor that is certainly over 0. */
 static NumberRange divide(NumberRange a, NumberRange b) {
     return b.min > 0 && isfinite(b.max) ? multiply(a, (NumberRange){1 / b.max, 1 / b.min})
                                         : anything;
@@ -218,8 +218,8 @@ static void check_outside(const LintExpression *x, uint32_t i, NumberRange range
         edge, range.max < 0 ? 0 : 100);
 }
 
-/* Whether node @i, if it is evaluated, is the whole value: the root, or what a choice of such
- * chooses. @are_values has the answer for all that come after it. */
+/* Whether node @i, if it is evaluated, is the whole value: the root, or a branch of such a
+ * condition. @are_values has the result for all later nodes. */
 static bool is_value(const LintExpression *x, uint32_t i, const bool *are_values) {
     uint32_t parent = x->parents[i];
 

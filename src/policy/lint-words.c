@@ -15,7 +15,7 @@
 typedef struct ApiWords {
     const char *record, *field;
     bool is_complete;
-    const char *words[WORDS_MAX]; /* NULL behind the last */
+    const char *words[WORDS_MAX]; /* terminated by NULL */
 } ApiWords;
 
 static const ApiWords table[] = {
@@ -171,7 +171,7 @@ void lint_words(const LintExpression *x) {
 /* All reasons of a pod share 1,024 bytes of an event. */
 #define REASON_LONG 120u
 
-/* %s, %d …: a letter of printf's that no word goes on behind. */
+/* %s, %d …: a conversion of printf that is not followed by a letter. */
 static bool is_verb(Str text, size_t i) {
     return text.ptr[i] == '%' && i + 1 < text.len &&
            str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&

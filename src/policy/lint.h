@@ -19,8 +19,8 @@
 #include "policy/reader.h"
 #include "yaml/document.h"
 
-/* Adds warnings about @policy, which was read from @document without errors. Without
- * memory there are none. */
+/* Adds warnings about @policy, which was read from @document without errors. Without memory there
+ * are none. */
 void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy);
 
 /* The same about how @policy is evaluated. */

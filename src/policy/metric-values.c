@@ -49,7 +49,7 @@ static bool is_called(const Program *program, uint32_t gauge, Str name) {
     return false;
 }
 
-/* Those that can have values; of workloads only those of pods can. False, with an error reported,
+/* Gauges that can have values; workloads have only those of pods. False, with an error reported,
  * when there is none. */
 static bool find_gauges(
     const ValuesReading *reading, const YamlNode *name, bool is_of_workloads, Gauges *ret) {

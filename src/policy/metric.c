@@ -289,7 +289,7 @@ static void read_placements(YamlReader *reader, const YamlNode *value, void *int
             "placements must be none or a mapping");
 }
 
-/* The load as far as the source tells, without the section. */
+/* The load that follows from the source, without the section. */
 static PromqlLoad infer_load(const Gauge *gauge) {
     if (gauge->source == GAUGE_RESOURCES)
         return (PromqlLoad){

@@ -23,7 +23,7 @@
 #include "policy/reader.h"
 #include "policy/shape.h"
 
-/* Reads one entry. Problems are reported; the name is set even so. Strings lie in the reader's
+/* Reads one entry. Problems are reported; the name is set even then. Strings are in the reader's
  * arena or in the document. */
 void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret);
 

@@ -128,7 +128,7 @@ static void check_counts(ProgramCompiler *compiler) {
             "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
 }
 
-/* Gives every rule its number; unresolvable filters first (program.h says why). */
+/* Numbers every rule; unresolvable filters first (see program.h). */
 static int number_rules(ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Policies *policies = &compiler->policies;
@@ -298,7 +298,7 @@ static void lint_plans(const ProgramCompiler *compiler) {
     diag_list_sort(compiler->diags, 0);
 }
 
-/* Then filter asks for scores, too: those of all policies. */
+/* Then filter needs scores too: those of all policies. */
 static bool narrows(const Program *program) {
     for (size_t i = 0; i < program->n_policies; i++)
         if (program->policies[i].narrow_to > 0)

@@ -51,7 +51,7 @@ typedef struct Program {
     uint32_t n_slots; /* of variables that a run is given */
     CelGraph *graph;
     Plan *plan;
-    NodeParts filter_parts; /* what the filters read of a node; */
+    NodeParts filter_parts; /* the parts of a node that filters read; */
     NodeParts score_parts;  /* and the scores */
 } Program;
 

@@ -195,7 +195,7 @@ static bool promql_keeps_all(const PromqlMatcher *matcher) {
     return false;
 }
 
-/* --- the lexer: each function cuts what it has read off the front of the text ----------------- */
+/* --- the lexer: each function cuts the text it has read off the front ------------------------- */
 
 /* Of a name. */
 static bool promql_is_letter(char c) {
@@ -223,7 +223,7 @@ static void promql_skip_space(Str *text) {
     }
 }
 
-/* A name of a series, a label, a function; empty: there is none. */
+/* A name of a series, a label, a function; empty: none. */
 static Str promql_cut_word(Str *text) {
     size_t n = 0;
 
@@ -298,7 +298,7 @@ int64_t promql_cut_duration(Str *text) {
     return sum;
 }
 
-/* label="value" and its like. False: there is none. */
+/* label="value" and similar. False: none. */
 static bool promql_cut_matcher(Str *text, PromqlMatcher *ret) {
     size_t n = 0;
 
@@ -356,7 +356,7 @@ typedef struct PendingOperator {
     char op;
     const PromqlFunction *function;
     size_t base;   /* '(': terms below it */
-    bool has_more; /* '(': behind a comma */
+    bool has_more; /* '(': after a comma */
 } PendingOperator;
 
 typedef struct Evaluation {
@@ -507,7 +507,7 @@ static bool open_parenthesis(Evaluation *evaluation) {
 
 /* --- series ---------------------------------------------------------------------------------- */
 
-/* The matchers behind a name, after the opening brace. */
+/* The matchers after a name, after the opening brace. */
 static bool read_matchers(Str *text, bool *ret_is_idle) {
     for (;;) {
         PromqlMatcher matcher;
@@ -564,7 +564,7 @@ static bool is_grouping(Str word) {
     return false;
 }
 
-/* group_left may stand alone. */
+/* group_left may have no labels. */
 static bool skip_grouping(Evaluation *evaluation) {
     promql_skip_space(&evaluation->text);
     return !str_has_prefix(evaluation->text, STR("(")) || promql_skip_labels(&evaluation->text);
@@ -601,7 +601,7 @@ static bool add_number(Evaluation *evaluation) {
     return push_term(evaluation, &term);
 }
 
-/* irate() looks at the last two samples in it, whatever its length. */
+/* irate() uses the last two samples in it, whatever its length. */
 static bool add_range(Evaluation *evaluation) {
     const PendingOperator *open =
         evaluation->n_pending > 0 ? &evaluation->pending[evaluation->n_pending - 1] : NULL;

@@ -23,7 +23,7 @@ typedef struct PromqlLoad {
 
 PromqlLoad promql_infer_load(Str query);
 
-/* The longest range of a query, in nanoseconds: "[5m]", "[1h:1m]". 0: there is none. */
+/* The longest range of a query, in nanoseconds: "[5m]", "[1h:1m]". 0: none. */
 int64_t promql_longest_range(Str query);
 
 /* Cuts "1h30m", "7d" off the front of @text, in nanoseconds; anything else ends it. At most a day.

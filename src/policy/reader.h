@@ -33,7 +33,7 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
  * like 1 and true need no quotes. */
 bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *what, StrList *ret);
 
-/* The text of a scalar that stands for a label value, as written. */
+/* The text of a scalar as a label value, as written. */
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
 
 /* Keys of labels and annotations, and names of resources: an optional DNS prefix and a name of at
@@ -45,6 +45,6 @@ bool reader_resource_name(YamlReader *reader, const YamlNode *name);
 /* The name of a namespace. Any other would match no pod, without a warning. */
 bool reader_namespace(YamlReader *reader, const YamlNode *name);
 
-/* Whether @name can be that of a rule or a policy: letters, digits, '-', '_' and '.'. */
+/* Whether @name is valid for a rule or a policy: letters, digits, '-', '_' and '.'. */
 #define RULE_NAME_MAX 63u
 bool rule_name_is_valid(Str name);

@@ -16,7 +16,7 @@
 
 /* --- common fields ----------------------------------------------------------- */
 
-/* The fields of a rule besides its kind; filters and scores use some of them. */
+/* The fields of a rule other than its kind; filters and scores use some of them. */
 typedef struct RuleFields {
     Str name;
     Str reason;
@@ -165,7 +165,7 @@ static void report_no_kind(
     reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
 }
 
-/* The expressions that a built-in rule stands for. */
+/* The expressions of a built-in rule. */
 static bool read_built_in(
     YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
     RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
@@ -188,7 +188,7 @@ static bool read_built_in(
     return is_right;
 }
 
-/* !has(metrics.a) || !has(metrics.b), of those whose bits are in @named. */
+/* !has(metrics.a) || !has(metrics.b), for those whose bits are in @named. */
 static void write_absent(Buf *out, const char *record, const CelField *fields, uint64_t named) {
     for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
         if (named >> i & 1)

@@ -249,8 +249,8 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     return true;
 }
 
-/* Reads the list: those that have a name, each once; also what is wrong in another way, so that
- * naming it is no second mistake. */
+/* Reads the list: entries with a name, each once; also invalid ones, so that using their name is
+ * not a second error. */
 static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *ret) {
     size_t n = 0;
 
@@ -332,7 +332,7 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
         return;
     }
     variable->name = text.name;
-    /* One with an error is declared all the same: its use is no second mistake. */
+    /* One with an error is declared anyway: its use is not a second error. */
     if (!expression_read(
             reader, scope, text.expression, "expression", EXPRESSION_ANY, &variable->expression))
         variable->expression.checked = NULL;
@@ -352,7 +352,8 @@ static int read_variables(YamlReader *reader, const YamlNode *variables, Scope *
 
     *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
     r = cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
-        /* max_size= */ 1, SCHEMA_NOW, /* never read itself: what it stands for takes its place */
+        /* never read itself: its expression replaces it */ 1,
+        SCHEMA_NOW, /* never read itself: what it stands for takes its place */
         &scope->variables_slot);
     if (n > SCOPE_VARIABLES_MAX) {
         reader_error(reader, variables, "at most %u variables", SCOPE_VARIABLES_MAX);

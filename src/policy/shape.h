@@ -53,7 +53,7 @@ struct Shape {
     const Shape *of, *other;
     const Field *fields;
     size_t n_fields;
-    const RuleKind *const *kinds; /* OBJECT: exactly one of these besides, or @or_field */
+    const RuleKind *const *kinds; /* OBJECT: exactly one of these in addition, or @or_field */
     const size_t *n_kinds;
     const char *or_field;
     const char *const *one_of; /* OBJECT: exactly one of these fields; ends with NULL */

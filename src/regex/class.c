@@ -99,7 +99,7 @@ static void add_folded(RegexClass *class, const RegexFold *fold, uint32_t lo, ui
 
 /* To @to: the next in its cycle for each member of @from that has one. @from is in order. */
 static void fold_once(const RegexClass *from, RegexClass *to) {
-    size_t first = 0; /* folds before it end before the range looked at */
+    size_t first = 0; /* folds before it end before the range */
 
     for (size_t i = 0; i < from->ranges.n; i++) {
         RegexRange range = from->ranges.items[i];

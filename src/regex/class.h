@@ -32,7 +32,7 @@ void regex_class_add_all(RegexClass *class, const RegexRange *ranges, size_t n);
 /* Puts the ranges in order. */
 void regex_class_sort(RegexClass *class);
 
-/* What was not in it, is. Also in order afterwards. */
+/* Inverts the class. Sorted afterwards. */
 void regex_class_negate(RegexClass *class);
 
 /* Adds what differs from its members only in case (k, K and the Kelvin sign). */
@@ -68,5 +68,5 @@ extern const RegexFold regex_folds[]; /* in order of lo */
 extern const size_t regex_n_folds;
 
 /* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII. Case,
- * spaces, - and _ in the name do not matter. False when there is none of that name. */
+ * spaces, - and _ in the name do not matter. False: no such property. */
 bool regex_unicode_add(RegexClass *class, Str name) MUST_CHECK;

@@ -268,7 +268,7 @@ static uint16_t behind_jumps(const RegexInstruction *code, uint16_t at) {
     return at;
 }
 
-/* Jumps to jumps become one, and the jumps themselves go: @map is where what is left went. */
+/* Chains of jumps become one jump; @map has the new positions of the remaining instructions. */
 static size_t drop_jumps(RegexInstruction *code, size_t n, uint16_t *map) {
     size_t n_left = 0;
 
@@ -319,7 +319,7 @@ static void mark_ascii(RegexSet *set) {
             set->ascii[c / 64] |= UINT64_C(1) << (c % 64);
 }
 
-/* To the arena that stays, without what the bits say already. */
+/* Copies to the final arena, without what the bits already contain. */
 static void finish_sets(Emitter *e, Regex *ret) {
     RegexSet *sets = ARENA_ARRAY(e->arena, RegexSet, e->sets.n);
 
@@ -355,7 +355,7 @@ static void find_prefix(Emitter *e, Regex *regex) {
     const RegexInstruction *at = &regex->instructions[regex->start];
 
     regex->is_anchored = at->op == REGEX_OP_ASSERT && at->arg == REGEX_BEGIN_TEXT;
-    /* U+FFFD stands for bytes that are not UTF-8, too. A surrogate is no character. */
+    /* U+FFFD also matches bytes that are not UTF-8. A surrogate is not a character. */
     while (at->op == REGEX_OP_CHAR && at->arg != REGEX_REPLACEMENT &&
            (at->arg < 0xD800 || at->arg > 0xDFFF) && n + 4 <= sizeof(bytes)) {
         n += utf8_encode(at->arg, bytes + n);

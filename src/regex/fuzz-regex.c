@@ -20,7 +20,7 @@
 #define DEPTH_MAX 1500
 #define GROUPS_MAX 32
 
-/* What is left to match after a node. */
+/* The rest to match after a node. */
 typedef struct Rest {
     enum { REST_SEQUENCE, REST_GROUP, REST_LOOP } kind;
     uint32_t node;  /* SEQUENCE: the next, or REGEX_NONE; GROUP, LOOP: the node itself */
@@ -42,7 +42,7 @@ typedef struct Slow {
 static bool match(Slow *s, uint32_t number, size_t at, const Rest *rest);
 static bool resume(Slow *s, size_t at, const Rest *rest);
 
-/* @done rounds of a repetition are over: another one, or on with the rest. */
+/* @done iterations of a repetition are complete: another one, or the rest. */
 static bool repeat(Slow *s, uint32_t number, uint32_t done, size_t at, const Rest *then) {
     const RegexNode *node = &s->tree->nodes.items[number];
     Rest again = {.kind = REST_LOOP, .node = number, .round = done + 1, .from = at, .then = then};
@@ -198,7 +198,7 @@ static void check_against_slow(Str pattern, Str text, int found, const RegexSpan
     require(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
 }
 
-/* Every match lies behind the one before it. Whether there is one; the first is in @ret_spans. */
+/* Every match is after the one before it. Whether there is one; the first is in @ret_spans. */
 static int check_scan(const Regex *regex, Str text, RegexSpan *ret_spans, size_t n) {
     _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, n);
     uint64_t work = UINT64_MAX;

@@ -7,7 +7,7 @@
 #include "base/ascii.h"
 #include "regex/parse-internal.h"
 
-#define NOT_HERE 2 /* beside REGEX_MALFORMED */
+#define NOT_HERE 2 /* in addition to REGEX_MALFORMED */
 
 typedef struct NamedClass {
     const char *name;
@@ -33,7 +33,7 @@ static const NamedClass posix_classes[] = {
     {"xdigit", 3, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
 };
 
-/* \d \s \w; the capital letter is what is not in it. \v is no part of \s (RE2). */
+/* \d \s \w; the capital letter is the complement. \v is not part of \s (RE2). */
 static const NamedClass perl_classes[] = {
     {"d", 1, {{'0', '9'}}},
     {"s", 3, {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}}},
@@ -207,7 +207,7 @@ static bool take_octal(RegexParser *parser, uint32_t first, uint32_t *ret) {
     return n > 1 || first == '0';
 }
 
-/* What the character after a \ stands for; @ret may need more of the pattern. */
+/* The meaning of the character after a \; @ret may need more of the pattern. */
 static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
     static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
     const char *letter = c > 0 && c < 0x80 ? strchr(letters, (int)c) : NULL;
@@ -236,7 +236,7 @@ static int take_escape(RegexParser *parser, uint32_t *ret) {
     if (regex_parser_take(parser, &c) == 0 && take_escaped(parser, c, ret))
         return 0;
     if (parser->error->text.len > 0)
-        return REGEX_MALFORMED; /* not UTF-8: that is said */
+        return REGEX_MALFORMED; /* not UTF-8: reported */
     return regex_parser_refuse(parser, "invalid escape sequence", from, parser->at);
 }
 
@@ -255,7 +255,7 @@ int regex_leaf_escape(RegexParser *parser, uint32_t *ret) {
     return r != 0 ? r : regex_leaf_char(parser, c, ret);
 }
 
-/* [:name:] or [:^name:] in a bracket. 0 when it was taken; NOT_HERE: there is none and the [ is a
+/* [:name:] or [:^name:] in a bracket. 0 when it was read; NOT_HERE: none, and the [ is a
  * character. */
 static int take_posix_class(RegexParser *parser, RegexClass *class) {
     Str rest = regex_parser_rest(parser), name;

@@ -20,7 +20,7 @@
 
 #define REGEX_NONE UINT32_MAX
 #define REGEX_UNBOUNDED UINT32_MAX /* the max of x{2,} */
-#define REGEX_REPEAT_MAX 1000      /* a count, and the product of those inside each other */
+#define REGEX_REPEAT_MAX 1000      /* a count, and the product of nested ones */
 #define REGEX_HEIGHT_MAX 1000      /* nodes inside each other */
 #define REGEX_NODES_MAX 65536
 #define REGEX_RANGES_MAX 65536 /* of all classes of a pattern */
@@ -35,7 +35,7 @@ typedef enum RegexNodeKind {
     REGEX_NODE_CHOICE, /* the first that leads to a match wins */
 } RegexNodeKind;
 
-/* What is true between two characters. */
+/* Conditions between two characters. */
 typedef enum RegexAssert {
     REGEX_BEGIN_TEXT,
     REGEX_BEGIN_LINE,
@@ -66,9 +66,9 @@ typedef struct RegexTree {
     uint32_t root;
 } RegexTree;
 
-#define REGEX_MALFORMED 1 /* or too large: @ret_error says */
+#define REGEX_MALFORMED 1 /* or too large: see @ret_error */
 
-/* The tree lies in @arena. 0, REGEX_MALFORMED or -ENOMEM. */
+/* The tree is in @arena. 0, REGEX_MALFORMED or -ENOMEM. */
 int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error) MUST_CHECK;
 
 typedef struct RegexParser {
@@ -87,7 +87,7 @@ typedef struct RegexParser {
 #define REGEX_DOT_ALL 4u    /* s */
 #define REGEX_LAZY 8u       /* U: what * and *? mean is swapped */
 
-/* Says what is wrong with the pattern from byte @from to @to. REGEX_MALFORMED. */
+/* Reports the error in the pattern from byte @from to @to. Returns REGEX_MALFORMED. */
 int regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to);
 int regex_parser_refuse_size(RegexParser *parser); /* too large as a whole */
 

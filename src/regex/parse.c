@@ -157,7 +157,7 @@ static int end_choice(Parse *p) {
     return 0;
 }
 
-/* Closes the innermost frame; what it holds becomes one node. */
+/* Closes the innermost frame; its contents become one node. */
 static int close_frame(Parse *p, uint32_t *ret) {
     uint32_t node = 0;
     int r = end_choice(p);
@@ -272,7 +272,7 @@ static int parse_open(Parse *p) {
     return open_group(p, parser->at - 1);
 }
 
-/* A decimal number without leading zeros. False: none. What is too large is cut to something
+/* A decimal number without leading zeros. False: none. A number that is too large is capped at one
  * that is still too large. */
 static bool take_count(Str text, size_t *at, uint32_t *ret) {
     size_t from = *at;
@@ -287,7 +287,8 @@ static bool take_count(Str text, size_t *at, uint32_t *ret) {
     return *at > from && (text.ptr[from] != '0' || *at == from + 1);
 }
 
-/* {n}, {n,}, {n,m} at the {. Its length; 0: it is none and the { is an ordinary character. */
+/* {n}, {n,}, {n,m} at the {. Its length; 0: not a repetition, and the { is an ordinary
+ * character. */
 static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
     size_t at = 1;
 
@@ -365,7 +366,7 @@ static int add_assert(Parse *p, RegexAssert assert, size_t length) {
     return append(p, r, node);
 }
 
-/* \Q…\E: what is between means itself. Without an \E it goes to the end. */
+/* \Q…\E: literal text. Without an \E it goes to the end. */
 static int parse_quoted(Parse *p) {
     RegexParser *parser = &p->parser;
     const char *close;

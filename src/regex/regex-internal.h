@@ -55,7 +55,7 @@ struct Regex {
     Str prefix;       /* what every match begins with; may be empty */
 };
 
-/* 0; REGEX_MALFORMED (too large); -ENOMEM. @scratch holds what is only needed meanwhile. */
+/* 0; REGEX_MALFORMED (too large); -ENOMEM. @scratch is for temporary data. */
 int regex_emit(const RegexTree *tree, size_t max_instructions, Arena *arena, Arena *scratch,
     Regex *ret) MUST_CHECK;
 
@@ -103,7 +103,7 @@ static inline bool regex_is_word(uint32_t c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* What lies on both sides of a position, as far as assertions ask. */
+/* The characters on both sides of a position, as far as assertions need them. */
 typedef struct RegexEdge {
     bool at_begin, after_newline, after_word;
     bool at_end, before_newline, before_word;
@@ -127,7 +127,7 @@ static inline bool regex_holds(RegexAssert assert, RegexEdge edge) {
     return false;
 }
 
-/* The edge at @at. Words and newlines are ASCII, so a byte tells. */
+/* The edge at @at. Words and newlines are ASCII, so a byte is enough. */
 static inline RegexEdge regex_edge_at(Str text, size_t at) {
     char before = at > 0 ? text.ptr[at - 1] : '\0', after = at < text.len ? text.ptr[at] : '\0';
 
@@ -151,7 +151,7 @@ typedef struct RegexSimulation RegexSimulation;
  * whether there is a match. NULL when out of memory. */
 RegexSimulation *regex_simulation_new(const Regex *regex, size_t n_slots, Arena *arena) MUST_CHECK;
 
-/* The leftmost match that begins at or after @from. 1 with @ret_slots (SIZE_MAX: took no part), 0,
- * or REGEX_LIMIT when it would take more than *@work steps, of which it takes what it makes. */
+/* The leftmost match that starts at or after @from. 1 with @ret_slots (SIZE_MAX: did not match), 0,
+ * or REGEX_LIMIT when it would take more than *@work steps. Subtracts the steps it takes. */
 int regex_simulate(RegexSimulation *simulation, Str text, size_t from, uint64_t *work,
     size_t *ret_slots) MUST_CHECK;

@@ -83,7 +83,7 @@ struct RegexScan {
     const Regex *regex;
     Str text;
     size_t n_spans, n_slots;
-    size_t at;           /* SIZE_MAX: it is over */
+    size_t at;           /* SIZE_MAX: the end */
     size_t previous_end; /* of the match before; SIZE_MAX: none */
     size_t *slots;
 };
@@ -145,7 +145,7 @@ int regex_scan_next(RegexScan *scan, uint64_t *work, RegexSpan *ret_spans) {
                 scan->at = SIZE_MAX;
             return r;
         }
-        /* An empty match just where the one before ended is none (Go's rule). */
+        /* An empty match right at the end of the previous one does not count (Go's rule). */
         is_empty = scan->slots[1] == scan->at;
         is_adjacent = scan->slots[0] == scan->previous_end;
         scan->previous_end = scan->slots[1];

@@ -27,9 +27,9 @@ typedef struct RegexError {
     size_t offset; /* of that part in the pattern */
 } RegexError;
 
-/* Everything lies in @arena; @pattern is not needed after. NULL when the pattern is wrong, needs
- * more than @max_instructions ("expression too large"), or memory ran out ("out of memory");
- * @ret_error says which. */
+/* Everything is in @arena; @pattern is not needed afterwards. NULL when the pattern is invalid,
+ * needs more than @max_instructions ("expression too large"), or memory ran out ("out of memory");
+ * the reason is in @ret_error. */
 const Regex *regex_compile(
     Str pattern, size_t max_instructions, Arena *arena, RegexError *ret_error) MUST_CHECK;
 

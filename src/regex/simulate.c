@@ -8,12 +8,12 @@
 
 typedef struct Threads {
     uint16_t *dense;  /* instructions, in order of priority */
-    uint16_t *sparse; /* by instruction: its place in dense, if that says so too */
+    uint16_t *sparse; /* by instruction: its index in dense, if dense agrees */
     size_t *slots;    /* n_slots for each place in dense */
     size_t n;
 } Threads;
 
-/* What is left to do while a thread follows ways that take no character. */
+/* The remaining work while a thread follows instructions that consume no character. */
 typedef struct Todo {
     uint32_t what; /* an instruction, or RESTORE + a slot */
     size_t position;
@@ -111,7 +111,7 @@ static void add(RegexSimulation *s, Threads *threads, uint16_t instruction, size
     }
 }
 
-/* A new thread that begins here, behind all others. */
+/* A new thread that starts here, with the lowest priority. */
 static void begin(RegexSimulation *s, size_t at) {
     for (size_t i = 0; i < s->n_slots; i++)
         s->current[i] = SIZE_MAX;

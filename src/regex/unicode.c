@@ -72,7 +72,7 @@ static void add_assigned(RegexClass *class) {
         add_table(class, &regex_unicode_tables[i]);
 }
 
-/* Cn is what is in no other category. */
+/* Cn is every code point in no other category. */
 static void add_unassigned(RegexClass *class) {
     RegexClass others = {.arena = class->arena};
 

@@ -1,4 +1,4 @@
-/* Writes the request of a recorded decision again, and says why some cannot be replayed. */
+/* Restores the request of a recorded decision, and tells why some cannot be replayed. */
 
 #include "replay/recording.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Recording: decisions as they were made, with all that is needed to make them again.
+ * Recording: past decisions, with everything needed to replay them.
  *
  * What a daemon remembers (history/decisions.h) or a bundle holds (bundle/bundle.h), in one form,
  * for what-if and explanations after the fact. Oldest first. A plain value: everything lies in an
@@ -20,7 +20,7 @@
 #include "extender/verbs.h"
 #include "replay/saved-view.h"
 
-/* What became of a node, as it was remembered. */
+/* The recorded outcome of a node. */
 typedef enum RecordedKind {
     RECORDED_PASSED,
     RECORDED_REJECTED, /* by @rule */
@@ -60,8 +60,8 @@ typedef struct RecordedDecision {
     bool is_late;   /* time was up for some nodes: no replay can be exact */
     bool is_exempt;
     size_t n_in, n_out;
-    const RecordedNode *nodes; /* the candidates, in the order of the names that berth keeps:
-                                  not that of the request; NULL: not kept any more */
+    const RecordedNode *nodes; /* the candidates, in the order of berth's names, not that of the
+                                  request; NULL: not kept any more */
     size_t n_nodes;
     const RecordedRule *rules; /* that rejected a node of it */
     size_t n_rules;

@@ -25,10 +25,10 @@
 #include "policy/program.h"
 #include "replay/saved-view.h"
 
-/* A decision that is to be made again. Either of the first two may be missing. */
+/* A decision to replay. Either of the first two may be missing. */
 typedef struct ReplayedDecision {
     const SavedView *saved_view;
-    Str pod_text;     /* JSON, as it was sent; must live as long as what is made of it */
+    Str pod_text;     /* JSON, as it was sent; must outlive the results */
     int64_t now_nsec; /* since 1970: the time that rules were evaluated at */
     const Str *nodes; /* only these, in this order; the cluster may not know some. NULL: all */
     size_t n_nodes;
@@ -38,10 +38,10 @@ enum {
     _REPLAY_E_SUCCESS,
     REPLAY_E_NO_SCENE,   /* the cluster as it was is not kept any more */
     REPLAY_E_NO_POD,     /* the pod is not kept any more, or cannot be read */
-    REPLAY_E_NO_PROGRAM, /* nor are the policies of then, and none were given */
+    REPLAY_E_NO_PROGRAM, /* nor are its policies, and none were given */
 };
 
-/* Why there is none, for people. Static. */
+/* The reason, for users. Static. */
 const char *replayed_decision_error(int error);
 
 /* By @program; NULL: by the saved view's own, which was in force then. @setting may be NULL, and

@@ -1,4 +1,4 @@
-/* Saves what a view is made of, counts what that takes, and restores the view. */
+/* Saves the parts of a view, estimates their memory, and restores the view. */
 
 #include "replay/saved-view.h"
 
@@ -96,7 +96,7 @@ SavedView *saved_view_unref(SavedView *saved_view) {
     return NULL;
 }
 
-/* What the saved view refers to is there, so no other has its address. */
+/* The saved view holds a reference, so no other object has this address. */
 bool saved_view_is_of(const SavedView *saved_view, const View *view) {
     const Program *program = view->program;
 
@@ -109,13 +109,14 @@ bool saved_view_is_of(const SavedView *saved_view, const View *view) {
                                 : digest_equal(saved_view->policy, program->digest));
 }
 
-/* --- what it takes ------------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------------------- */
 
-/* About what a record takes besides the parts that it shares with its like. */
+/* The approximate size of a record without its shared parts. */
 #define NODE_COST 1024u
 #define POD_COST 384u
 
-/* About what a name takes with its places in the index and in a request (cluster/names.h). */
+/* The approximate size of a name with its entries in the index and in a request
+ * (cluster/names.h). */
 #define NAME_COST 160u
 
 static size_t pods_bytes(const PodList *list, const PodList *other) {
@@ -189,8 +190,8 @@ size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other) {
 
 /* --- the view again ------------------------------------------------------------------------ */
 
-/* Whether what was measured for @a may stand for @b. How often it is asked for, how old it may get
- * and which pods are added to it is another matter. */
+/* Whether measurements for @a can be used for @b. Interval, maximum age and placements do not
+ * matter. */
 static bool measures_same(const Gauge *a, const Gauge *b) {
     Gauge like = *b;
 
@@ -220,8 +221,8 @@ static bool has_same_items(const Measurements *a, const Measurements *b) {
     return true;
 }
 
-/* The saved view's measurements in the order of the program's gauges: those of the saved view or of
- * @before where they say the same, since columns are shared only where they do. */
+/* The saved view's measurements in the order of the program's gauges: equal ones are taken from the
+ * saved view or @before, because columns are shared only then. */
 static int find_measurements(const SavedView *saved_view, const Program *program,
     const View *before, Measurements **ret, size_t *ret_unmeasured) {
     _cleanup_(measurements_unrefp) Measurements *made =

@@ -32,19 +32,19 @@ typedef struct SavedView SavedView;
 struct SavedView {
     Ref ref;
     uint64_t generation;        /* of the view */
-    int64_t made_at_nsec;       /* since 1970: when the view was made: ages are of then */
+    int64_t made_at_nsec;       /* since 1970: when the view was made: ages are relative to it */
     int64_t uptime_nsec;        /* the same, monotonic */
     Snapshot *snapshot;         /* NULL: there was no cluster */
     Measurements *measurements; /* in the order of gauges; may be NULL */
     Digest policy;              /* the program's */
     Program *program;    /* the one that was in force; NULL: not kept. Set before others see it */
-    const Gauge *gauges; /* what was measured: the program's own; or, without it, ... */
+    const Gauge *gauges; /* measurements: the program's own; or, without it, ... */
     size_t n_gauges;
     Arena *arena;            /* ... copies in here, ... */
     SavedView *gauges_owner; /* ... or those of another one, a reference; else both are NULL */
 };
 
-/* What @view was made of; its program is kept, too, if @keeps_program. NULL when out of memory. */
+/* The parts of @view; its program is kept too, if @keeps_program. NULL when out of memory. */
 SavedView *saved_view_new(const View *view, bool keeps_program);
 DEFINE_REF(SavedView, saved_view)
 SavedView *saved_view_unref(SavedView *saved_view); /* takes NULL, returns NULL */

@@ -126,8 +126,8 @@ static void test_saved_view_outlives_its_sources(void **state) {
     assert_int_equal(view->table->names->n_nodes, 100);
 }
 
-/* Another program has the same values in its own order; metrics that were not measured are absent.
- * */
+/* Another program has the same values in its own order; metrics that were not measured are
+ * absent. */
 static void test_other_program(void **state) {
     RandomPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
     _cleanup_(program_unrefp) Program *program = random_cluster_compile(&policy);

@@ -57,7 +57,7 @@ static bool has_rule(const RecordedNode *node) {
     return node->kind == RECORDED_REJECTED && node->rule != RECORDED_NO_RULE;
 }
 
-/* Whether filter @verdict is the decision's rule @rule, by what it is called. */
+/* Whether filter @verdict is the decision's rule @rule, by name. */
 static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t verdict) {
     const RecordedRule *recorded = &pair->decision->rules[rule];
     const Filter *filter = pair->tallies->program->filters[verdict];
@@ -188,7 +188,7 @@ typedef struct Best {
     uint32_t name;
 } Best;
 
-/* One that we give nothing is no better than any: kube-scheduler hears of none. */
+/* A node with score 0 is no better than any: it is not in the reply. */
 static void see(const Tallies *tallies, Best *best, unsigned score, uint32_t name) {
     if (score > best->score ||
         (score == best->score && score > 0 && tallies->ranks[name] < tallies->ranks[best->name]))

@@ -54,7 +54,7 @@ int tallies_init(Tallies *tallies, const Recording *recording, const Program *pr
 /* The place of a rule; TALLY_NONE when out of memory. @scratch is for the way. */
 uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch);
 
-/* What changed, sorted, into the report. 0, or -ENOMEM. */
+/* Writes the sorted changes to the report. 0, or -ENOMEM. */
 int tallies_report(const Tallies *tallies, WhatIfReport *report) MUST_CHECK;
 
 /* --- what-if-compare.c: one decision ---------------------------------------------------------- */
@@ -64,7 +64,7 @@ typedef struct Comparison {
     size_t n_before, n_after;
     uint32_t best_before, best_after; /* places of names, or TALLY_NONE */
     uint32_t rule;                    /* a place in Tallies.rules, or TALLY_NONE */
-    bool has_chosen;                  /* the node that was taken could be had then */
+    bool has_chosen;                  /* the chosen node passed then */
     bool is_chosen_lost;              /* ... and cannot now */
     bool is_chosen_beaten;            /* it was among our best then, and is not now */
 } Comparison;

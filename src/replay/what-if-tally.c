@@ -1,7 +1,6 @@
 /*
- * What is known before the first decision is made again (rules and nodes by name, which pods there
- * are and where each went), and what comes of all of them: rules and nodes, those that changed most
- * first.
+ * Data collected before the replay (rules and nodes by name, the pods and their nodes), and the
+ * totals: rules and nodes, those that changed most first.
  */
 
 #include <errno.h>

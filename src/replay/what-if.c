@@ -10,7 +10,7 @@
 
 #include "replay/what-if-internal.h"
 
-/* What one decision may take: as much as a request. */
+/* The time of one decision: that of a request. */
 #define REQUEST_BUDGET ((size_t)256 * 1024 * 1024)
 
 /* A block's first view is made from nothing, which takes as long as some decisions. */
@@ -81,7 +81,7 @@ static void answer(const Run *run, const RecordedDecision *decision, Str body, A
         extender_prioritize(run->view, &time, body, run->request, ret);
 }
 
-#define COMPARE_SKIPPED 1 /* there is none */
+#define COMPARE_SKIPPED 1 /* none */
 #define COMPARE_OVER 2    /* time was up in the middle of it */
 
 /* 0 with the comparison; COMPARE_SKIPPED with why; COMPARE_OVER; or -ENOMEM. */

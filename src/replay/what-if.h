@@ -4,13 +4,13 @@
  * WhatIf: recorded decisions once more, with other policies.
  *
  * Every filter and prioritize that can be made again is made again, by the same code that serves
- * kube-scheduler, on the cluster and the metrics as they were then; what it says is compared with
- * what was said. Exact for our part: with the policies that were in force every decision is equal.
+ * kube-scheduler, on the cluster and the metrics as they were then; the results are compared. Exact
+ * for our part: with the policies that were in force every decision is equal.
  *
  * Honest about the rest: which node kube-scheduler takes is its own affair, and a pod that would
  * have gone elsewhere would have changed the decisions after it. So each decision is taken by
  * itself, and "moved" means that the node which was taken (a Binding that we saw, or made) is no
- * longer our best, or may no longer be had.
+ * longer our best, or is rejected now.
  *
  * Pure: a clock is the caller's. Threads: one at a time.
  */
@@ -54,11 +54,11 @@ typedef struct WhatIfCase {
     bool chosen_lost; /* ... would be rejected now */
 } WhatIfCase;
 
-/* What one rule did to all of them. */
+/* The effect of one rule on all decisions. */
 typedef struct WhatIfRule {
     Str policy, name;
     uint64_t n_rejected_before, n_rejected_after; /* pairs of pod and node */
-    size_t n_newly_rejected; /* pods: it speaks for most nodes of a decision newly rejected */
+    size_t n_newly_rejected; /* pods: it rejects most nodes of a newly rejected decision */
     size_t n_newly_passing;  /* pods: it spoke for most nodes of one newly passing */
 } WhatIfRule;
 
@@ -73,11 +73,11 @@ typedef struct WhatIfReport {
     size_t n_changes[_WHAT_IF_MAX]; /* by WhatIfChange; they add up to n */
     size_t n_moved;                 /* pods whose node is lost, or no longer our best */
     size_t n_pods;                  /* pods that these were about */
-    bool is_whole;                  /* false: time was up; what was not reached is not in n */
-    size_t n_unmeasured;            /* metrics of the new policies that were not polled then */
-    const WhatIfCase *cases;        /* all but equal and skipped ones, the newest first */
-    size_t n_cases;                 /* at most WHAT_IF_CASES_MAX */
-    const WhatIfRule *rules;        /* that say more or less than before, most first */
+    bool is_whole; /* false: the deadline passed; decisions that were not reached are not in n */
+    size_t n_unmeasured;     /* metrics of the new policies that were not polled then */
+    const WhatIfCase *cases; /* all but equal and skipped ones, the newest first */
+    size_t n_cases;          /* at most WHAT_IF_CASES_MAX */
+    const WhatIfRule *rules; /* those that reject more or fewer nodes than before, most first */
     size_t n_rules;
     const WhatIfNode *nodes; /* whose number of bests changed, most first */
     size_t n_nodes;          /* at most WHAT_IF_NODES_MAX */
@@ -89,14 +89,14 @@ typedef struct WhatIfReport {
 
 typedef struct WhatIfOptions {
     RestoreOptions setting;
-    bool (*is_over)(void *context); /* asked now and then, also within a decision, which then does
-                                       not count; NULL: all the time there is */
+    bool (*is_over)(void *context); /* called now and then, also during a decision, which then does
+                                       not count; NULL: no deadline */
     void (*progress)(void *context, size_t done, size_t of); /* may be NULL */
     void *context;
 } WhatIfOptions;
 
-/* The newest decisions come first, should there not be time for all. @options may be NULL. Strings
- * are of the recording and of @program, the rest lies in @arena. 0, or -ENOMEM. */
+/* The newest decisions come first, in case the deadline passes. @options may be NULL. Strings are
+ * of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
     Arena *arena, WhatIfReport *ret) MUST_CHECK;
 

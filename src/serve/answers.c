@@ -43,8 +43,8 @@ static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer
     extender_bind_reply(&args, str_from_c(error), arena, answer);
 }
 
-/* The time to evaluate policies in. It begins when it is first asked for: large bodies take their
- * time to be read, and that is not the policies'. */
+/* The time to evaluate policies. It starts when it is first checked: reading a large body is not
+ * the policies' time. */
 typedef struct Allowance {
     int64_t limit_nsec;
     int64_t end_nsec; /* monotonic; 0: it has not begun */
@@ -59,7 +59,7 @@ static bool is_over(void *context) {
     return now >= allowance->end_nsec;
 }
 
-/* What one evaluation by the scalar machine may take. */
+/* The limit of one evaluation by the scalar machine. */
 #define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Answers: what a request gets back.
+ * Answers: makes the reply to each request.
  *
  * Verbs are answered from the view in force, on the server's workers, several at a time. Pages
  * (api/routes.h) are made from the daemon's parts, mostly by page
@@ -18,7 +18,7 @@
 #include "http/server.h"
 #include "monitor/warnings.h"
 
-/* What carries out a bind. Called on worker threads, several at a time. */
+/* Executes a bind. Called on worker threads, several at a time. */
 typedef struct BindHook {
     void *context;
     /* Writes a message for kube-scheduler into @error, or leaves it empty for

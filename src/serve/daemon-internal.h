@@ -49,15 +49,15 @@ struct Daemon {
     Live *live;   /* NULL: the cluster is not watched */
     Measuring *measuring;
     Expiry *expiry;     /* of the daemon's thread, like the next */
-    WatchChanges watch; /* how the watches were when last looked at */
+    WatchChanges watch; /* the state of the watches at the last check */
     int64_t refresh_at; /* not before: making a view because of its age has just failed */
     Records records;
     PageWorkers *workers;
     Updates *updates;
-    Zones *zones;    /* what expressions may ask the time in */
+    Zones *zones;    /* time zones for expressions */
     ApiContext api;  /* all this for pages, ... */
     Answers answers; /* ... and for the verbs */
 };
 
-/* A descriptor to poll, which does not block; -1: there is none (daemon-loop.c). */
+/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). */
 int daemon_open_signals(void);

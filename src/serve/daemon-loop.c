@@ -1,6 +1,6 @@
 /*
- * The daemon's thread: signals, deadlines of connections, files that changed, values that grew too
- * old, secrets of pods that were asked about, updates for who listens; and the way out.
+ * The daemon's thread: signals, deadlines of connections, changed files, expired values, secrets of
+ * filtered pods, updates for event streams; and the shutdown.
  */
 
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
-#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
+#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the shutdown */
 #define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the watcher's thread, and the poller's */
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ int daemon_open_signals(void) {
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* --- what is looked after -------------------------------------------------------------------- */
+/* --- periodic work --------------------------------------------------------------------------- */
 
 /* A new view when something in the one in force has grown too old. */
 static void tick_loads(Daemon *daemon, int64_t now) {
@@ -157,7 +157,7 @@ static bool drain(Daemon *daemon) {
     }
     if (n > 0)
         log_warn("connections closed at the end of the drain", LOG_INT("connections", n));
-    /* Also with connections left: a lease that is held is to be given up. */
+    /* Also with open connections: a held lease must be released. */
     return stop_threads(daemon) && n == 0;
 }
 

@@ -66,7 +66,7 @@ static int check_transport(const DaemonOptions *options, char *error) {
         "would let any client that reaches it influence scheduling: set --tls-cert and --tls-key "
         "(and --client-ca), listen on 127.0.0.1, or set --insecure-http",
         "INSECURE: plain HTTP on an address that others can reach", error);
-    /* Without a token there is nothing but health to be had: that may be plain. */
+    /* Without a token the pages show only health: that may be plain HTTP. */
     if (r < 0 || !options->pages.token_path)
         return r;
     return check_plain(options, options->pages.address,
@@ -190,8 +190,8 @@ static void note_bind(void *context, const Decision *decision) {
     answers_note_bind(&daemon->answers, decision);
 }
 
-/* Its thread begins to publish at once, and finds itself in the daemon: that is what the
- * lock is for. */
+/* Its thread starts to publish at once, and reads the daemon's fields: that is why the lock is
+ * held. */
 static int start_live(Daemon *daemon, char *error) {
     const LiveCallbacks callbacks = {.context = daemon, .bound = note_bind};
     LiveOptions options = daemon->options->live;
@@ -269,7 +269,7 @@ static int cannot_listen(const char *address, unsigned port, int r, char *error)
 }
 
 /* Each connection is a descriptor, and the usual soft limit of 1,024 would leave none for files and
- * epoll. What the hard limit does not allow is left to the kernel. */
+ * epoll. Beyond the hard limit the kernel decides. */
 static void allow_descriptors(unsigned n_connections) {
     rlim_t wanted = (rlim_t)n_connections + SPARE_DESCRIPTORS;
     struct rlimit limit;
@@ -370,7 +370,7 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     pages_free(daemon->pages);
     server_free(daemon->server);
-    page_workers_free(daemon->workers); /* what it answered is gone with the servers */
+    page_workers_free(daemon->workers); /* its data ended with the servers */
     updates_free(daemon->updates);
     measuring_free(daemon->measuring); /* its thread makes views, which live uses */
     live_free(daemon->live);

@@ -40,8 +40,8 @@ typedef struct DaemonOptions {
     const char *prometheus_url;       /* the default source of PromQL; NULL: none */
     const char *sources_path;         /* others who do, and how to reach them; NULL: none */
     const char *resource_metrics_url; /* who serves metrics.k8s.io; NULL: the API server of live */
-    int64_t poll_nsec_max; /* sources are asked at least so often; 0: as the policies say */
-    bool is_published;     /* the cluster will come by daemon_publish() */
+    int64_t poll_nsec_max;            /* the longest interval of a source; 0: as in the policies */
+    bool is_published;                /* the cluster will come by daemon_publish() */
     const char *dump_path; /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;          /* tls.certificate NULL: plain HTTP */
     bool insecure_http;    /* plain HTTP on an address that is not loopback */
@@ -51,9 +51,9 @@ typedef struct DaemonOptions {
                                        DAEMON_DEADLINE_DEFAULT */
     size_t n_decisions;             /* how many are remembered, at most DECISIONS_MAX; 0: none */
     size_t decisions_bytes;         /* and how much memory that may take */
-    Exemptions exempt;              /* pods that no policy is for; borrowed like the rest */
+    Exemptions exempt;              /* exempt pods; borrowed like the rest */
     PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
-    const DashboardHook *dashboard; /* NULL: there is none */
+    const DashboardHook *dashboard; /* NULL: none */
     bool no_dashboard;              /* they are not to be shown */
     unsigned drain_delay_sec;       /* at the end: how long requests are still taken */
 } DaemonOptions;
@@ -72,7 +72,7 @@ DEFINE_CLEANUP(Daemon *, daemon_free)
 /* "http://127.0.0.1:8080", with the port it really has. */
 const char *daemon_url(const Daemon *daemon);
 
-/* The same of the pages' listener; NULL: there is none. */
+/* The same for the pages' listener; NULL: none. */
 const char *daemon_pages_url(const Daemon *daemon);
 
 /* Where the dashboard is; NULL: it is not shown. */

@@ -36,7 +36,7 @@ static void describe_diags(const DiagList *diags, char *text, size_t size) {
     (void)snprintf(text, size, "%.*s", STR_FMT(str_trim(buf_str(&out))));
 }
 
-/* Policies as they were read: the program, and what it was made of. */
+/* Policies as they were read: the program, and its sources. */
 typedef struct ReadPolicy {
     Arena *arena; /* of the texts */
     Program *program;

@@ -24,18 +24,17 @@
 
 typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */
-    Current *current;             /* where what was read comes into force */
+    Current *current;             /* where the new configuration is applied */
     Measuring *measuring;         /* reads the sources; NULL: not yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
     Token *token;                 /* of the pages' listener; NULL: none */
     Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;
-    uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
+    uint64_t fingerprints[_RELOAD_MAX]; /* of the last read */
 } Files;
 
-/* Reads policies, cluster (NULL: there is none), certificates and token for the first time;
- * references go to the caller. 0; or a negative errno with a message for a person in @error
- * (DAEMON_ERROR_MAX). */
+/* Reads policies, cluster (NULL: none), certificates and token for the first time; references go to
+ * the caller. 0; or a negative errno with a message for users in @error (DAEMON_ERROR_MAX). */
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error)
     MUST_CHECK;
 void files_done(Files *files);
@@ -43,5 +42,5 @@ void files_done(Files *files);
 /* The sources have been read for the first time. */
 void files_note_sources(Files *files);
 
-/* Reads again what has changed on disk, or everything when @force. */
+/* Reads changed files again, or everything when @force. */
 void files_reload(Files *files, bool force);

@@ -1,4 +1,4 @@
-/* What happens after each verb, in order: recent pods, Events, counters, history, log. */
+/* The steps after each verb, in order: recent pods, Events, counters, history, log. */
 
 #include "serve/observers.h"
 

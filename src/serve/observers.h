@@ -18,7 +18,7 @@ typedef struct Observation {
     Verb verb;
     const View *view;
     const Decision *decision;
-    const RequestTime *time; /* what is left of it may be used to judge again; NULL: nothing */
+    const RequestTime *time; /* its rest may be used to judge again; NULL: none */
     Arena *arena;            /* for that; NULL: none */
     int64_t at_nsec;         /* since 1970: the time that rules were evaluated at */
     int64_t begin_nsec;      /* monotonic: when answering began; -1: not known */

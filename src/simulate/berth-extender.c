@@ -90,7 +90,7 @@ static int find_rows(BerthExtender *berth) {
     return 0;
 }
 
-/* In the order of the scheduler, so that the nodes of one call lie together. */
+/* In the order of the scheduler, so that the nodes of one call are adjacent. */
 static int add_nodes(BerthExtender *berth) {
     int r = 0;
 
