@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * Requests of commands to a running berth, over HTTP or HTTPS, on kube/client.h.
- */
+/* Requests of commands to a running berth, over HTTP or HTTPS, on kube/client.h. */
 
 #include <stdint.h>
 

@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * ClusterSource: the cluster that a command reads: a file, or an API server.
- */
+/* ClusterSource: the cluster that a command reads: a file, or an API server. */
 
 #include <stdbool.h>
 

@@ -1,6 +1,4 @@
-/*
- * Runs a command: parses its words by its option table, reports wrong usage, calls it.
- */
+/* Runs a command: parses its words by its option table, reports wrong usage, calls it. */
 
 #include "cli/command.h"
 

@@ -1,6 +1,4 @@
-/*
- * Values of options: parsed by kind, stored in the settings.
- */
+/* Values of options: parsed by kind, stored in the settings. */
 
 #include <arpa/inet.h>
 #include <assert.h>

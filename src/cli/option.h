@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * Option: a row of a command's option table, and the parser of such tables.
- */
+/* Option: a row of a command's option table, and the parser of such tables. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * PolicyFiles: the policies that a command was given with --policy, as a program.
- */
+/* PolicyFiles: the policies that a command was given with --policy, as a program. */
 
 #include <stddef.h>
 

@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * ServerSource: the running berth that a command sends requests to, and the credentials for it.
- */
+/* ServerSource: the running berth that a command sends requests to, and the credentials for it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,9 +46,7 @@ const char *server_source_check(const ServerSource *source);
  * error message of @who. */
 int server_source_open(ServerSource *source, const char *who);
 
-/*
- * The bundle of a command: from a file, or from a running berth.
- */
+/* The bundle of a command: from a file, or from a running berth. */
 
 /* Which decisions, and how. */
 typedef struct BundleRequest {

@@ -1,6 +1,4 @@
-/*
- * berth demo: see it work, without a cluster.
- */
+/* berth demo: see it work, without a cluster. */
 
 #include <errno.h>
 #include <stdio.h>

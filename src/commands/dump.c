@@ -1,6 +1,4 @@
-/*
- * berth dump: writes the cluster as berth sees it, or compares such a file with the cluster.
- */
+/* berth dump: writes the cluster as berth sees it, or compares such a file with the cluster. */
 
 #include <stdio.h>
 

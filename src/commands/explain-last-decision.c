@@ -1,6 +1,4 @@
-/*
- * Reads decisions of /api/v1/decisions by tables of their fields.
- */
+/* Reads decisions of /api/v1/decisions by tables of their fields. */
 
 #include "commands/explain-last-print.h"
 

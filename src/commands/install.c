@@ -1,6 +1,4 @@
-/*
- * berth install plan: prints the steps to install berth in a cluster, and to remove it.
- */
+/* berth install plan: prints the steps to install berth in a cluster, and to remove it. */
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,4 @@
-/*
- * berth: finds the command and runs it.
- */
+/* berth: finds the command and runs it. */
 
 #include <curl/curl.h>
 #include <gnutls/gnutls.h>

@@ -1,6 +1,4 @@
-/*
- * berth serve: the extender.
- */
+/* berth serve: the extender. */
 
 #include <errno.h>
 #include <stdio.h>

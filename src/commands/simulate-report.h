@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * SimulateReport: what `berth simulate` has found out, and the ways to show it.
- */
+/* SimulateReport: what `berth simulate` has found out, and the ways to show it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,9 +49,7 @@ static inline Str node_of_row(const SimulationInput *input, uint32_t row) {
     return row == NO_ROW ? STR("-") : input->table->names->names[row];
 }
 
-/*
- * Shapes: sizes of pods, of which `berth simulate` counts how many more would fit.
- */
+/* Shapes: sizes of pods, of which `berth simulate` counts how many more would fit. */
 
 #define SHAPES_TYPICAL_MAX 3u
 

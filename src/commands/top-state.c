@@ -1,6 +1,4 @@
-/*
- * Reads the updates of /api/v1/events, and keeps counters and the newest decisions.
- */
+/* Reads the updates of /api/v1/events, and keeps counters and the newest decisions. */
 
 #include "commands/top-screen.h"
 

@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * WhatIfPrint: what decisions would have been, for people.
- */
+/* WhatIfPrint: what decisions would have been, for people. */
 
 #include <stdbool.h>
 #include <stdint.h>

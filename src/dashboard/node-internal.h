@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * The parts of a node's page (page-node.c).
- */
+/* The parts of a node's page (page-node.c). */
 
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"

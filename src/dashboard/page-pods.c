@@ -1,6 +1,4 @@
-/*
- * Recent pods, pending ones first. The search looks at everything that a row shows.
- */
+/* Recent pods, pending ones first. The search looks at everything that a row shows. */
 
 #include <inttypes.h>
 #include <stdio.h>

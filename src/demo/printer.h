@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * DemoPrinter: the output of the demo: a line per placement, and on a terminal a status line.
- */
+/* DemoPrinter: the output of the demo: a line per placement, and on a terminal a status line. */
 
 #include <stdbool.h>
 #include <stddef.h>

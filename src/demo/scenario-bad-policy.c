@@ -1,6 +1,4 @@
-/*
- * A typo in a policy: the last good one stays in force, so the change seems to have no effect.
- */
+/* A typo in a policy: the last good one stays in force, so the change seems to have no effect. */
 
 #include "demo/scenario.h"
 

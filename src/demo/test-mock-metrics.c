@@ -1,6 +1,4 @@
-/*
- * The mock is polled by berth's own poller, which joins the values to nodes.
- */
+/* The mock is polled by berth's own poller, which joins the values to nodes. */
 
 #include "demo/mock-metrics.h"
 

@@ -1,6 +1,4 @@
-/*
- * References are taken under the lock, a few at a time; reading happens without it.
- */
+/* References are taken under the lock, a few at a time; reading happens without it. */
 
 #include "history/decisions-internal.h"
 

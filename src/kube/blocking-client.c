@@ -1,6 +1,4 @@
-/*
- * Starts one call of the Client and waits for its end.
- */
+/* Starts one call of the Client and waits for its end. */
 
 #include "kube/blocking-client.h"
 

@@ -159,7 +159,8 @@ static void test_keeps_fields_of_others(void **state) {
     (void)next_call(true);
     call = fake_call(client, last());
     assert_non_null(strstr(call.body, "\"resourceVersion\":\"8\""));
-    assert_non_null(strstr(call.body, "\"leaseTransitions\":3")); /* the count of the server's reply */
+    assert_non_null(
+        strstr(call.body, "\"leaseTransitions\":3")); /* the count of the server's reply */
 }
 
 static void test_renewed_every_two_seconds(void **state) {

@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * Shared by daemon.c (start and end) and daemon-loop.c (everything in between).
- */
+/* Shared by daemon.c (start and end) and daemon-loop.c (everything in between). */
 
 #include "api/pages.h"
 #include "history/changes.h"

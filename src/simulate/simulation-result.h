@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * SimulationResult: the result of a simulation under one policy.
- */
+/* SimulationResult: the result of a simulation under one policy. */
 
 #include <stdbool.h>
 #include <stddef.h>
