@@ -21,7 +21,7 @@ sys.path.append(str(HERE.parent / "deploy"))  # rendering.py
 
 import nodemode  # noqa: E402
 from cluster import Cluster  # noqa: E402
-from controlplane import ControlPlane  # noqa: E402
+from controlplane import MINOR, ControlPlane  # noqa: E402
 from deploy import ROOT, remove  # noqa: E402
 from prometheus import Exporter, Prometheus, find_program  # noqa: E402
 from rendering import Chart  # noqa: E402
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items):
         for mark in item.iter_markers("compat"):
             item.user_properties += [("scenario", name) for name in mark.args]
             since = mark.kwargs.get("since", 0)
-            if int(os.environ.get("KUBERNETES", "1.999").split(".")[1]) < since:
+            if MINOR < since:
                 item.add_marker(pytest.mark.skip(reason=f"Kubernetes has this from 1.{since} on"))
 
 

@@ -6,6 +6,7 @@ part that cannot be left out), and what controllers would make, the harness make
 
 import base64
 import json
+import os
 import pathlib
 import re
 import signal
@@ -19,6 +20,9 @@ from kubelet import Kubelet
 from objects import BERTH_NAMESPACE, make_role_binding, make_scheduler_config
 from process import Process, make_environment, pick_port
 from waiting import wait_for
+
+# Of kube-scheduler: 29 of 1.29.
+MINOR = int(os.environ.get("KUBERNETES", "1.999").split(".")[1])
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -199,7 +203,7 @@ current-context: e2e
             "kube-scheduler", self.bin / "kube-scheduler", "--config", path, "--v=2",
             "--bind-address=127.0.0.1", "--secure-port", port,
             "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
-            "--authorization-always-allow-paths=/readyz,/metrics",
+            "--authorization-always-allow-paths=/readyz,/healthz,/metrics",
         )  # fmt: skip
         scheduler.api = Api(port, self.api.context)
         scheduler.count_waiting = lambda queue: count_waiting(scheduler.api, queue)
@@ -207,11 +211,15 @@ current-context: e2e
         return scheduler
 
     def wait_ready(self, process, api):
+        paths = ["/readyz"]
+
         def look():
             process.check_alive()
             try:
-                return api.get("/readyz")
+                return api.get(paths[0])
             except ApiError as error:
+                if error.status == 404:  # kube-scheduler 1.30 and older
+                    paths[0] = "/healthz"
                 return str(error)
 
         try:

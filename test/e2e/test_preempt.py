@@ -24,5 +24,5 @@ def test_no_eviction_on_rejected_nodes(cluster, names_mode):
     cluster.add_pod("urgent", cpu="3", priorityClassName="high")
     assert cluster.wait_bound("urgent") == "blue"
     cluster.wait_gone("on-blue")
-    cluster.wait_event("on-blue", "Preempted", "Preempted by pod")
+    cluster.wait_event("on-blue", "Preempted", "Preempted by ")
     assert "deletionTimestamp" not in cluster.pod("on-red")["metadata"]
