@@ -429,6 +429,8 @@ void client_explain(Call *call, CURLcode code) {
     const char *origin = access_origin(call->client->access);
     const char *words = curl_words(call, code);
     const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
+    /* Before a request went out, everything is a connection that did not come about. */
+    CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
     switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -454,10 +456,10 @@ void client_explain(Call *call, CURLcode code) {
         break;
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-        call_stop(call, CALL_BROKEN, "%s: the connection ended %s", server, where);
+        call_stop(call, outcome, "%s: the connection ended %s", server, where);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL:
-        call_stop(call, CALL_BROKEN, "%s: its answer is not HTTP/1.1", server);
+        call_stop(call, outcome, "%s: its answer is not HTTP/1.1", server);
         break;
     case CURLE_BAD_CONTENT_ENCODING: /* newer ones check Transfer-Encoding before we do */
         call_stop(call, CALL_BROKEN, "%s: the answer is encoded, which was not requested", server);
@@ -477,8 +479,7 @@ void client_explain(Call *call, CURLcode code) {
         explain_tls(call, words);
         if (call->n_sent > 0 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR))
             call_stop(call, CALL_BROKEN, "%s: the connection ended %s (%s)", server, where, words);
-        /* Before a request went out, everything is a connection that did not come about. */
-        call_stop(call, call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN, "%s: %s", server, words);
+        call_stop(call, outcome, "%s: %s", server, words);
         break;
     }
 }
