@@ -304,6 +304,9 @@ static void test_deadlines(void **state) {
     Radio radio;
     int fd;
 
+    /* qemu gives 4 bytes of TCP_INFO, and not the count of bytes that a client took. */
+    if (getenv("MESON_EXE_WRAPPER"))
+        skip();
     switch_on(&radio);
     fd = client_connect(server_port(radio.server), /* buffer= */ 4096);
     client_send(fd, STR("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
