@@ -28,26 +28,6 @@ void log_setup(LogLevel least, LogFormat format) {
     settings.format = format;
 }
 
-bool log_level_parse(Str word, LogLevel *ret) {
-    for (size_t i = 0; i < ELEMENTS_OF(level_names); i++) {
-        if (str_is(word, level_names[i])) {
-            *ret = (LogLevel)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool log_format_parse(Str word, LogFormat *ret) {
-    if (str_is(word, "logfmt"))
-        *ret = LOG_LOGFMT;
-    else if (str_is(word, "json"))
-        *ret = LOG_JSON;
-    else
-        return false;
-    return true;
-}
-
 bool log_is_on(LogLevel level) {
     return level >= settings.least;
 }

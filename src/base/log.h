@@ -54,11 +54,6 @@ typedef struct LogField {
 /* At start, before other threads exist: level and format. */
 void log_setup(LogLevel least, LogFormat format);
 
-/* "debug", "info", "warn", "error"; "logfmt", "json". False, and @ret untouched, for other words.
- */
-bool log_level_parse(Str word, LogLevel *ret);
-bool log_format_parse(Str word, LogFormat *ret);
-
 bool log_is_on(LogLevel level);
 
 void log_event(LogLevel level, const char *msg, const LogField *fields);

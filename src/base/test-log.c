@@ -123,21 +123,6 @@ static void test_long_values(void **state) {
     }
 }
 
-static void test_words(void **state) {
-    LogLevel level = LOG_ERROR;
-    LogFormat format = LOG_LOGFMT;
-
-    (void)state;
-    assert_true(log_level_parse(STR("debug"), &level));
-    assert_int_equal(level, LOG_DEBUG);
-    assert_false(log_level_parse(STR("DEBUG"), &level));
-    assert_false(log_level_parse(STR(""), &level));
-    assert_int_equal(level, LOG_DEBUG);
-    assert_true(log_format_parse(STR("json"), &format));
-    assert_int_equal(format, LOG_JSON);
-    assert_false(log_format_parse(STR("text"), &format));
-}
-
 /* The text that @speak writes to stderr. */
 static Str capture(void (*speak)(void), char *text, size_t size) {
     int saved = dup(STDERR_FILENO), ends[2];
@@ -194,7 +179,6 @@ int main(void) {
         cmocka_unit_test(test_every_pair_stays_one_line),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_long_values),
-        cmocka_unit_test(test_words),
         cmocka_unit_test(test_events),
     };
 

@@ -40,18 +40,6 @@ size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, 
     return n_found;
 }
 
-size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n) {
-    size_t n_found = 0;
-    uint64_t id;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    id = first_below(decisions, below);
-    while (n_found < n && id > decisions_oldest(decisions))
-        ret[n_found++] = past_ref(decisions_at(decisions, --id)->past);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return n_found;
-}
-
 bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
     bool is_kept;
 

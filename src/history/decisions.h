@@ -70,10 +70,6 @@ void found_done(FoundDecision *found); /* takes a zeroed one */
 /* Up to @n decisions with an id below @below (0: any), the newest first. Returns how many. */
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n);
 
-/* The same without the details, to walk over all of them: references to headlines, to be
- * given back with past_unref(). */
-size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n);
-
 /* The one with this id. False: it is not kept, or never was. */
 bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret);
 

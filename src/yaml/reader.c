@@ -151,14 +151,6 @@ bool reader_number(YamlReader *reader, const YamlNode *value, const char *what, 
     return true;
 }
 
-void reader_constant(
-    YamlReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    Str text;
-
-    if (reader_string(reader, value, what, &text) && !str_is(text, wanted))
-        reader_error(reader, value, "%s must be %s, not \"%.*s\"", what, wanted, STR_FMT(text));
-}
-
 bool reader_mapping(YamlReader *reader, const YamlNode *value, const char *what) {
     return value->kind == YAML_MAPPING || wrong_kind(reader, value, what, "a mapping");
 }

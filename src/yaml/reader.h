@@ -49,7 +49,3 @@ bool reader_number(YamlReader *reader, const YamlNode *value, const char *what, 
     double max, double *ret);
 bool reader_mapping(YamlReader *reader, const YamlNode *value, const char *what);
 bool reader_sequence(YamlReader *reader, const YamlNode *value, const char *what);
-
-/* A field that has one value only: apiVersion, kind. Reports any other. */
-void reader_constant(
-    YamlReader *reader, const YamlNode *value, const char *what, const char *wanted);
