@@ -5,7 +5,7 @@
 #define BUDGET ((size_t)4 * 1024 * 1024)
 #define KEEP_MAX ((size_t)1024 * 1024)
 
-static void test_keeps_so_many(void **state) {
+static void test_keeps_up_to_max(void **state) {
     _cleanup_(arena_pool_freep) ArenaPool *pool = arena_pool_new(2, BUDGET, KEEP_MAX);
     Arena *arenas[3];
 
@@ -23,7 +23,7 @@ static void test_keeps_so_many(void **state) {
 }
 
 /* What the next one gets is empty, within its budget, and not large. */
-static void test_what_is_kept(void **state) {
+static void test_large_arenas_are_not_kept(void **state) {
     _cleanup_(arena_pool_freep) ArenaPool *pool = arena_pool_new(2, BUDGET, KEEP_MAX);
     Arena *arena = arena_pool_make(pool);
 
@@ -42,8 +42,8 @@ static void test_what_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_so_many),
-        cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_keeps_up_to_max),
+        cmocka_unit_test(test_large_arenas_are_not_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void test_refuses_size(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
-/* Announcing costs nobody anything; sending does. */
+/* Announced bytes are not counted, bytes that arrived are. */
 static void test_counts_what_arrived(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(100 * MIB, 8 * MIB, 2);
     Body bodies[50] = {0}, one = {0};

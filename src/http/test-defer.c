@@ -18,7 +18,7 @@
 #define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for who does not read */
 
 /* What the callbacks have seen, and the requests that wait. */
-typedef struct Desk {
+typedef struct DeferFixture {
     Server *server;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -29,55 +29,55 @@ typedef struct Desk {
     bool is_over; /* for answerers: go home */
     atomic_uint n_filled;
     atomic_bool is_filling, may_go_on;
-} Desk;
+} DeferFixture;
 
-static void put(Desk *desk, HttpPending *pending) {
-    pthread_mutex_lock(&desk->lock);
-    assert_true(desk->n_queue < QUEUE_MAX);
-    desk->queue[desk->n_queue++] = pending;
-    pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->lock);
+static void put(DeferFixture *fixture, HttpPending *pending) {
+    pthread_mutex_lock(&fixture->lock);
+    assert_true(fixture->n_queue < QUEUE_MAX);
+    fixture->queue[fixture->n_queue++] = pending;
+    pthread_cond_broadcast(&fixture->changed);
+    pthread_mutex_unlock(&fixture->lock);
 }
 
 /* Any of those that wait; waits for one. NULL: it is over. */
-static HttpPending *take(Desk *desk, unsigned *rng) {
+static HttpPending *take(DeferFixture *fixture, unsigned *rng) {
     HttpPending *pending = NULL;
 
-    pthread_mutex_lock(&desk->lock);
-    while (desk->n_queue == 0 && !desk->is_over)
-        pthread_cond_wait(&desk->changed, &desk->lock);
-    if (desk->n_queue > 0) {
-        size_t i = (size_t)rand_r(rng) % desk->n_queue;
+    pthread_mutex_lock(&fixture->lock);
+    while (fixture->n_queue == 0 && !fixture->is_over)
+        pthread_cond_wait(&fixture->changed, &fixture->lock);
+    if (fixture->n_queue > 0) {
+        size_t i = (size_t)rand_r(rng) % fixture->n_queue;
 
-        pending = desk->queue[i];
-        desk->queue[i] = desk->queue[--desk->n_queue];
+        pending = fixture->queue[i];
+        fixture->queue[i] = fixture->queue[--fixture->n_queue];
     }
-    pthread_mutex_unlock(&desk->lock);
+    pthread_mutex_unlock(&fixture->lock);
     return pending;
 }
 
-static HttpPending *take_one(Desk *desk) {
+static HttpPending *take_one(DeferFixture *fixture) {
     unsigned rng = 1;
 
-    return take(desk, &rng);
+    return take(fixture, &rng);
 }
 
-static void wait_for_queue(Desk *desk, size_t n) {
-    pthread_mutex_lock(&desk->lock);
-    while (desk->n_queue < n)
-        pthread_cond_wait(&desk->changed, &desk->lock);
-    pthread_mutex_unlock(&desk->lock);
+static void wait_for_queue(DeferFixture *fixture, size_t n) {
+    pthread_mutex_lock(&fixture->lock);
+    while (fixture->n_queue < n)
+        pthread_cond_wait(&fixture->changed, &fixture->lock);
+    pthread_mutex_unlock(&fixture->lock);
 }
 
 /* Waits until @n requests that were put off have ended; returns how many were broken. */
-static size_t wait_for_outcomes(Desk *desk, size_t n) {
+static size_t wait_for_outcomes(DeferFixture *fixture, size_t n) {
     size_t n_broken;
 
-    pthread_mutex_lock(&desk->lock);
-    while (desk->n_sent + desk->n_broken < n)
-        pthread_cond_wait(&desk->changed, &desk->lock);
-    n_broken = desk->n_broken;
-    pthread_mutex_unlock(&desk->lock);
+    pthread_mutex_lock(&fixture->lock);
+    while (fixture->n_sent + fixture->n_broken < n)
+        pthread_cond_wait(&fixture->changed, &fixture->lock);
+    n_broken = fixture->n_broken;
+    pthread_mutex_unlock(&fixture->lock);
     return n_broken;
 }
 
@@ -100,11 +100,11 @@ static void say_back(const HttpRequest *request, HttpReply *reply, Str open, Str
 }
 
 static void fill(void *context, const HttpRequest *request, HttpReply *reply) {
-    Desk *desk = context;
+    DeferFixture *fixture = context;
 
     assert_int_equal(reply->tag, TAG);
     assert_int_equal(reply->status, 0);
-    atomic_fetch_add(&desk->n_filled, 1);
+    atomic_fetch_add(&fixture->n_filled, 1);
     say_back(request, reply, STR("<"), STR(">"));
 }
 
@@ -122,10 +122,10 @@ static void fill_large(void *context, const HttpRequest *request, HttpReply *rep
 
 /* Says that it runs, and goes on when it may. */
 static void fill_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
-    Desk *desk = context;
+    DeferFixture *fixture = context;
 
-    atomic_store(&desk->is_filling, true);
-    while (!atomic_load(&desk->may_go_on))
+    atomic_store(&fixture->is_filling, true);
+    while (!atomic_load(&fixture->may_go_on))
         (void)usleep(1000);
     (void)usleep(20 * 1000); /* the others should be at the door by now */
     fill(context, request, reply);
@@ -133,7 +133,7 @@ static void fill_slowly(void *context, const HttpRequest *request, HttpReply *re
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     static const Str no = STR("no\n");
-    Desk *desk = context;
+    DeferFixture *fixture = context;
     HttpPending *pending;
 
     if (str_is(request->path, "/now")) {
@@ -146,9 +146,9 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     if (!pending) {
         *reply = (HttpReply){.status = 503, .slices = &no, .n_slices = 1};
     } else if (str_is(request->path, "/inside")) {
-        assert_true(server_answer(pending, fill, desk));
+        assert_true(server_answer(pending, fill, fixture));
     } else {
-        put(desk, pending);
+        put(fixture, pending);
         reply->status = 500; /* counts no more */
         reply->tag = 77;
         if (str_is(request->path, "/slow"))
@@ -157,51 +157,52 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {
-    Desk *desk = context;
+    DeferFixture *fixture = context;
 
-    pthread_mutex_lock(&desk->lock);
+    pthread_mutex_lock(&fixture->lock);
     if (outcome->tag == TAG) {
-        desk->last = *outcome;
+        fixture->last = *outcome;
         if (outcome->status == 0)
-            desk->n_broken++;
+            fixture->n_broken++;
         else
-            desk->n_sent++;
+            fixture->n_sent++;
     }
-    pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->lock);
+    pthread_cond_broadcast(&fixture->changed);
+    pthread_mutex_unlock(&fixture->lock);
 }
 
-static void open_desk(Desk *desk, ServerOptions options) {
+static void start_fixture(DeferFixture *fixture, ServerOptions options) {
     const ServerCallbacks callbacks = {
-        .context = desk, .admit = admit, .handle = handle, .finished = finished};
+        .context = fixture, .admit = admit, .handle = handle, .finished = finished};
 
-    *desk = (Desk){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *fixture =
+        (DeferFixture){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     options.port = 0;
-    assert_int_equal(server_new(&options, &callbacks, &desk->server), 0);
+    assert_int_equal(server_new(&options, &callbacks, &fixture->server), 0);
 }
 
-static void close_desk(Desk *desk) {
-    assert_int_equal(desk->n_queue, 0);
-    desk->server = server_free(desk->server);
+static void stop_fixture(DeferFixture *fixture) {
+    assert_int_equal(fixture->n_queue, 0);
+    fixture->server = server_free(fixture->server);
 }
 
-static ServerFigures figures_of(const Desk *desk) {
+static ServerFigures figures_of(const DeferFixture *fixture) {
     ServerFigures figures;
 
-    server_figures(desk->server, &figures);
+    server_figures(fixture->server, &figures);
     return figures;
 }
 
 /* A request has ended a little after finished(). */
-static void wait_for_memory(const Desk *desk) {
-    while (figures_of(desk).memory > 0)
+static void wait_for_memory(const DeferFixture *fixture) {
+    while (figures_of(fixture).memory > 0)
         (void)usleep(1000);
 }
 
 /* --- clients ------------------------------------------------------------------------ */
 
-static int connect_to(const Desk *desk) {
-    return client_connect(server_port(desk->server), /* buffer= */ 0);
+static int connect_to(const DeferFixture *fixture) {
+    return client_connect(server_port(fixture->server), /* buffer= */ 0);
 }
 
 static void ask(int fd, const char *path, const char *body) {
@@ -268,79 +269,79 @@ static void expect_end(int fd) {
 
 /* One worker only: it is not held up. Deadlines pass over who waits. */
 static void test_others_are_served_meanwhile(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     ServerOptions options = server_default_options();
     int64_t seen_at, waited;
     int fd, other;
 
     options.n_workers = 1;
-    open_desk(&desk, options);
-    fd = connect_to(&desk);
-    other = connect_to(&desk);
+    start_fixture(&fixture, options);
+    fd = connect_to(&fixture);
+    other = connect_to(&fixture);
     for (int i = 0; i < 3; i++) { /* kept alive */
         ask(fd, "/later", "a");
-        wait_for_queue(&desk, 1);
+        wait_for_queue(&fixture, 1);
         seen_at = clock_monotonic_nsec();
-        assert_int_equal(figures_of(&desk).deferred, 1);
+        assert_int_equal(figures_of(&fixture).deferred, 1);
         ask(other, "/now", "b");
         expect(other, "[b]");
         ask(other, "/inside", "c");
         expect(other, "<c>");
         (void)close(other);
-        server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
-        server_tick(desk.server, clock_monotonic_nsec() + 2000 * NSEC_PER_SEC);
-        other = connect_to(&desk);
+        server_tick(fixture.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+        server_tick(fixture.server, clock_monotonic_nsec() + 2000 * NSEC_PER_SEC);
+        other = connect_to(&fixture);
         waited = clock_monotonic_nsec() - seen_at;
-        assert_true(server_answer(take_one(&desk), fill, &desk));
+        assert_true(server_answer(take_one(&fixture), fill, &fixture));
         expect(fd, "<a>");
-        assert_int_equal(wait_for_outcomes(&desk, 2 * (size_t)i + 2), 0);
-        assert_int_equal(desk.last.status, 200);
-        assert_int_equal(desk.last.bytes_in, 1);
-        assert_int_equal(desk.last.bytes_out, 3);
-        assert_true(desk.last.duration_nsec >= waited);
-        assert_int_equal(figures_of(&desk).deferred, 0);
+        assert_int_equal(wait_for_outcomes(&fixture, 2 * (size_t)i + 2), 0);
+        assert_int_equal(fixture.last.status, 200);
+        assert_int_equal(fixture.last.bytes_in, 1);
+        assert_int_equal(fixture.last.bytes_out, 3);
+        assert_true(fixture.last.duration_nsec >= waited);
+        assert_int_equal(figures_of(&fixture).deferred, 0);
     }
     (void)close(fd);
     (void)close(other);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 /* Requests that come one behind the other are answered in their order. */
 static void test_pipelined(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     int fd;
 
-    open_desk(&desk, server_default_options());
-    fd = connect_to(&desk);
+    start_fixture(&fixture, server_default_options());
+    fd = connect_to(&fixture);
     ask(fd, "/later", "1");
     ask(fd, "/now", "2");
     ask(fd, "/later", "3");
     ask(fd, "/inside", "4");
-    assert_true(server_answer(take_one(&desk), fill, &desk));
+    assert_true(server_answer(take_one(&fixture), fill, &fixture));
     expect(fd, "<1>");
     expect(fd, "[2]");
-    assert_true(server_answer(take_one(&desk), fill, &desk));
+    assert_true(server_answer(take_one(&fixture), fill, &fixture));
     expect(fd, "<3>");
     expect(fd, "<4>");
     (void)close(fd);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 static void *answer_all(void *context) {
-    Desk *desk = context;
+    DeferFixture *fixture = context;
     HttpPending *pending;
     unsigned rng = (unsigned)(uintptr_t)&rng;
 
-    while ((pending = take(desk, &rng)))
-        (void)server_answer(pending, fill, desk);
+    while ((pending = take(fixture, &rng)))
+        (void)server_answer(pending, fill, fixture);
     return NULL;
 }
 
-static void dismiss(Desk *desk, pthread_t *answerers, size_t n) {
-    pthread_mutex_lock(&desk->lock);
-    desk->is_over = true;
-    pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->lock);
+static void dismiss(DeferFixture *fixture, pthread_t *answerers, size_t n) {
+    pthread_mutex_lock(&fixture->lock);
+    fixture->is_over = true;
+    pthread_cond_broadcast(&fixture->changed);
+    pthread_mutex_unlock(&fixture->lock);
     for (size_t i = 0; i < n; i++)
         (void)pthread_join(answerers[i], NULL);
 }
@@ -349,7 +350,7 @@ static void dismiss(Desk *desk, pthread_t *answerers, size_t n) {
 #define ROUNDS 40
 
 typedef struct Client {
-    Desk *desk;
+    DeferFixture *fixture;
     unsigned number;
 } Client;
 
@@ -358,7 +359,7 @@ static void *be_client(void *context) {
         const char *path, *reply;
     } ways[] = {{"/later", "<%s>"}, {"/slow", "<%s>"}, {"/now", "[%s]"}, {"/inside", "<%s>"}};
     const Client *client = context;
-    int fd = connect_to(client->desk);
+    int fd = connect_to(client->fixture);
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         unsigned way = (i + client->number) % ELEMENTS_OF(ways);
@@ -378,246 +379,247 @@ static void *be_client(void *context) {
 
 /* Many at once, in any order, before and after handle() has returned. */
 static void test_many_at_once(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     Client clients[CLIENTS];
     pthread_t threads[CLIENTS], answerers[3];
 
-    open_desk(&desk, server_default_options());
+    start_fixture(&fixture, server_default_options());
     for (size_t i = 0; i < ELEMENTS_OF(answerers); i++)
-        assert_int_equal(pthread_create(&answerers[i], NULL, answer_all, &desk), 0);
+        assert_int_equal(pthread_create(&answerers[i], NULL, answer_all, &fixture), 0);
     for (unsigned i = 0; i < CLIENTS; i++) {
-        clients[i] = (Client){.desk = &desk, .number = i};
+        clients[i] = (Client){.fixture = &fixture, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, be_client, &clients[i]), 0);
     }
     for (size_t i = 0; i < CLIENTS; i++)
         (void)pthread_join(threads[i], NULL);
-    dismiss(&desk, answerers, ELEMENTS_OF(answerers));
-    assert_int_equal(wait_for_outcomes(&desk, CLIENTS * ROUNDS / 4 * 3), 0);
-    assert_int_equal(atomic_load(&desk.n_filled), CLIENTS * ROUNDS / 4 * 3);
-    assert_int_equal(figures_of(&desk).deferred, 0);
-    wait_for_memory(&desk);
-    close_desk(&desk);
+    dismiss(&fixture, answerers, ELEMENTS_OF(answerers));
+    assert_int_equal(wait_for_outcomes(&fixture, CLIENTS * ROUNDS / 4 * 3), 0);
+    assert_int_equal(atomic_load(&fixture.n_filled), CLIENTS * ROUNDS / 4 * 3);
+    assert_int_equal(figures_of(&fixture).deferred, 0);
+    wait_for_memory(&fixture);
+    stop_fixture(&fixture);
 }
 
 /* A reply that does not leave at once waits for its reader like any other. */
 static void test_large(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     char byte;
     int fd;
 
-    open_desk(&desk, server_default_options());
-    fd = connect_to(&desk);
+    start_fixture(&fixture, server_default_options());
+    fd = connect_to(&fixture);
     ask(fd, "/later", "x");
-    assert_true(server_answer(take_one(&desk), fill_large, NULL));
-    while (figures_of(&desk).memory < LARGE) /* counted while it waits */
+    assert_true(server_answer(take_one(&fixture), fill_large, NULL));
+    while (figures_of(&fixture).memory < LARGE) /* counted while it waits */
         (void)usleep(1000);
     assert_int_equal(read_reply(fd, &byte, 1, NULL), 200);
-    assert_int_equal(wait_for_outcomes(&desk, 1), 0);
-    assert_int_equal(desk.last.bytes_out, LARGE);
-    wait_for_memory(&desk);
+    assert_int_equal(wait_for_outcomes(&fixture, 1), 0);
+    assert_int_equal(fixture.last.bytes_out, LARGE);
+    wait_for_memory(&fixture);
     (void)close(fd);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 /* Nobody notices before there is an answer; then all is given back. */
 static void test_clients_that_go(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     const struct linger reset = {.l_onoff = 1};
     int fds[4];
 
-    open_desk(&desk, server_default_options());
+    start_fixture(&fixture, server_default_options());
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
-        fds[i] = connect_to(&desk);
+        fds[i] = connect_to(&fixture);
         ask(fds[i], "/later", "x");
     }
-    wait_for_queue(&desk, ELEMENTS_OF(fds));
+    wait_for_queue(&fixture, ELEMENTS_OF(fds));
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
         if (i % 2 == 0)
             assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
         (void)close(fds[i]);
     }
     (void)usleep(10 * 1000);
-    server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
-    assert_int_equal(figures_of(&desk).deferred, ELEMENTS_OF(fds));
+    server_tick(fixture.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+    assert_int_equal(figures_of(&fixture).deferred, ELEMENTS_OF(fds));
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
-        assert_true(server_answer(take_one(&desk), fill, &desk));
+        assert_true(server_answer(take_one(&fixture), fill, &fixture));
     /* Who only closes may be sent its reply into the void. */
-    assert_true(wait_for_outcomes(&desk, ELEMENTS_OF(fds)) >= ELEMENTS_OF(fds) / 2);
-    assert_int_equal(desk.last.tag, TAG);
-    wait_for_memory(&desk);
-    fds[0] = connect_to(&desk);
+    assert_true(wait_for_outcomes(&fixture, ELEMENTS_OF(fds)) >= ELEMENTS_OF(fds) / 2);
+    assert_int_equal(fixture.last.tag, TAG);
+    wait_for_memory(&fixture);
+    fds[0] = connect_to(&fixture);
     ask(fds[0], "/now", "y");
     expect(fds[0], "[y]");
     (void)close(fds[0]);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 static void test_drain_waits(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     char body[16];
     bool is_closed = false;
     int fd;
 
-    open_desk(&desk, server_default_options());
-    fd = connect_to(&desk);
+    start_fixture(&fixture, server_default_options());
+    fd = connect_to(&fixture);
     ask(fd, "/later", "x");
-    wait_for_queue(&desk, 1);
+    wait_for_queue(&fixture, 1);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(server_drain(desk.server), 1);
-        server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+        assert_int_equal(server_drain(fixture.server), 1);
+        server_tick(fixture.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
     }
-    assert_true(server_answer(take_one(&desk), fill, &desk));
+    assert_true(server_answer(take_one(&fixture), fill, &fixture));
     assert_int_equal(read_reply(fd, body, sizeof(body), &is_closed), 200);
     assert_string_equal(body, "<x>");
     assert_true(is_closed);
     expect_end(fd);
-    while (server_drain(desk.server) > 0)
+    while (server_drain(fixture.server) > 0)
         (void)usleep(1000);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 /* The server's end cuts who waits; answers that come afterwards go nowhere. */
 static void test_ends_without_answers(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     HttpPending *late[8];
     int fds[8];
 
-    open_desk(&desk, server_default_options());
+    start_fixture(&fixture, server_default_options());
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
-        fds[i] = connect_to(&desk);
+        fds[i] = connect_to(&fixture);
         ask(fds[i], "/later", "x");
     }
     for (size_t i = 0; i < ELEMENTS_OF(late); i++)
-        late[i] = take_one(&desk);
-    close_desk(&desk);
-    assert_int_equal(wait_for_outcomes(&desk, ELEMENTS_OF(fds)), ELEMENTS_OF(fds));
+        late[i] = take_one(&fixture);
+    stop_fixture(&fixture);
+    assert_int_equal(wait_for_outcomes(&fixture, ELEMENTS_OF(fds)), ELEMENTS_OF(fds));
     for (size_t i = 0; i < ELEMENTS_OF(late); i++) {
         expect_end(fds[i]);
-        assert_false(server_answer(late[i], fill, &desk));
+        assert_false(server_answer(late[i], fill, &fixture));
     }
-    assert_int_equal(atomic_load(&desk.n_filled), 0);
+    assert_int_equal(atomic_load(&fixture.n_filled), 0);
 }
 
 /* The end meets answers under way, and handle() that has not returned. */
 static void test_ends_among_answers(void **state) {
     for (int i = 0; i < 25; i++) {
-        Desk desk;
+        DeferFixture fixture;
         pthread_t answerers[2];
         int fds[6];
 
-        open_desk(&desk, server_default_options());
+        start_fixture(&fixture, server_default_options());
         for (size_t k = 0; k < ELEMENTS_OF(fds); k++) {
-            fds[k] = connect_to(&desk);
+            fds[k] = connect_to(&fixture);
             ask(fds[k], k % 3 == 2 ? "/slow" : "/later", "x");
         }
-        wait_for_queue(&desk, (size_t)i % ELEMENTS_OF(fds));
+        wait_for_queue(&fixture, (size_t)i % ELEMENTS_OF(fds));
         for (size_t k = 0; k < ELEMENTS_OF(answerers); k++)
-            assert_int_equal(pthread_create(&answerers[k], NULL, answer_all, &desk), 0);
-        desk.server = server_free(desk.server);
-        dismiss(&desk, answerers, ELEMENTS_OF(answerers));
+            assert_int_equal(pthread_create(&answerers[k], NULL, answer_all, &fixture), 0);
+        fixture.server = server_free(fixture.server);
+        dismiss(&fixture, answerers, ELEMENTS_OF(answerers));
         for (size_t k = 0; k < ELEMENTS_OF(fds); k++)
             (void)close(fds[k]);
-        assert_int_equal(desk.n_queue, 0);
+        assert_int_equal(fixture.n_queue, 0);
     }
 }
 
 static void *answer_slowly(void *context) {
-    Desk *desk = context;
+    DeferFixture *fixture = context;
 
-    assert_true(server_answer(take_one(desk), fill_slowly, desk));
+    assert_true(server_answer(take_one(fixture), fill_slowly, fixture));
     return NULL;
 }
 
 /* server_free() leaves a fill function its memory. */
 static void test_end_waits_for_fill(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     pthread_t answerer;
     int fd;
 
-    open_desk(&desk, server_default_options());
-    fd = connect_to(&desk);
+    start_fixture(&fixture, server_default_options());
+    fd = connect_to(&fixture);
     ask(fd, "/later", "x");
-    assert_int_equal(pthread_create(&answerer, NULL, answer_slowly, &desk), 0);
-    while (!atomic_load(&desk.is_filling))
+    assert_int_equal(pthread_create(&answerer, NULL, answer_slowly, &fixture), 0);
+    while (!atomic_load(&fixture.is_filling))
         (void)usleep(1000);
-    atomic_store(&desk.may_go_on, true);
-    close_desk(&desk);
-    assert_int_equal(atomic_load(&desk.n_filled), 1);
+    atomic_store(&fixture.may_go_on, true);
+    stop_fixture(&fixture);
+    assert_int_equal(atomic_load(&fixture.n_filled), 1);
     (void)pthread_join(answerer, NULL);
     (void)close(fd);
 }
 
 /* Half of the connections may wait, and new ones do not push them out. */
 static void test_ceiling(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     ServerOptions options = server_default_options();
     char body[16];
     int fds[2], more[2], idle, other;
 
     options.connections_max = 4;
-    open_desk(&desk, options);
+    start_fixture(&fixture, options);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
-        fds[i] = connect_to(&desk);
+        fds[i] = connect_to(&fixture);
         ask(fds[i], "/later", "x");
     }
-    wait_for_queue(&desk, ELEMENTS_OF(fds));
-    idle = connect_to(&desk);
+    wait_for_queue(&fixture, ELEMENTS_OF(fds));
+    idle = connect_to(&fixture);
     ask(idle, "/now", "y");
     expect(idle, "[y]");
-    other = connect_to(&desk);
+    other = connect_to(&fixture);
     ask(other, "/later", "z");
     assert_int_equal(read_reply(other, body, sizeof(body), NULL), 503);
     assert_string_equal(body, "no\n");
 
     (void)usleep(1200 * 1000); /* younger ones are not pushed out */
     for (size_t i = 0; i < ELEMENTS_OF(more); i++) {
-        more[i] = connect_to(&desk);
+        more[i] = connect_to(&fixture);
         ask(more[i], "/now", "y");
         expect(more[i], "[y]");
     }
     expect_end(idle);
     expect_end(other);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
-        assert_true(server_answer(take_one(&desk), fill, &desk));
+        assert_true(server_answer(take_one(&fixture), fill, &fixture));
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
         expect(fds[i], "<x>");
         (void)close(fds[i]);
         (void)close(more[i]);
     }
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 /* What waits is counted, and what does not fit does not wait. */
 static void test_memory(void **state) {
-    Desk desk;
+    DeferFixture fixture;
     ServerOptions options = server_default_options();
     char body[16];
     int first, second;
 
     options.memory_max = LARGE + LARGE / 2;
     options.body_max = LARGE / 4;
-    open_desk(&desk, options);
-    first = connect_to(&desk);
+    start_fixture(&fixture, options);
+    first = connect_to(&fixture);
     ask(first, "/greedy", "x");
-    wait_for_queue(&desk, 1);
-    assert_true(figures_of(&desk).memory >= LARGE);
-    second = connect_to(&desk);
+    wait_for_queue(&fixture, 1);
+    assert_true(figures_of(&fixture).memory >= LARGE);
+    second = connect_to(&fixture);
     ask(second, "/greedy", "y");
     assert_int_equal(read_reply(second, body, sizeof(body), NULL), 503);
-    assert_true(server_answer(take_one(&desk), fill, &desk));
+    assert_true(server_answer(take_one(&fixture), fill, &fixture));
     expect(first, "<x>");
-    assert_int_equal(wait_for_outcomes(&desk, 1), 0);
-    wait_for_memory(&desk);
+    assert_int_equal(wait_for_outcomes(&fixture, 1), 0);
+    wait_for_memory(&fixture);
     (void)close(first);
     (void)close(second);
-    close_desk(&desk);
+    stop_fixture(&fixture);
 }
 
 /* --- TLS ---------------------------------------------------------------------------- */
 
 static TlsStore *open_store(void) {
     char folder[] = "/tmp/berth-test-defer-XXXXXX", certificate[64], key[64], error[256] = "";
-    Identity identity = identity_new(&(Wish){.common_name = "berth", .is_for_servers = true});
+    Identity identity =
+        identity_new(&(IdentitySpec){.common_name = "berth", .is_for_servers = true});
     TlsStore *store = NULL;
 
     assert_non_null(mkdtemp(folder));
@@ -664,12 +666,12 @@ static void test_tls(void **state) {
     gnutls_certificate_credentials_t credentials;
     gnutls_session_t session;
     HttpPending *late;
-    Desk desk;
+    DeferFixture fixture;
     int fd;
 
     options.tls = store;
-    open_desk(&desk, options);
-    fd = connect_to(&desk);
+    start_fixture(&fixture, options);
+    fd = connect_to(&fixture);
     CHECK(gnutls_certificate_allocate_credentials(&credentials));
     CHECK(gnutls_init(&session, GNUTLS_CLIENT));
     CHECK(gnutls_set_default_priority(session));
@@ -678,18 +680,18 @@ static void test_tls(void **state) {
     CHECK(gnutls_handshake(session));
     for (int i = 0; i < 5; i++) {
         tls_ask(session, TLS_REQUEST("/later", "1") TLS_REQUEST("/now", "2"));
-        wait_for_queue(&desk, 1);
+        wait_for_queue(&fixture, 1);
         tls_ask(session, TLS_REQUEST("/later", "3")); /* while it waits */
-        assert_true(server_answer(take_one(&desk), fill, &desk));
+        assert_true(server_answer(take_one(&fixture), fill, &fixture));
         tls_expect(session, "[2]");
-        assert_true(server_answer(take_one(&desk), fill, &desk));
+        assert_true(server_answer(take_one(&fixture), fill, &fixture));
         tls_expect(session, "<3>");
-        server_tick(desk.server, clock_monotonic_nsec());
+        server_tick(fixture.server, clock_monotonic_nsec());
     }
     tls_ask(session, TLS_REQUEST("/later", "4"));
-    late = take_one(&desk);
-    close_desk(&desk);
-    assert_false(server_answer(late, fill, &desk));
+    late = take_one(&fixture);
+    stop_fixture(&fixture);
+    assert_false(server_answer(late, fill, &fixture));
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);
     (void)close(fd);

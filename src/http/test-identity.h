@@ -16,34 +16,34 @@ typedef struct Identity {
     gnutls_x509_crt_t certificate;
 } Identity;
 
-typedef struct Wish {
+typedef struct IdentitySpec {
     const char *common_name, *second_common_name;
     const char *dns, *uri, *email;
     bool is_ca, is_for_servers, has_expired, is_not_yet_valid;
     const Identity *issuer; /* NULL: signs itself */
-} Wish;
+} IdentitySpec;
 
 #define CHECK(call) assert_true((call) >= 0)
 
-static inline void identity_set_names(gnutls_x509_crt_t crt, const Wish *wish) {
-    const char *cn[] = {wish->common_name, wish->second_common_name};
+static inline void identity_set_names(gnutls_x509_crt_t crt, const IdentitySpec *spec) {
+    const char *cn[] = {spec->common_name, spec->second_common_name};
 
     for (size_t i = 0; i < 2; i++)
         if (cn[i])
             CHECK(gnutls_x509_crt_set_dn_by_oid(
                 crt, GNUTLS_OID_X520_COMMON_NAME, 0, cn[i], (unsigned)strlen(cn[i])));
-    if (wish->dns)
+    if (spec->dns)
         CHECK(gnutls_x509_crt_set_subject_alt_name(
-            crt, GNUTLS_SAN_DNSNAME, wish->dns, (unsigned)strlen(wish->dns), GNUTLS_FSAN_APPEND));
-    if (wish->uri)
+            crt, GNUTLS_SAN_DNSNAME, spec->dns, (unsigned)strlen(spec->dns), GNUTLS_FSAN_APPEND));
+    if (spec->uri)
         CHECK(gnutls_x509_crt_set_subject_alt_name(
-            crt, GNUTLS_SAN_URI, wish->uri, (unsigned)strlen(wish->uri), GNUTLS_FSAN_APPEND));
-    if (wish->email)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_RFC822NAME, wish->email,
-            (unsigned)strlen(wish->email), GNUTLS_FSAN_APPEND));
+            crt, GNUTLS_SAN_URI, spec->uri, (unsigned)strlen(spec->uri), GNUTLS_FSAN_APPEND));
+    if (spec->email)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_RFC822NAME, spec->email,
+            (unsigned)strlen(spec->email), GNUTLS_FSAN_APPEND));
 }
 
-static inline Identity identity_new(const Wish *wish) {
+static inline Identity identity_new(const IdentitySpec *spec) {
     Identity it;
     time_t now = time(NULL);
     unsigned char serial[8];
@@ -57,20 +57,20 @@ static inline Identity identity_new(const Wish *wish) {
     serial[0] &= 0x7f;
     CHECK(gnutls_x509_crt_set_serial(it.certificate, serial, sizeof(serial)));
     CHECK(gnutls_x509_crt_set_activation_time(
-        it.certificate, now + (wish->is_not_yet_valid ? 1000 : -2000)));
+        it.certificate, now + (spec->is_not_yet_valid ? 1000 : -2000)));
     CHECK(gnutls_x509_crt_set_expiration_time(
-        it.certificate, now + (wish->has_expired ? -1000 : 100000)));
+        it.certificate, now + (spec->has_expired ? -1000 : 100000)));
     CHECK(gnutls_x509_crt_set_key(it.certificate, it.key));
-    identity_set_names(it.certificate, wish);
-    CHECK(gnutls_x509_crt_set_basic_constraints(it.certificate, wish->is_ca, -1));
-    if (wish->is_ca)
+    identity_set_names(it.certificate, spec);
+    CHECK(gnutls_x509_crt_set_basic_constraints(it.certificate, spec->is_ca, -1));
+    if (spec->is_ca)
         CHECK(gnutls_x509_crt_set_key_usage(it.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
     else
         CHECK(gnutls_x509_crt_set_key_purpose_oid(it.certificate,
-            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0));
+            spec->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0));
     CHECK(gnutls_x509_crt_sign2(it.certificate,
-        wish->issuer ? wish->issuer->certificate : it.certificate,
-        wish->issuer ? wish->issuer->key : it.key, GNUTLS_DIG_SHA256, 0));
+        spec->issuer ? spec->issuer->certificate : it.certificate,
+        spec->issuer ? spec->issuer->key : it.key, GNUTLS_DIG_SHA256, 0));
     return it;
 }
 

@@ -38,11 +38,12 @@ static void folder_done(Folder *folder) {
 static Identity ca, other_ca, server, other_server;
 
 static int make_identities(void **state) {
-    ca = identity_new(&(Wish){.common_name = "ca", .is_ca = true});
-    other_ca = identity_new(&(Wish){.common_name = "other ca", .is_ca = true});
-    server = identity_new(&(Wish){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
-    other_server =
-        identity_new(&(Wish){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
+    ca = identity_new(&(IdentitySpec){.common_name = "ca", .is_ca = true});
+    other_ca = identity_new(&(IdentitySpec){.common_name = "other ca", .is_ca = true});
+    server = identity_new(
+        &(IdentitySpec){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
+    other_server = identity_new(
+        &(IdentitySpec){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
     return 0;
 }
 
@@ -96,7 +97,7 @@ static void test_good_set(void **state) {
     assert_non_null(key);
     tls_set_unref(set);
     (void)tls_store_client_names(store, &n_names);
-    assert_int_equal(n_names, 1); /* of nobody in particular: that of kube-scheduler */
+    assert_int_equal(n_names, 1); /* none was given: that of kube-scheduler */
     assert_true(tls_store_expiry(store) > time(NULL) + 90000);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
     assert_int_equal(tls_store_generation(store), 0);
@@ -316,7 +317,7 @@ static void test_clients(void **state) {
     static const char name[] = TLS_CLIENT_NAME;
     const struct {
         const char *name;
-        Wish wish;
+        IdentitySpec spec;
         bool allowed;
     } cases[] = {
         {"by common name", {.common_name = name, .issuer = &ca}, true},
@@ -342,7 +343,7 @@ static void test_clients(void **state) {
 
     assert_false(is_allowed(store, NULL, error, sizeof(error)));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        Identity client = identity_new(&cases[i].wish);
+        Identity client = identity_new(&cases[i].spec);
         bool allowed;
 
         error[0] = '\0';
@@ -360,9 +361,10 @@ static void test_names_and_ca_swap(void **state) {
     const Str names[] = {STR("alice"), STR("bob")};
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, names, 2);
-    Identity bob = identity_new(&(Wish){.common_name = "bob", .issuer = &ca});
-    Identity new_bob = identity_new(&(Wish){.common_name = "bob", .issuer = &other_ca});
-    Identity scheduler = identity_new(&(Wish){.common_name = TLS_CLIENT_NAME, .issuer = &ca});
+    Identity bob = identity_new(&(IdentitySpec){.common_name = "bob", .issuer = &ca});
+    Identity new_bob = identity_new(&(IdentitySpec){.common_name = "bob", .issuer = &other_ca});
+    Identity scheduler =
+        identity_new(&(IdentitySpec){.common_name = TLS_CLIENT_NAME, .issuer = &ca});
     char error[256];
 
     assert_true(is_allowed(store, &bob, error, sizeof(error)));
