@@ -253,7 +253,7 @@ Connection *connections_add(
 }
 
 void connections_remove(Connections *connections, Connection *connection) {
-    assert(!connection->request);
+    assert(!connection->request && !connection->input);
     lock(connections);
     connections->slots[connection->slot] = NULL;
     connections->n--;
@@ -262,7 +262,6 @@ void connections_remove(Connections *connections, Connection *connection) {
     unlock(connections);
     transport_close(&connection->transport);
     tls_set_unref(connection->tls);
-    free(connection->input);
     free(connection);
 }
 

@@ -195,13 +195,17 @@ static void report(const Request *request, bool is_sent) {
         server->callbacks.finished(server->callbacks.context, &outcome);
 }
 
-/* The input behind the request moves to the front. An idle connection has no buffer. */
-static void drop_input(Connection *connection, size_t n) {
+/* Takes @n bytes at @from out of the input. They may be secret: no copy of them stays in memory. An
+ * idle connection has no buffer. */
+static void drop_input(Connection *connection, size_t from, size_t n) {
+    char *input = connection->input;
+
+    if (!input)
+        return;
     connection->input_len -= n;
-    connection->input_scanned = 0;
-    if (connection->input_len > 0)
-        memmove(connection->input, connection->input + n, connection->input_len);
-    else
+    memmove(input + from, input + from + n, connection->input_len - from);
+    explicit_bzero(input + connection->input_len, n);
+    if (connection->input_len == 0)
         free(TAKE_PTR(connection->input));
 }
 
@@ -224,7 +228,8 @@ static void end_request(Request *request, bool is_sent) {
     body_close(server->bodies, &request->body);
     give_arena(request);
     reply_done(&request->writer);
-    drop_input(connection, request->head_size);
+    drop_input(connection, 0, request->head_size);
+    connection->input_scanned = 0;
     connection->request = NULL;
     free(request);
 }
@@ -232,6 +237,7 @@ static void end_request(Request *request, bool is_sent) {
 void connection_end(Server *server, Connection *connection) {
     if (connection->request)
         end_request(connection->request, /* is_sent= */ false);
+    drop_input(connection, 0, connection->input_len);
     connections_remove(server->connections, connection);
 }
 
@@ -241,7 +247,7 @@ static Step finish_output(Server *server, Connection *connection, bool has_more_
     transport_end_output(&connection->transport);
     if (!has_more_input && connection->input_len == 0 && !connection_has_unread(connection))
         return STEP_END;
-    connection->input_len = 0;
+    drop_input(connection, 0, connection->input_len);
     return connection_enter(
                server->connections, connection, CONNECTION_LINGER, clock_monotonic_nsec())
                ? STEP_NEXT
@@ -592,9 +598,7 @@ static ssize_t read_input(Request *request, char *to, size_t room) {
     if (n > room)
         n = room;
     memcpy(to, connection->input + request->head_size, n);
-    connection->input_len -= n;
-    memmove(connection->input + request->head_size, connection->input + request->head_size + n,
-        connection->input_len - request->head_size);
+    drop_input(connection, request->head_size, n);
     return (ssize_t)n;
 }
 
