@@ -46,8 +46,9 @@ export function addKeys(live) {
 
 const go = (key) => PAGES[key] && (() => location.assign(PAGES[key]));
 
+/** Not in a checkbox: the one of the help keeps the focus for a moment after the help is closed. */
 const isTyping = (target) =>
-  Boolean(target.closest?.('input, textarea, select, [contenteditable]'));
+  Boolean(target.closest?.('input:not([type=checkbox]), textarea, select, [contenteditable]'));
 
 function makeHelp(isOn) {
   const rows = [
