@@ -72,8 +72,6 @@ int transport_handshake(Transport *transport) {
     do
         r = gnutls_handshake(transport->session);
     while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED && !gnutls_error_is_fatal(r));
-    if (r < 0 && gnutls_error_is_fatal(r))
-        (void)gnutls_alert_send_appropriate(transport->session, r); /* tells the client why */
     return r == GNUTLS_E_SUCCESS ? 0 : from_gnutls(r);
 }
 

@@ -224,8 +224,6 @@ def test_handshake_has_a_deadline(start_tls):
     berth = start_tls("--header-timeout", 1)
     with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
         sock.sendall(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
-        reply = sock.recv(100)
-        assert reply[:1] == b"\x15" or reply == b""  # an alert, or nothing
         assert sock.recv(100) == b""
 
 
