@@ -31,7 +31,7 @@
 /* A buffer of BODY_SMALL bytes that waits for a body. */
 typedef struct Small {
     char *data;
-    size_t touched; /* so much was written to it: is in memory */
+    size_t touched; /* bytes written so far: these pages are in memory */
 } Small;
 
 struct BodyStore {
@@ -166,7 +166,7 @@ static int open_large(Body *body, size_t size) {
         .map = map,
         .map_size = room + HUGE_PAGE,
     };
-    (void)madvise(body->data, room, MADV_HUGEPAGE); /* a wish; small pages do as well */
+    (void)madvise(body->data, room, MADV_HUGEPAGE); /* failure is harmless: small pages work too */
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* The table of connections: who holds each, limits by address, deadlines, and which to close first.
- */
+/* The table of connections: which thread holds each, limits, deadlines, and which to close
+ * first. */
 
 #include "http/connections.h"
 
@@ -15,20 +15,20 @@
 
 #include "base/nsec.h"
 
-/* Connections that are cut stay in the table until their worker has noticed. */
+/* Connections that were cut stay in the table until their worker closes them. */
 #define SPARE 64u
 
-/* A connection younger than this is not pushed out by a new one: a flood of new
- * ones must not shut out a client that is about to speak. */
+/* A new connection does not evict one younger than this: a flood of new connections must not shut
+ * out a client that is about to send. */
 #define EVICT_AFTER_NSEC NSEC_PER_SEC
 
-/* When we go down: how long a connection must have been silent to be cut. */
+/* Draining closes a connection that has been silent for this long. */
 #define DRAIN_AFTER_NSEC NSEC_PER_SEC
 
-/* How many connections are looked at under one hold of the lock. */
+/* Connections checked per hold of the lock. */
 #define TICK_BATCH 32u
 
-/* TCP_CLOSE_WAIT. <netinet/tcp.h> has it, but a tcp_info without byte counts. */
+/* TCP_CLOSE_WAIT, from <netinet/tcp.h>, whose tcp_info lacks byte counts. */
 #define PEER_HAS_CLOSED 8
 
 struct Connections {
@@ -39,7 +39,7 @@ struct Connections {
     pthread_mutex_t lock; /* guards what follows */
     Connection **slots;   /* NULL: free */
     unsigned capacity;
-    unsigned n, n_cut; /* n counts those that are cut too */
+    unsigned n, n_cut; /* n includes cut connections */
 };
 
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused) {
@@ -169,15 +169,14 @@ static bool is_evictable(const Connection *connection, int64_t now) {
            now - connection->since_nsec > EVICT_AFTER_NSEC;
 }
 
-/* Whether @a rather than @b should go. Who does not get a request out goes before
- * who has shown to be a client. */
+/* Whether to close @a before @b. Clients still sending headers go before idle ones. */
 static bool goes_before(const Connection *a, const Connection *b) {
     if (a->state != b->state)
         return a->state == CONNECTION_HEADERS;
     return a->since_nsec < b->since_nsec;
 }
 
-/* Makes room for one more, from @address when that is the one with too many. */
+/* Makes room for one more connection, of @address if that one has too many. */
 static bool evict(Connections *connections, const unsigned char *address, int64_t now) {
     Connection *victim = NULL;
 
@@ -326,7 +325,8 @@ bool connection_has_unread(const Connection *connection) {
     return ioctl(connection->transport.fd, SIOCINQ, &n) == 0 && n > 0;
 }
 
-/* Too late. The worker that sees the end of input says 408, if it can do so without waiting. */
+/* Shuts down reading. The worker then sees the end of input and replies 408 if the socket is
+ * writable. */
 static void time_out(Connections *connections, Connection *connection, ServerRefusal refusal) {
     atomic_store(&connection->is_late, true);
     count(connections, refusal);
@@ -351,9 +351,8 @@ static void check_body(Connections *connections, Connection *connection, int64_t
         time_out(connections, connection, SERVER_REFUSED_BODY_TIME);
 }
 
-/* Bytes must leave at the rate at which bodies must come, seen over windows of
- * write_sec: a peer that takes a byte now and then holds a reply's memory as
- * surely as one that takes none. */
+/* The client must read at body_rate, measured over windows of write_sec: one that reads a byte now
+ * and then keeps a reply in memory as long as one that reads none. */
 static void check_reply(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     uint64_t wanted = (uint64_t)options->body_rate * options->write_sec;
@@ -377,8 +376,8 @@ static void check_reply(Connections *connections, Connection *connection, int64_
     connection->mark = info.tcpi_bytes_acked;
 }
 
-/* A stream may be silent for as long as it likes, but what is sent must be taken. How slowly does
- * not matter here: who does not keep up is given up when the buffer is full. */
+/* A stream may be silent, but the client must read what is sent. The rate does not matter here:
+ * stream_send() drops a client whose buffer is full. */
 static void check_stream(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     struct tcp_info info;
@@ -399,8 +398,8 @@ static void check_stream(Connections *connections, Connection *connection, int64
     }
 }
 
-/* A request whose first bytes are in the kernel has begun. The end of the last reply may be there
- * too. */
+/* Unread bytes in the kernel mean that a request has begun. The end of the last reply may still be
+ * unacknowledged. */
 static void check_idle(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     int64_t idle = now - connection->since_nsec;
@@ -425,7 +424,7 @@ static void check_linger(Connections *connections, Connection *connection, int64
 static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
     [CONNECTION_HEADERS] = check_headers,
     [CONNECTION_BODY] = check_body,
-    [CONNECTION_HANDLING] = NULL, /* takes as long as it takes */
+    [CONNECTION_HANDLING] = NULL, /* handle() has no deadline */
     [CONNECTION_REPLY] = check_reply,
     [CONNECTION_STREAM] = check_stream,
     [CONNECTION_LINGER] = check_linger,
@@ -445,13 +444,12 @@ void connections_tick(Connections *connections, int64_t now) {
     }
 }
 
-/* Whether no request is on its way on @connection, as far as one can know: a
- * client that was busy a moment ago may just be sending the next one, and is
- * better sent away with the reply to that. */
+/* Whether no request seems to be on its way on @connection. A client that was busy a moment ago may
+ * be sending its next one: better to answer that with "Connection: close". */
 static bool is_silent(const Connection *connection, int64_t now) {
     struct tcp_info info;
 
-    if (connection->state == CONNECTION_STREAM) /* its end is sent: is it taken? */
+    if (connection->state == CONNECTION_STREAM) /* did the client read the last chunk? */
         return connection->mark_nsec != 0 && now - connection->mark_nsec > DRAIN_AFTER_NSEC;
     if (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_HEADERS)
         return false;

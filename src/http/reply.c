@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/nsec.h"
 
-/* Slices that are written in one system call. */
+/* Slices per system call. */
 #define GATHER_MAX 64u
 
 uint64_t reply_size(const HttpReply *reply) {
@@ -41,7 +41,7 @@ static const struct {
     {505, "HTTP Version Not Supported"},
 };
 
-/* Of others it is empty, as RFC 9112, 4 allows. */
+/* For other codes the text is empty, which RFC 9112, 4 allows. */
 static const char *reason_of(unsigned status) {
     for (size_t i = 0; i < ELEMENTS_OF(reasons); i++)
         if (reasons[i].status == status)
@@ -93,7 +93,7 @@ void reply_stream_head(Buf *head, const char *content_type, bool is_chunked) {
     append_status_and_date(head, 200);
     append_line(head, "Content-Type", content_type ? content_type : "text/event-stream");
     append_line(head, "Cache-Control", "no-store");
-    append_line(head, "X-Accel-Buffering", "no"); /* nginx would keep it back */
+    append_line(head, "X-Accel-Buffering", "no"); /* else nginx buffers it */
     append_line(head, "X-Content-Type-Options", "nosniff");
     append_line(head, "Connection", "close");
     if (is_chunked)

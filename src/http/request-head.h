@@ -3,9 +3,9 @@
 /*
  * RequestHead: the request line and the header lines of one request.
  *
- * Strict where two readers could differ: lines end in CR LF, nothing is folded, a name ends at its
- * colon, Content-Length and Host are given once, and there is no Transfer-Encoding at all
- * (kube-scheduler, browsers and our own client send Content-Length).
+ * Strict where two parsers could differ: lines end in CR LF, header lines are not folded, a name
+ * ends at its colon, Content-Length and Host are given once, and Transfer-Encoding is refused
+ * (kube-scheduler, browsers and berth's own client send Content-Length).
  *
  * No memory is allocated: strings point into the bytes that were read.
  */
@@ -26,8 +26,8 @@ typedef struct RequestHead {
     Str host, origin, authorization, if_none_match, content_type; /* header values, or empty */
     uint64_t content_length;                                      /* 0 when there is none */
     bool expects_continue;
-    bool has_origin;     /* Origin is there: a browser, on behalf of some page */
-    bool has_named_host; /* Host is a name; addresses, localhost and names under it are none */
+    bool has_origin;     /* has an Origin header: sent by a browser for some page */
+    bool has_named_host; /* Host is a name, not an address, localhost or a name under it */
     bool accepts_html;   /* Accept names text/html */
     bool accepts_gzip;   /* Accept-Encoding names gzip */
     unsigned n_hosts, n_lengths, n_authorizations;
@@ -35,9 +35,9 @@ typedef struct RequestHead {
 
 #define REQUEST_HEAD_MALFORMED SIZE_MAX
 
-/* The length of the head that @bytes begin with, its empty line included. 0: more bytes are needed;
- * *scanned, 0 at first, says where to go on then. REQUEST_HEAD_MALFORMED: it will never be one. */
+/* The length of the head at the start of @bytes, with its empty line. 0: more bytes are needed, and
+ * *scanned, 0 at first, is where the next call continues. REQUEST_HEAD_MALFORMED: not a head. */
 size_t request_head_length(Str bytes, size_t *scanned);
 
-/* Reads a whole head, of request_head_length(). The first problem is kept, but 400 wins. */
+/* Reads a head of request_head_length() bytes. Keeps the first problem, but 400 wins. */
 void request_head_parse(Str bytes, RequestHead *ret);

@@ -4,13 +4,13 @@
  *   read_head → start → read_body … → handle → write_reply … → end_request
  *                                            ↘ write_stream …
  *
- * start() judges the head and asks admit(); read_body() collects the body; handle() calls the
- * handler. Each may refuse instead. A step runs on the worker that holds the connection and ends
- * when the connection must wait for its client, or for a reply that was put off (http/pending.h).
+ * start() checks the head and calls admit(); read_body() collects the body; handle() calls the
+ * handler. Each may refuse the request instead. A step runs on the worker that holds the
+ * connection; it ends when the connection must wait for its client or for a deferred reply
+ * (http/pending.h).
  *
- * What is held while a client sends its body or takes its reply is counted by the
- * body store: the body, and the arena if it is not small. While a body is coming
- * there is no arena.
+ * While a client sends its body or receives its reply, the body store counts the memory held: the
+ * body, and the arena unless it is small. While a body arrives there is no arena.
  */
 
 #include <assert.h>
@@ -26,11 +26,11 @@
 #include "http/request-head.h"
 #include "http/server-internal.h"
 
-/* A worker reads so much of one body before it looks at other connections. */
+/* A worker reads this much of one body before it serves other connections. */
 #define READ_TURN ((size_t)1024 * 1024)
 
-/* An arena up to this is not counted: a connection's memory is not
- * either, and a health check should be answered when there is no room at all. */
+/* Arenas up to this size are not counted, nor is a connection's memory: health checks must be
+ * answered even when memory_max is used up. */
 #define ARENA_SMALL ((size_t)64 * 1024)
 
 #define TOO_MUCH_TEXT "too many large requests at once\n"
@@ -43,12 +43,12 @@ typedef struct Request {
     HttpRequest http;
     HttpReply reply;
     ReplyWriter writer;
-    HttpPending *pending; /* NULL: not put off */
-    HttpStream *stream;   /* NULL: the reply is one that ends */
-    int later_tag;        /* of either */
+    HttpPending *pending; /* NULL: not deferred */
+    HttpStream *stream;   /* NULL: not a stream */
+    int later_tag;        /* of pending or stream */
     uint64_t streamed;    /* bytes */
-    Str text;             /* the one slice of a refusal of our own */
-    size_t arena_charged; /* what the body store counts for http.arena */
+    Str text;             /* body of a refusal by the server itself */
+    size_t arena_charged; /* bytes that the body store counts for http.arena */
     Body body;
     int64_t started_nsec; /* the head is complete */
     int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
@@ -57,18 +57,18 @@ typedef struct Request {
     bool has_more_input;  /* refused, and the client may still be sending it */
 } Request;
 
-/* What a step leaves to do. */
+/* What happens after a step. */
 typedef enum Step {
-    STEP_NEXT,  /* the step of the connection's state, at once */
-    STEP_READ,  /* when there is something to read */
-    STEP_WRITE, /* when something can be written; at once when the client takes what is sent */
-    STEP_GONE,  /* nothing: the connection is asleep, and held no more */
-    STEP_END,   /* the connection is over */
+    STEP_NEXT,  /* run the step of the connection's state now */
+    STEP_READ,  /* wait until the socket is readable */
+    STEP_WRITE, /* wait until the socket is writable, which may be at once */
+    STEP_GONE,  /* the connection is asleep; the worker no longer holds it */
+    STEP_END,   /* close the connection */
 } Step;
 
 /* --- the arena ------------------------------------------------------------------------------- */
 
-/* Counts what the arena has become. False: that is too much. */
+/* Counts the arena at its present size. False: over memory_max. */
 static bool charge_arena(Request *request) {
     size_t size = arena_size(request->http.arena);
 
@@ -85,7 +85,7 @@ static void release_arena(Request *request) {
     request->arena_charged = 0;
 }
 
-/* False: the system has no memory. */
+/* False: out of memory. */
 static bool take_arena(Request *request) {
     Server *server = request->server;
 
@@ -120,7 +120,7 @@ static Step start_reply(Request *request) {
     return STEP_NEXT;
 }
 
-/* Makes a refusal of our own the reply. */
+/* Sets the reply to a refusal by the server itself. */
 static void set_refusal(
     Request *request, ServerRefusal refusal, unsigned status, const char *text) {
     atomic_fetch_add_explicit(&request->server->refused[refusal], 1, memory_order_relaxed);
@@ -157,7 +157,7 @@ static Step refuse_body(Request *request, int problem) {
     return refuse(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-/* Says @status in the name of a request that is not one, or not one yet. */
+/* Replies @status to input that is not a request, or not a complete one. */
 static void say(Connection *connection, unsigned status, const char *text) {
     const Str slice = str_from_c(text);
     const HttpReply reply = {.status = status,
@@ -173,7 +173,7 @@ static void say(Connection *connection, unsigned status, const char *text) {
 
 /* --- the end of a request -------------------------------------------------------------------- */
 
-/* @is_sent: the reply, or that much of a stream as its client wanted. */
+/* @is_sent: the reply, or the stream as far as the client wanted it, was sent. */
 static void report(const Request *request, bool is_sent) {
     const Server *server = request->server;
     bool is_late = atomic_load(&request->connection->is_late);
@@ -195,8 +195,8 @@ static void report(const Request *request, bool is_sent) {
         server->callbacks.finished(server->callbacks.context, &outcome);
 }
 
-/* Takes @n bytes at @from out of the input. They may be secret: no copy of them stays in memory. An
- * idle connection has no buffer. */
+/* Removes @n bytes at @from from the input and wipes them: they may be secret. An idle connection
+ * has no buffer. */
 static void drop_input(Connection *connection, size_t from, size_t n) {
     char *input = connection->input;
 
@@ -241,8 +241,8 @@ void connection_end(Server *server, Connection *connection) {
     connections_remove(server->connections, connection);
 }
 
-/* A client that is still sending would have its connection reset under its hands, and might never
- * see the reply: its input is thrown away for a while. */
+/* Closing now would reset the connection of a client that is still sending, and it might lose the
+ * reply. So its input is read and discarded for a while. */
 static Step finish_output(Server *server, Connection *connection, bool has_more_input) {
     transport_end_output(&connection->transport);
     if (!has_more_input && connection->input_len == 0 && !connection_has_unread(connection))
@@ -267,7 +267,7 @@ static Step write_reply(Request *request) {
         return finish_output(server, connection, has_more_input);
     if (!connection_enter(server->connections, connection, CONNECTION_IDLE, clock_monotonic_nsec()))
         return STEP_END;
-    /* The next request waits behind other connections. */
+    /* Serve other connections before the next request of this one. */
     return connection->input_len > 0 || transport_has_buffered(&connection->transport) ? STEP_WRITE
                                                                                        : STEP_READ;
 }
@@ -290,7 +290,7 @@ static Step write_stream(Request *request) {
 
 /* --- handling -------------------------------------------------------------------------------- */
 
-/* There is no room for the reply to wait in: all goes back at once. */
+/* No memory to hold the reply: frees everything and replies 503. */
 static void give_up_answer(Request *request) {
     body_close(request->server->bodies, &request->body);
     request->http.arena = arena_free(request->http.arena);
@@ -299,7 +299,7 @@ static void give_up_answer(Request *request) {
     request->is_last = true;
 }
 
-/* The reply has begun, and others will say when it ends: all else goes back. */
+/* Another thread ends the stream. Until then only the stream's buffer is kept. */
 static Step start_stream(Request *request) {
     const char *content_type = request->reply.content_type;
 
@@ -313,7 +313,7 @@ static Step start_stream(Request *request) {
     return STEP_NEXT;
 }
 
-/* The request is complete; or it was, and now the reply is there that was put off. */
+/* The request is complete, or its deferred reply is. */
 static Step handle(Request *request) {
     const ServerCallbacks *callbacks = &request->server->callbacks;
     bool has_memory = true;
@@ -356,7 +356,7 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
     Server *server = request->server;
 
     assert(!request->pending && !request->stream);
-    if (!charge_arena(request) || /* now, as long as it is ours */
+    if (!charge_arena(request) || /* now: later another thread may use the arena */
         !take_place(&server->n_pendings, server->pendings_max))
         return NULL;
     request->pending = pending_new(http, server->connections, request->connection, tag);
@@ -396,15 +396,14 @@ static bool is_allowed_host(const ServerOptions *options, Str host) {
     return false;
 }
 
-/* A malicious page may make its own name mean loopback (DNS rebinding), and read what is there.
- * Over TLS the certificate would not be for that name. */
+/* DNS rebinding: a malicious page may resolve its own name to loopback and read berth's pages. Over
+ * TLS the certificate would not match that name. */
 static bool is_misaddressed(const ServerOptions *options, const RequestHead *head) {
     return head->has_named_host && !options->tls && server_is_loopback(options->address) &&
            !is_allowed_host(options, head->host);
 }
 
-/* Whether the Origin is a page that was asked for at this Host. Under which scheme does not matter:
- * there may be a proxy between that speaks TLS. */
+/* Whether the Origin is this Host. The scheme is not compared: a proxy may terminate TLS. */
 static bool is_same_origin(const RequestHead *head) {
     const Str schemes[] = {STR("http://"), STR("https://")};
 
@@ -437,7 +436,7 @@ static bool authenticate(const Server *server, Connection *connection) {
     return connection->is_authenticated;
 }
 
-/* What handlers see of the head. */
+/* The head as handlers see it. */
 static HttpRequest describe(const Server *server, Connection *connection, const RequestHead *head) {
     size_t mark = str_find(head->target, '?');
 
@@ -471,7 +470,7 @@ static Step start_body(Request *request) {
     if (!connection_enter(
             request->server->connections, connection, CONNECTION_BODY, request->started_nsec))
         return STEP_END;
-    /* Memory is taken for bytes that have come, not for those that are announced. */
+    /* Memory is allocated for bytes received, not for Content-Length. */
     return n == 0 && !transport_has_buffered(&connection->transport) ? STEP_READ : STEP_NEXT;
 }
 
@@ -520,7 +519,7 @@ static Request *request_new(Server *server, Connection *connection, size_t head_
     return request;
 }
 
-/* Refuses what is not a request. */
+/* Refuses input that is not a request. */
 static Step refuse_input(Server *server, Connection *connection, ServerRefusal refusal,
     unsigned status, const char *text) {
     Request *request = request_new(server, connection, connection->input_len);
@@ -552,7 +551,7 @@ static Step take_head(Server *server, Connection *connection) {
     return start(request);
 }
 
-/* The end of input: the client has gone, or is late. */
+/* End of input: the client closed the connection, or missed a deadline. */
 static Step end_input(Server *server, Connection *connection) {
     if (atomic_load(&connection->is_late) && (connection->request || connection->input_len > 0)) {
         say(connection, 408, "the request came late.\n");
@@ -629,7 +628,7 @@ static Step read_body(Request *request) {
                : STEP_END;
 }
 
-/* Throws input away. TLS records are not opened any more. */
+/* Discards input. TLS records are not decrypted any more. */
 static Step linger(Connection *connection) {
     Transport plain = {.fd = connection->transport.fd};
     char bytes[16 * 1024];

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * What server.c (listening, threads, limits) and request.c (one request from its first byte to its
- * end) share.
+ * Shared by server.c (listening, threads, limits) and request.c (one request from its first byte to
+ * its end).
  */
 
 #include <gnutls/gnutls.h>
@@ -16,8 +16,8 @@
 #include "http/server.h"
 #include "http/stream.h"
 
-/* A thread and what it waits for. A connection stays with one worker: its memory is in that
- * processor's cache, and one thread is woken for a request. */
+/* A thread and its epoll set. A connection stays with one worker: its memory is in that processor's
+ * cache, and a request wakes one thread. */
 typedef struct Worker {
     Server *server;
     pthread_t thread;
@@ -37,7 +37,7 @@ struct Server {
     unsigned n_workers; /* with the first */
     unsigned n_threads; /* of them: started */
     unsigned n_taken;   /* clients; of the accepting thread */
-    gnutls_certificate_credentials_t credentials; /* NULL in plain HTTP, like what follows */
+    gnutls_certificate_credentials_t credentials; /* NULL in plain HTTP, like the next fields */
     gnutls_priority_t priorities;
 
     Connections *connections;
@@ -48,7 +48,7 @@ struct Server {
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 };
 
-/* Serves @connection, which the caller holds, as far as it goes without waiting. The caller does
+/* Serves @connection, which the caller holds, as far as possible without waiting. The caller does
  * not hold it afterwards. */
 void connection_serve(Server *server, Connection *connection);
 

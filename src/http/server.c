@@ -27,18 +27,17 @@
 
 #define LISTEN_BACKLOG 512
 
-/* Clients that are accepted before handshakes go on. */
+/* Clients accepted before handshakes continue. */
 #define ACCEPT_TURN 16u
 
 /* Arenas and small body buffers kept per worker. */
 #define KEEP_PER_WORKER 2u
 
-/* The arenas that are kept hold this part of memory_max at most, all together; and
- * so do the buffers. */
+/* Kept arenas use at most this fraction of memory_max together, and so do kept buffers. */
 #define KEEP_SHARE 4u
 
-/* Of the connections, this part may wait for an answer: the others are for requests that
- * are answered at once, health checks among them. */
+/* At most this fraction of connections may have a deferred reply; the rest is for requests that are
+ * answered at once, such as health checks. */
 #define DEFER_SHARE 2u
 
 typedef union Address {
@@ -49,7 +48,7 @@ typedef union Address {
 
 /* --- TLS ------------------------------------------------------------------------------------- */
 
-/* GnuTLS asks for a certificate. */
+/* GnuTLS callback: returns the server's certificate. */
 static int on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
     gnutls_pcert_st **chain, unsigned *n_chain, gnutls_ocsp_data_st **ocsp, unsigned *n_ocsp,
     gnutls_privkey_t *key, unsigned *flags) {
@@ -101,7 +100,7 @@ static bool watch(const Server *server, int how, int fd, uint32_t events, Connec
     return epoll_ctl(server->workers[0].epoll_fd, how, fd, &event) == 0;
 }
 
-/* The workers' from now on. */
+/* Passes the connection to its worker. */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 
@@ -145,7 +144,7 @@ static void take_client(Server *server, int fd, const struct sockaddr *address) 
         connection_end(server, connection);
 }
 
-/* Without descriptors there is nothing to do but to wait: server_tick() tries again. */
+/* Out of descriptors: stops accepting until server_tick() tries again. */
 static void accept_clients(Server *server) {
     for (unsigned i = 0; i < ACCEPT_TURN; i++) {
         Address address;
@@ -318,7 +317,7 @@ static int start_listening(Server *server) {
     return 0;
 }
 
-/* One scheduler has one address: it must not run out of connections over its own binds. */
+/* A scheduler has one address: its deferred binds must not use up that address's connections. */
 static unsigned pendings_max(const ServerOptions *options) {
     unsigned n = options->connections_per_address_max < options->connections_max
                      ? options->connections_per_address_max
@@ -346,7 +345,7 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
         options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
         options->memory_max / KEEP_SHARE / n_arenas);
     server->connections = connections_new(&server->options, server->refused);
-    /* As many as arenas, where memory_max has room for them. */
+    /* As many as arenas, if memory_max has room. */
     server->bodies = body_store_new(options->body_max, options->memory_max,
         n_buffers < n_arenas ? (unsigned)n_buffers : n_arenas);
     server->pendings_max = pendings_max(options);
@@ -409,19 +408,17 @@ void server_tick(Server *server, int64_t monotonic_nsec) {
         (void)watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, NULL);
 }
 
-/* Whether a request fails when a server goes is settled by who closes the connection. A Go client
- * that finds its idle connection closed takes another one, but one that has begun to write a POST
- * when the end arrives must fail: it cannot know whether the request was carried out. So no
- * connection is cut while time is left: each reply says "Connection: close", which leaves
- * no doubt, and who does not ask has no request to lose. What is idle at the very end has been so
- * for the whole delay, and is not likely to speak in the moment in which it is cut. */
+/* Closes no connection. A Go client that finds its idle connection closed opens another one, but a
+ * POST that it has begun to write fails: the client cannot know whether the server handled it. So
+ * each reply has "Connection: close" instead. A connection that is idle at the end was idle for the
+ * whole delay, and is unlikely to send a request just when it is closed. */
 void server_retire(Server *server) {
     atomic_store(&server->is_retiring, true);
 }
 
 unsigned server_drain(Server *server) {
     if (!atomic_exchange(&server->is_draining, true))
-        (void)shutdown(server->listen_fd, SHUT_RDWR); /* new clients are refused by the system */
+        (void)shutdown(server->listen_fd, SHUT_RDWR); /* the kernel refuses new clients */
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 

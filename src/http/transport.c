@@ -26,7 +26,7 @@ ssize_t transport_read(Transport *transport, char *to, size_t room) {
     return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* One record. GnuTLS has a copy of what is unsent, so it is not copied again here. */
+/* One record. GnuTLS keeps unsent bytes, so they are not copied again here. */
 static ssize_t write_record(Transport *transport, const struct iovec *slices, size_t n_slices) {
     char record[RECORD_MAX];
     size_t len = 0;

@@ -3,8 +3,8 @@
 /*
  * Transport: bytes to and from a peer, over a socket or a TLS session on it.
  *
- * Nothing here waits: -EAGAIN means that the socket is not ready, and transport_events() says for
- * what. One thread at a time.
+ * Nothing here blocks: -EAGAIN means that the socket is not ready; transport_events() returns the
+ * event to wait for. One thread at a time.
  */
 
 #include <gnutls/gnutls.h>
@@ -17,13 +17,13 @@
 typedef struct Transport {
     int fd;
     gnutls_session_t session; /* NULL: plain */
-    size_t n_unsent;          /* bytes of a TLS record that is made but not out */
+    size_t n_unsent;          /* bytes of a TLS record that is encrypted but not sent */
 } Transport;
 
 /* > 0; 0 at the end of input; -EAGAIN; another negative errno when the connection is broken. */
 ssize_t transport_read(Transport *transport, char *to, size_t room);
 
-/* How many bytes of @slices were taken, > 0; or as above. After -EAGAIN the next call must begin
+/* The number of bytes of @slices taken, > 0; or as above. After -EAGAIN the next call must begin
  * with the same bytes: some may be in a TLS record already. */
 ssize_t transport_write(Transport *transport, const struct iovec *slices, size_t n_slices);
 
@@ -33,11 +33,11 @@ bool transport_has_buffered(const Transport *transport);
 /* One step of a server's handshake. 0 when it is done; -EAGAIN; or another negative errno. */
 int transport_handshake(Transport *transport);
 
-/* EPOLLIN or EPOLLOUT: what the last step of the handshake waits for. */
+/* EPOLLIN or EPOLLOUT: the event that the handshake waits for. */
 uint32_t transport_handshake_events(const Transport *transport);
 
-/* Nothing more will be written. */
+/* Shuts down writing. */
 void transport_end_output(Transport *transport);
 
-/* Closes all of it. */
+/* Closes session and socket. */
 void transport_close(Transport *transport);
