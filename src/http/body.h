@@ -1,19 +1,17 @@
 #pragma once
 
 /*
- * Body: the bytes of one request, in one piece; BodyStore: what all may hold.
+ * Body: the body of one request, contiguous. BodyStore: the memory limit for all.
  *
- * Up to BODY_SMALL a body lives in a recycled buffer, so that the usual request
- * costs no page faults. Larger ones get a mapping of their own, in huge pages
- * where the system has them (82 MB: 7 ms instead of 34 to touch), that goes back
- * to the system with the request.
+ * Up to BODY_SMALL a body uses a recycled buffer, so that the usual request costs no page faults. A
+ * larger one gets its own mapping, in huge pages where the system has them (82 MB: 7 ms instead of
+ * 34 to touch), which is unmapped with the request.
  *
- * Address space is taken by what is announced, memory is counted by what has
- * arrived: a hundred clients that announce 128 MiB and send nothing lock no other client
- * out. The count goes in steps (64 KiB, or a huge page of 2 MiB for large ones)
- * and never passes the store's ceiling. A recycled buffer counts with all that was
- * ever written to it. What requests hold beside their bodies may be counted too, so
- * that there is one ceiling for all.
+ * Address space is reserved for Content-Length, but only received bytes count: a hundred clients
+ * that announce 128 MiB and send nothing block no other client. The count goes in steps (64 KiB, or
+ * a huge page of 2 MiB for large bodies) and never exceeds the store's limit. A recycled buffer
+ * counts with all that was ever written to it. Other memory of requests may be counted too, so that
+ * one limit covers all.
  *
  * A Body belongs to one thread at a time; the store to all of them.
  */
@@ -32,11 +30,11 @@ typedef struct BodyStore BodyStore;
 typedef struct Body {
     char *data;
     size_t len;
-    size_t announced; /* how long it will be */
+    size_t announced; /* expected length */
     size_t size;      /* room at data */
-    size_t touched;   /* what was written to it, by this body or before */
-    size_t charged;   /* what the store counts for it */
-    Str secret;       /* the part of it that must not stay; empty: all of it. For its user to set */
+    size_t touched;   /* bytes ever written to it, by this body or earlier ones */
+    size_t charged;   /* bytes that the store counts for it */
+    Str secret;       /* the part to wipe; empty: all of it. Set by the user */
     void *map;        /* NULL: data is a recycled buffer */
     size_t map_size;
 } Body;
@@ -47,8 +45,7 @@ enum {
     BODY_E_MEMORY, /* would be over @memory_max, or the system has none */
 };
 
-/* @keep small buffers stay for later when they are not in use. NULL when out of
- * memory. */
+/* Keeps up to @keep unused small buffers. NULL when out of memory. */
 BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep);
 BodyStore *body_store_free(BodyStore *store); /* all bodies are closed; takes NULL */
 DEFINE_CLEANUP(BodyStore *, body_store_free)
@@ -56,15 +53,15 @@ DEFINE_CLEANUP(BodyStore *, body_store_free)
 /* Bytes counted now. */
 size_t body_store_memory(const BodyStore *store);
 
-/* Counts @size bytes that are not of a body, and no longer. False: that would be
- * over @memory_max, and nothing was counted. */
+/* Counts @size other bytes; stops counting them. False: that would exceed @memory_max, and nothing
+ * was counted. */
 bool body_store_charge(BodyStore *store, size_t size);
 void body_store_release(BodyStore *store, size_t size);
 
-/* Makes @body (all zero) ready for @announced bytes. 0 or BODY_E_*. */
+/* Prepares @body (all zero) for @announced bytes. 0 or BODY_E_*. */
 int body_open(BodyStore *store, Body *body, uint64_t announced);
 
-/* Where the next bytes go: *ret has room for *ret_room of them, 0 when all are there. The caller
+/* The buffer for the next bytes: *ret_room bytes at *ret, 0 when the body is complete. The caller
  * writes some and calls body_advance(). 0 or BODY_E_MEMORY. */
 int body_reserve(BodyStore *store, Body *body, char **ret, size_t *ret_room);
 void body_advance(Body *body, size_t n);
@@ -73,10 +70,9 @@ static inline bool body_is_complete(const Body *body) {
     return body->len == body->announced;
 }
 
-/* No more bytes will come; under AddressSanitizer what is behind them is out of
- * bounds from now on. */
+/* The body is complete: under AddressSanitizer, bytes after it are out of bounds from now on. */
 Str body_seal(Body *body);
 
-/* Gives everything back. In a recycled buffer, which may lie there for long, the secret part of the
- * body is wiped before. Takes one that was never opened. */
+/* Frees the body. In a recycled buffer, which may stay unused for long, its secret part is wiped
+ * first. Takes one that was never opened. */
 void body_close(BodyStore *store, Body *body);

@@ -13,8 +13,8 @@ void certificates_done(Certificates *list) {
     *list = (Certificates){0};
 }
 
-/* How many certificates a PEM text announces: GnuTLS passes over a block whose
- * end is missing, which is just what a half-written bundle looks like. */
+/* The number of BEGIN lines: GnuTLS skips a block without an END line, which is what a half-written
+ * bundle has. */
 static unsigned count_blocks(const gnutls_datum_t *pem) {
     const char *at = (const char *)pem->data, *end = at + pem->size;
     unsigned n = 0;
@@ -77,8 +77,8 @@ static bool is_listed(const Names *names, Str name) {
     return false;
 }
 
-/* A subject with two common names means different things to different readers
- * (Go takes the last, others the first): neither counts. */
+/* Parsers disagree on a subject with two common names (Go takes the last, others the first), so
+ * neither counts. */
 static bool common_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
     char name[NAME_MAX_LEN];
     size_t size = sizeof(name), none = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Certificates: a list of them, from a file or from a peer; and whom one is for.
+ * Certificates: a list from a file or from a peer, and the names in one.
  *
  * Functions that return an int return 0 or one of GnuTLS's errors, which are negative.
  */
@@ -23,11 +23,11 @@ typedef struct Certificates {
 
 void certificates_done(Certificates *certificates); /* takes a zeroed one, or half of a list */
 
-/* All that @pem announces, or an error: half a file is not taken for a shorter one. @ret is zeroed
- * before, and to be given back in every case; the same below. */
+/* All certificates in @pem, or an error: a truncated file is not a shorter list. @ret is zeroed
+ * before, and must be freed in every case; the same below. */
 int certificates_parse(const gnutls_datum_t *pem, Certificates *ret) MUST_CHECK;
 
-/* What the peer of @session has shown, its own first. */
+/* The chain that the peer of @session sent, leaf first. */
 int certificates_of_peer(gnutls_session_t session, Certificates *ret) MUST_CHECK;
 
 /* Whether its subject's CN, or a DNS, URI or e-mail SAN, is one of @names. */

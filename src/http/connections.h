@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Connections: who is connected, what each is doing, and since when.
+ * Connections: the open connections, the state of each, and when it entered that state.
  *
  *   accept → HEADERS → BODY → HANDLING → REPLY → IDLE → HEADERS → …
  *                        │               STREAM → gone
@@ -15,14 +15,13 @@
  *     → asleep (connection_sleep): connection_wake() arms it, when a reply that was put off is
  * there
  *
- * Every state has a deadline of its own: a client that sends a byte now and then is late as well.
- * connections_tick() cuts those that are past it with shutdown(2), and the thread that gets the
- * connection next sees the end of input and closes it. A connection leaves the table, under the
- * lock, before its descriptor is closed; so a cut never meets a descriptor that belongs to another
- * connection by now.
+ * Every state has its own deadline, which a byte now and then does not extend. connections_tick()
+ * cuts connections past it with shutdown(2); the thread that gets the connection next sees the end
+ * of input and closes it. A connection leaves the table, under the lock, before its descriptor is
+ * closed, so a cut cannot hit a descriptor that another connection has reused.
  *
- * The peer is judged, not ourselves: bytes that the kernel has and we have not
- * read yet count for it.
+ * Deadlines measure the client, not the server: bytes that the kernel received and no worker has
+ * read yet count as sent.
  *
  * Any thread. One lock, held for a few instructions, or for a few dozen
  * connections at a time in connections_tick().
@@ -42,12 +41,12 @@
 #define CONNECTION_LINGER_SEC 2
 
 typedef enum ConnectionState {
-    CONNECTION_HEADERS,  /* headers of a request are awaited or coming */
-    CONNECTION_BODY,     /* its body is coming */
-    CONNECTION_HANDLING, /* ours to work */
-    CONNECTION_REPLY,    /* the reply is going out */
-    CONNECTION_STREAM,   /* the same, and it goes on */
-    CONNECTION_LINGER,   /* the last reply is out, the client may still be sending */
+    CONNECTION_HEADERS,  /* waiting for a request's headers */
+    CONNECTION_BODY,     /* receiving its body */
+    CONNECTION_HANDLING, /* in handle(), or the reply is deferred */
+    CONNECTION_REPLY,    /* sending the reply */
+    CONNECTION_STREAM,   /* sending a stream */
+    CONNECTION_LINGER,   /* last reply sent; the client may still be sending */
     CONNECTION_IDLE,     /* kept alive between requests */
 } ConnectionState;
 
@@ -63,21 +62,21 @@ typedef struct Connection {
 
     /* Guarded by the table's lock. */
     uint64_t mark;     /* bytes acknowledged (REPLY, STREAM) at ... */
-    int64_t mark_nsec; /* ... this time; 0: not looked at yet */
-    bool is_asleep;    /* no event but connection_wake() */
+    int64_t mark_nsec; /* ... this time; 0: not checked yet */
+    bool is_asleep;    /* only connection_wake() arms it */
 
-    atomic_bool is_held; /* by a thread, or it is asleep; else it is armed */
-    atomic_bool is_cut;  /* shutdown(2) was called: nothing more is done for it; and it was ... */
-    atomic_bool is_late; /* ... because its request did not come in time */
+    atomic_bool is_held;             /* by a thread, or asleep; else armed */
+    atomic_bool is_cut;              /* shutdown(2) was called, so it is only closed; ... */
+    atomic_bool is_late;             /* ... because its request was late */
     atomic_uint_fast64_t body_bytes; /* of the present request */
 
-    /* Of the thread that holds it. */
-    bool is_registered; /* with epoll */
+    /* Used by the thread that holds it. */
+    bool is_registered; /* in epoll */
     Transport transport;
     TlsSet *tls; /* its certificate, held as long as it lives */
     bool is_checked, is_authenticated;
     uint64_t checked_generation;
-    char *input; /* bytes that were read and not used yet: a head, and what is behind it; or NULL */
+    char *input; /* bytes read but not used yet: a head, and what follows it; or NULL */
     size_t input_len;
     size_t input_scanned;    /* see request_head_length() */
     struct Request *request; /* NULL between requests */
@@ -91,48 +90,48 @@ Connections *connections_free(Connections *connections); /* all are removed; tak
 DEFINE_CLEANUP(Connections *, connections_free)
 
 /* A new connection, in HEADERS, held by the caller, for the worker of @epoll_fd. When there are too
- * many, in all or from this address, the one that has been waiting for headers or idle for longest
- * makes room, if that is over a second; else NULL: refused, and the caller closes @fd. */
+ * many, in all or from this address, it evicts the one that has waited for headers or been idle the
+ * longest, if for over a second; else NULL: refused, and the caller closes @fd. */
 Connection *connections_add(
     Connections *connections, int fd, const struct sockaddr *address, int epoll_fd, int64_t now);
 
 /* Closes and frees it. The caller holds it, and has ended its request. */
 void connections_remove(Connections *connections, Connection *connection);
 
-/* Any one; NULL when there is none. For the end of the server. */
+/* Any one; NULL when there is none. For server_free(). */
 Connection *connections_first(Connections *connections);
 
-/* The caller holds it no more: its worker does, when one of @events is there. False: the system has
- * no room for that, and the caller still holds it. */
+/* The caller no longer holds it: its worker gets it on one of @events. False: epoll is out of
+ * memory, and the caller still holds it. */
 bool connection_arm(Connection *connection, uint32_t events) MUST_CHECK;
 
-/* On its worker, when epoll says so. */
+/* Called by its worker on an epoll event. */
 void connection_hold(Connection *connection);
 
-/* The caller holds it no more, and nobody does until connection_wake(), or until it is cut. */
+/* The caller no longer holds it; no thread does until connection_wake(), or until it is cut. */
 void connection_sleep(Connections *connections, Connection *connection);
 
 /* Arms it if it is asleep, so that a worker gets it at once. */
 void connection_wake(Connections *connections, Connection *connection);
 
-/* The first bytes of a request are here. False: the connection has been cut. */
+/* The first bytes of a request have arrived. False: the connection was cut. */
 bool connection_begin(Connections *connections, Connection *connection, int64_t now);
 
-/* The state changes. False: the connection has been cut, the caller gives up. */
+/* Changes the state. False: the connection was cut, and the caller must end it. */
 bool connection_enter(
     Connections *connections, Connection *connection, ConnectionState state, int64_t now);
 
-/* Ends it, as a deadline would. */
+/* Cuts it, as a missed deadline would. */
 void connection_cut(Connections *connections, Connection *connection);
 
-/* Whether bytes have come that were not read. */
+/* Whether the kernel has bytes that were not read. */
 bool connection_has_unread(const Connection *connection);
 
-/* Cuts what is past its deadline. */
+/* Cuts connections past their deadline. */
 void connections_tick(Connections *connections, int64_t now);
 
-/* Cuts what has been idle for a second, or has not sent or, of a stream, taken a byte in that time.
- * Wakes streams. Returns how many are left. */
+/* Cuts connections that were idle for a second, or whose client sent (of a stream: read) no byte in
+ * that time. Wakes streams. Returns how many are left. */
 unsigned connections_drain(Connections *connections, int64_t now);
 
 unsigned connections_count(const Connections *connections);

@@ -1,5 +1,4 @@
-/* Any bytes as a request's head: reading them ends and stays inside, however they come in pieces.
- */
+/* Any bytes as a request's head, in any pieces: the parser terminates and stays in bounds. */
 
 #include "base/fuzz.h"
 #include "http/request-head.h"

@@ -1,4 +1,4 @@
-/* Requests that are answered later, by another thread, while their connection is asleep. */
+/* Requests that another thread answers while their connection is asleep. */
 
 #include "http/pending.h"
 

@@ -1,15 +1,15 @@
 #pragma once
 
 /*
- * Pending: a reply that comes later, from another thread.
+ * Pending: a deferred reply, made by another thread.
  *
  *   server_defer() → handle() returns → pending_wait(): asleep ┐
  *                                       server_answer(): awake ┴→ pending_wait() → sent
  *
- * Two threads may meet here: the worker that holds the connection (or, at the end, the thread that
- * frees the server), and the one that answers, at any time, also before handle() has returned. A
- * lock decides the order, and passes the request's memory on: while a fill function runs, arena and
- * body belong to its thread, else to the worker.
+ * Two threads use it: the worker that holds the connection (at the end, the thread that frees the
+ * server), and the one that answers, at any time, even before handle() has returned. A lock decides
+ * the order and passes the request's memory on: while a fill function runs, arena and body belong
+ * to its thread, else to the worker.
  *
  * An HttpPending belongs to its request and to the thread that answers, and may outlive the server.
  */
@@ -22,9 +22,9 @@
 HttpPending *pending_new(
     const HttpRequest *request, Connections *connections, Connection *connection, int tag);
 
-/* On the worker that holds the connection. True: *ret is the reply. False: it is still to come; the
- * connection is asleep, and the caller holds it no more. */
+/* On the worker that holds the connection. True: *ret is the reply. False: no answer yet; the
+ * connection is asleep, and the caller no longer holds it. */
 bool pending_wait(HttpPending *pending, HttpReply *ret);
 
-/* The request ends, and with it its half of @pending. Waits for a fill function that is running. */
+/* Ends the request and drops its reference to @pending. Waits for a running fill function. */
 void pending_end(HttpPending *pending);

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Reply: an HttpReply on its way out: a head that is made here, then the reply's slices, gathered
- * by the system where that is possible and never copied here.
+ * Reply: sends an HttpReply: a head made here, then the reply's slices, gathered by the kernel
+ * where possible and never copied here.
  *
- * Every reply has Content-Length, Date and, unless it says otherwise, "Cache-Control: no-store".
+ * Every reply has Content-Length, Date and, unless it sets another, "Cache-Control: no-store".
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #define REPLY_HEAD_MAX 16384u
 
-/* What goes out, and how far it has. */
+/* The bytes to send, and the position in them. */
 typedef struct ReplyWriter {
     Buf head; /* status line and header lines */
     const Str *slices;

@@ -1,4 +1,4 @@
-/* Request lines and header lines, by RFC 9112, and nothing more lenient than it. */
+/* Request lines and header lines, strictly by RFC 9112. */
 
 #include "http/request-head.h"
 
@@ -75,8 +75,8 @@ static bool is_made_of(Str text, const char *bytes) {
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* "name", "1.2.3.4:80", "[::1]:80": false when @host is nothing of that kind. *ret_is_name: an
- * attacker's DNS may resolve it to any address, unlike addresses and localhost. */
+/* "name", "1.2.3.4:80", "[::1]:80"; false for anything else. *ret_is_name: an attacker's DNS may
+ * resolve it to any address, unlike addresses and localhost. */
 static bool read_host(Str host, bool *ret_is_name) {
     bool is_ipv6 = str_has_prefix(host, STR("["));
     size_t end = is_ipv6 ? str_find(host, ']') : str_find(host, ':');
@@ -103,7 +103,7 @@ static void add_host(RequestHead *head, Str value) {
         refuse(head, 400, "Host is malformed\n");
 }
 
-/* "q=0", "q=0.000": named to be refused. */
+/* "q=0", "q=0.000": the client does not accept it. */
 static bool is_refused(Str parameters) {
     size_t at = str_find(parameters, '=');
     Str value = str_trim(str_skip(parameters, at + 1));
@@ -166,7 +166,7 @@ static void add_line(RequestHead *head, Str name, Str value) {
         head->expects_continue = str_eq_nocase(value, STR("100-continue"));
 }
 
-/* The first line of @bytes, without its CR LF, which request_head_length() has seen. */
+/* The first line of @bytes, without the CR LF that request_head_length() has found. */
 static Str take_line(Str *bytes) {
     size_t end = str_find(*bytes, '\n');
     Str line = str_take(*bytes, end - 1);

@@ -1,4 +1,4 @@
-/* Replies that go on: a ring of bytes for each, written as fast as the client takes them. */
+/* Streamed replies: a ring of bytes for each, written as fast as the client reads. */
 
 #include "http/stream.h"
 
@@ -12,7 +12,7 @@
 #include "base/ref.h"
 #include "http/reply.h"
 
-/* Room for what a sender may have waiting, and for the lines of its chunks. */
+/* Room for the unsent bytes of a sender, and for the lines of its chunks. */
 #define RING_SIZE (SERVER_STREAM_BUFFER + (size_t)4 * 1024)
 #define CHUNK_LINES_MAX 24u /* "40000", two line ends, and the last chunk */
 
@@ -21,7 +21,7 @@ struct HttpStream {
     Connections *connections;
     bool is_chunked;
 
-    /* Of the worker that holds the connection. */
+    /* Used by the worker that holds the connection. */
     Buf head;
     size_t head_sent;
 
@@ -29,7 +29,7 @@ struct HttpStream {
     Connection *connection; /* NULL: the request has ended */
     bool is_over;           /* the sender sends no more */
     bool is_ended;          /* the last chunk is in the ring */
-    bool is_given_up;       /* the client takes too little */
+    bool is_given_up;       /* the client reads too slowly */
     char *ring;             /* RING_SIZE */
     size_t from, n;
     uint64_t n_sent; /* bytes of the body */
@@ -121,7 +121,7 @@ static size_t add_slice(struct iovec *slices, size_t n, Str bytes) {
     return n + 1;
 }
 
-/* What waits: the head, and the ring in one or two pieces. */
+/* The unsent bytes: the head, and the ring in one or two pieces. */
 static size_t gather(const HttpStream *stream, struct iovec slices[3]) {
     Str end = str_of(stream->ring + stream->from, RING_SIZE - stream->from);
     size_t n = add_slice(slices, 0, str_skip(buf_str(&stream->head), stream->head_sent));
@@ -141,7 +141,7 @@ static void advance(HttpStream *stream, size_t n) {
     stream->n -= n - of_head;
 }
 
-/* What there is to write. With the lock held; false: *ret is the answer. */
+/* The bytes to write. With the lock held. False: nothing, and *ret is the result. */
 static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, StreamState *ret) {
     if (stream->n == 0 && !stream->is_ended && stream->is_over) {
         stream->is_ended = true;
@@ -162,7 +162,7 @@ static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, Stre
     return false;
 }
 
-/* Bytes that wait stay where they are while they are written: senders only append. */
+/* Unsent bytes do not move while they are written: senders only append. */
 StreamState stream_write(HttpStream *stream, bool is_ending) {
     Transport *transport = &stream->connection->transport;
     StreamState state;

@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * Stream: a reply that goes on, written by another thread.
+ * Stream: a reply of unknown length, sent by another thread.
  *
  *   server_stream() → handle() returns → stream_write() … asleep ┐
  *                           stream_send(), stream_close(): awake ┴→ stream_write() … → end
  *
- * Bytes wait in a ring as they go out, in chunks; a worker writes them when the client can take
- * more, and the connection is asleep while the ring is empty.
+ * Chunked bytes are buffered in a ring; a worker writes them when the socket is writable, and the
+ * connection is asleep while the ring is empty.
  *
  * An HttpStream belongs to its request and to the sender, and may outlive the server.
  */
@@ -27,15 +27,14 @@ HttpStream *stream_new(Connections *connections, Connection *connection, bool is
 bool stream_start(HttpStream *stream, const char *content_type, bool has_body);
 
 typedef enum StreamState {
-    STREAM_FULL,   /* the client takes no more now */
-    STREAM_ASLEEP, /* all is out: the connection is asleep, and the caller holds it no more */
-    STREAM_OVER,   /* all is out, and no more will come */
+    STREAM_FULL,   /* the socket is full */
+    STREAM_ASLEEP, /* all is sent: the connection is asleep, and the caller no longer holds it */
+    STREAM_OVER,   /* all is sent, and the stream has ended */
     STREAM_BROKEN,
 } StreamState;
 
-/* On the worker that holds the connection. @is_ending: no more is taken, what was sent goes out. */
+/* On the worker that holds the connection. @is_ending: accepts no more bytes and sends the rest. */
 StreamState stream_write(HttpStream *stream, bool is_ending);
 
-/* The request ends, and with it its half of @stream. Returns how many bytes of the body were
- * sent. */
+/* Ends the request and drops its reference to @stream. Returns the number of body bytes sent. */
 uint64_t stream_end(HttpStream *stream);

@@ -79,7 +79,7 @@ static void test_refuses_size(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
-/* Announced bytes are not counted, bytes that arrived are. */
+/* Received bytes are counted, Content-Length is not. */
 static void test_counts_what_arrived(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(100 * MIB, 8 * MIB, 2);
     Body bodies[50] = {0}, one = {0};
@@ -102,7 +102,7 @@ static void test_counts_what_arrived(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
-/* What a request holds beside its body counts with the bodies. */
+/* Other memory of a request counts with the bodies. */
 static void test_counts_other_memory(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 8 * MIB, 2);
     Body body = {0};
@@ -123,7 +123,7 @@ static void test_counts_other_memory(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
-/* The steps of counting do not make the largest body too large. */
+/* Rounding up the count does not refuse a body of exactly body_max. */
 static void test_one_body_may_take_all(void **state) {
     const size_t sizes[] = {1, 100000, 10000000, 2 * MIB, 2 * MIB + 1};
 
@@ -158,7 +158,7 @@ static void test_recycles(void **state) {
     body_close(store, &a);
 }
 
-/* What was secret in a body is not there for the next one to find; the rest is left alone. */
+/* The secret part of a body is wiped before reuse; the rest is not. */
 static void test_wipes(void **state) {
     static const struct {
         const char *name;
@@ -187,7 +187,7 @@ static void test_wipes(void **state) {
     }
 }
 
-/* A recycled buffer is memory, whatever the next body needs of it. */
+/* A recycled buffer counts in full, however small the next body is. */
 static void test_counts_recycled_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
     Body large = {0}, small = {0};
@@ -206,7 +206,7 @@ static void test_counts_recycled_buffers(void **state) {
     body_close(store, &small);
 
     assert_true(body_store_charge(store, 2 * MIB - 65536)); /* no room for a recycled one: */
-    assert_int_equal(body_open(store, &small, 10), 0);      /* a new one does */
+    assert_int_equal(body_open(store, &small, 10), 0);      /* a new one fits */
     assert_int_equal(fill(store, &small, 10, 10), 0);
     assert_int_equal(body_store_memory(store), 2 * MIB);
     body_close(store, &small);

@@ -9,9 +9,9 @@
 
 #include "base/test-assert.h"
 
-#define CLIENT_PATIENCE_SEC 60 /* for bytes that do not come */
+#define CLIENT_PATIENCE_SEC 60 /* until a missing byte fails the test */
 
-/* A socket connected to @port on loopback. @buffer: of the kernel, for what is not read; 0: its own
+/* A socket connected to @port on loopback. @buffer: size of its receive buffer; 0: the kernel's
  * choice. */
 static inline int client_connect(uint16_t port, int buffer) {
     struct sockaddr_in address = {
@@ -31,8 +31,7 @@ static inline void client_send(int fd, Str text) {
     assert_int_equal(send(fd, text.ptr, text.len, MSG_NOSIGNAL), text.len);
 }
 
-/* What comes until the other side ends it, at most @size - 1 bytes, NUL-terminated. Returns how
- * many. */
+/* Reads to the end of input, at most @size - 1 bytes, NUL-terminated. Returns how many. */
 static inline size_t client_read_all(int fd, char *text, size_t size) {
     size_t len = 0;
     ssize_t n;

@@ -1,4 +1,4 @@
-/* Replies that come later: server_defer() and server_answer(). */
+/* Deferred replies: server_defer() and server_answer(). */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,9 +15,9 @@
 
 #define QUEUE_MAX 256u
 #define TAG 5
-#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for who does not read */
+#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for one socket */
 
-/* What the callbacks have seen, and the requests that wait. */
+/* Counts recorded by the callbacks, and the deferred requests. */
 typedef struct DeferFixture {
     Server *server;
     pthread_mutex_t lock;
@@ -26,7 +26,7 @@ typedef struct DeferFixture {
     size_t n_queue;
     HttpOutcome last; /* with the tag TAG */
     size_t n_sent, n_broken;
-    bool is_over; /* for answerers: go home */
+    bool is_over; /* tells answering threads to end */
     atomic_uint n_filled;
     atomic_bool is_filling, may_go_on;
 } DeferFixture;
@@ -39,7 +39,7 @@ static void put(DeferFixture *fixture, HttpPending *pending) {
     pthread_mutex_unlock(&fixture->lock);
 }
 
-/* Any of those that wait; waits for one. NULL: it is over. */
+/* Waits for a deferred request and takes it. NULL: the test ends. */
 static HttpPending *take(DeferFixture *fixture, unsigned *rng) {
     HttpPending *pending = NULL;
 
@@ -69,7 +69,7 @@ static void wait_for_queue(DeferFixture *fixture, size_t n) {
     pthread_mutex_unlock(&fixture->lock);
 }
 
-/* Waits until @n requests that were put off have ended; returns how many were broken. */
+/* Waits until @n deferred requests have ended; returns how many were broken. */
 static size_t wait_for_outcomes(DeferFixture *fixture, size_t n) {
     size_t n_broken;
 
@@ -120,14 +120,14 @@ static void fill_large(void *context, const HttpRequest *request, HttpReply *rep
     reply->n_slices = 1;
 }
 
-/* Says that it runs, and goes on when it may. */
+/* Signals that it runs, then waits for permission to continue. */
 static void fill_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
     DeferFixture *fixture = context;
 
     atomic_store(&fixture->is_filling, true);
     while (!atomic_load(&fixture->may_go_on))
         (void)usleep(1000);
-    (void)usleep(20 * 1000); /* the others should be at the door by now */
+    (void)usleep(20 * 1000); /* gives the other threads time to reach the lock */
     fill(context, request, reply);
 }
 
@@ -149,7 +149,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
         assert_true(server_answer(pending, fill, fixture));
     } else {
         put(fixture, pending);
-        reply->status = 500; /* counts no more */
+        reply->status = 500; /* is ignored */
         reply->tag = 77;
         if (str_is(request->path, "/slow"))
             (void)usleep(20 * 1000); /* most answers come before this is over */
@@ -214,8 +214,8 @@ static void ask(int fd, const char *path, const char *body) {
     client_send(fd, str_of(text, (size_t)len));
 }
 
-/* Reads one reply and nothing behind it; its body goes to @body, or only its length
- * counts when it does not fit. Returns the status; 0: the connection has ended. */
+/* Reads exactly one reply, its body to @body (only counted if it does not fit). Returns the status;
+ * 0: the connection has ended. */
 static unsigned read_reply(int fd, char *body, size_t size, bool *ret_close) {
     static const char length_is[] = "Content-Length: ";
     char head[1024], rest[4096];
@@ -267,7 +267,7 @@ static void expect_end(int fd) {
 
 /* --- tests -------------------------------------------------------------------------- */
 
-/* One worker only: it is not held up. Deadlines pass over who waits. */
+/* A deferred request does not block the only worker, and no deadline applies to it. */
 static void test_others_are_served_meanwhile(void **state) {
     DeferFixture fixture;
     ServerOptions options = server_default_options();
@@ -306,7 +306,7 @@ static void test_others_are_served_meanwhile(void **state) {
     stop_fixture(&fixture);
 }
 
-/* Requests that come one behind the other are answered in their order. */
+/* Pipelined requests are answered in order. */
 static void test_pipelined(void **state) {
     DeferFixture fixture;
     int fd;
@@ -400,7 +400,7 @@ static void test_many_at_once(void **state) {
     stop_fixture(&fixture);
 }
 
-/* A reply that does not leave at once waits for its reader like any other. */
+/* A deferred reply that the socket does not take at once is sent like any other. */
 static void test_large(void **state) {
     DeferFixture fixture;
     char byte;
@@ -410,7 +410,7 @@ static void test_large(void **state) {
     fd = connect_to(&fixture);
     ask(fd, "/later", "x");
     assert_true(server_answer(take_one(&fixture), fill_large, NULL));
-    while (figures_of(&fixture).memory < LARGE) /* counted while it waits */
+    while (figures_of(&fixture).memory < LARGE) /* counted while it is pending */
         (void)usleep(1000);
     assert_int_equal(read_reply(fd, &byte, 1, NULL), 200);
     assert_int_equal(wait_for_outcomes(&fixture, 1), 0);
@@ -420,7 +420,7 @@ static void test_large(void **state) {
     stop_fixture(&fixture);
 }
 
-/* Nobody notices before there is an answer; then all is given back. */
+/* A closed client is noticed only when its answer comes; then all memory is freed. */
 static void test_clients_that_go(void **state) {
     DeferFixture fixture;
     const struct linger reset = {.l_onoff = 1};
@@ -442,7 +442,7 @@ static void test_clients_that_go(void **state) {
     assert_int_equal(figures_of(&fixture).deferred, ELEMENTS_OF(fds));
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
         assert_true(server_answer(take_one(&fixture), fill, &fixture));
-    /* Who only closes may be sent its reply into the void. */
+    /* A client that closed may still be sent its reply. */
     assert_true(wait_for_outcomes(&fixture, ELEMENTS_OF(fds)) >= ELEMENTS_OF(fds) / 2);
     assert_int_equal(fixture.last.tag, TAG);
     wait_for_memory(&fixture);
@@ -477,7 +477,7 @@ static void test_drain_waits(void **state) {
     stop_fixture(&fixture);
 }
 
-/* The server's end cuts who waits; answers that come afterwards go nowhere. */
+/* server_free() cuts deferred requests; later answers are dropped. */
 static void test_ends_without_answers(void **state) {
     DeferFixture fixture;
     HttpPending *late[8];
@@ -499,7 +499,7 @@ static void test_ends_without_answers(void **state) {
     assert_int_equal(atomic_load(&fixture.n_filled), 0);
 }
 
-/* The end meets answers under way, and handle() that has not returned. */
+/* server_free() while fill functions run and handle() has not returned. */
 static void test_ends_among_answers(void **state) {
     for (int i = 0; i < 25; i++) {
         DeferFixture fixture;
@@ -529,7 +529,7 @@ static void *answer_slowly(void *context) {
     return NULL;
 }
 
-/* server_free() leaves a fill function its memory. */
+/* server_free() does not free memory that a fill function uses. */
 static void test_end_waits_for_fill(void **state) {
     DeferFixture fixture;
     pthread_t answerer;
@@ -548,7 +548,7 @@ static void test_end_waits_for_fill(void **state) {
     (void)close(fd);
 }
 
-/* Half of the connections may wait, and new ones do not push them out. */
+/* Half of the connections may be deferred, and new ones do not evict them. */
 static void test_ceiling(void **state) {
     DeferFixture fixture;
     ServerOptions options = server_default_options();
@@ -570,7 +570,7 @@ static void test_ceiling(void **state) {
     assert_int_equal(read_reply(other, body, sizeof(body), NULL), 503);
     assert_string_equal(body, "no\n");
 
-    (void)usleep(1200 * 1000); /* younger ones are not pushed out */
+    (void)usleep(1200 * 1000); /* younger ones are not evicted */
     for (size_t i = 0; i < ELEMENTS_OF(more); i++) {
         more[i] = connect_to(&fixture);
         ask(more[i], "/now", "y");
@@ -588,7 +588,7 @@ static void test_ceiling(void **state) {
     stop_fixture(&fixture);
 }
 
-/* What waits is counted, and what does not fit does not wait. */
+/* Deferred requests count towards memory_max; over it they are refused. */
 static void test_memory(void **state) {
     DeferFixture fixture;
     ServerOptions options = server_default_options();
@@ -658,8 +658,8 @@ static void tls_expect(gnutls_session_t session, const char *end) {
 #define TLS_REQUEST(path, body)                                                                    \
     "POST " path " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n" body
 
-/* Requests that were read together with the first one, or that GnuTLS has decrypted already, are
- * answered after it. */
+/* Requests that were read with the first one, or that GnuTLS has decrypted already, are answered
+ * after it. */
 static void test_tls(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = open_store();
     ServerOptions options = server_default_options();
@@ -681,7 +681,7 @@ static void test_tls(void **state) {
     for (int i = 0; i < 5; i++) {
         tls_ask(session, TLS_REQUEST("/later", "1") TLS_REQUEST("/now", "2"));
         wait_for_queue(&fixture, 1);
-        tls_ask(session, TLS_REQUEST("/later", "3")); /* while it waits */
+        tls_ask(session, TLS_REQUEST("/later", "3")); /* while it is deferred */
         assert_true(server_answer(take_one(&fixture), fill, &fixture));
         tls_expect(session, "[2]");
         assert_true(server_answer(take_one(&fixture), fill, &fixture));

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Identity: a certificate with its key, made for a test as it is wished. */
+/* Identity: a certificate and its key, made for a test. */
 
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
@@ -20,7 +20,7 @@ typedef struct IdentitySpec {
     const char *common_name, *second_common_name;
     const char *dns, *uri, *email;
     bool is_ca, is_for_servers, has_expired, is_not_yet_valid;
-    const Identity *issuer; /* NULL: signs itself */
+    const Identity *issuer; /* NULL: self-signed */
 } IdentitySpec;
 
 #define CHECK(call) assert_true((call) >= 0)
@@ -79,7 +79,7 @@ static inline void identity_done(Identity *it) {
     gnutls_x509_privkey_deinit(it->key);
 }
 
-/* --- as files, of which @cut bytes are missing at the end --- */
+/* --- as files, truncated by @cut bytes --- */
 
 static inline void identity_write(const char *path, const void *bytes, size_t size) {
     FILE *file = fopen(path, "w");

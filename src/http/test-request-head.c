@@ -7,7 +7,7 @@
 
 #define WIRE(text) STR("POST /filter HTTP/1.1\r\n" text "\r\n")
 
-/* As the server reads it: what will never be a head gets 400. */
+/* As the server reads it: malformed bytes get 400. */
 static RequestHead read_wire(Str wire) {
     RequestHead head = {.status = 400, .problem = "malformed"};
     size_t scanned = 0, length = request_head_length(wire, &scanned);
@@ -213,8 +213,8 @@ static void test_request_line(void **state) {
     }
 }
 
-/* A head that comes in pieces is found at its last byte, and what cannot become one at its first
- * wrong byte. */
+/* A head in pieces is complete at its last byte; a malformed one is refused at its first wrong
+ * byte. */
 static void test_pieces(void **state) {
     const Str wire = STR("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /");
     size_t scanned = 0, head = wire.len - 5;
@@ -229,7 +229,7 @@ static void test_pieces(void **state) {
         request_head_length(STR("GET / HTTP/1.1\n"), &scanned), REQUEST_HEAD_MALFORMED);
 }
 
-/* Whatever the bytes are, reading them ends and stays inside. */
+/* Any bytes: the parser terminates and stays in bounds. */
 static void test_any_bytes(void **state) {
     static const char alphabet[] = {'a', ':', ' ', '\0', '\r', '\n', '1', '\t'};
     char bytes[11] = "a";

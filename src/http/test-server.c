@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "http/test-client.h"
 
-/* What the callbacks have seen. */
+/* Counts and values recorded by the callbacks. */
 typedef struct Seen {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -41,7 +41,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
-#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for who does not read */
+#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for one socket */
 
 /* LARGE bytes of the arena. */
 static void handle_large(const HttpRequest *request, HttpReply *reply) {
@@ -53,7 +53,7 @@ static void handle_large(const HttpRequest *request, HttpReply *reply) {
     *reply = (HttpReply){.status = 200, .slices = slice, .n_slices = 1, .tag = 42};
 }
 
-/* Says the body back, between brackets. */
+/* Replies the body in brackets. */
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     Seen *seen = context;
 
@@ -110,8 +110,7 @@ static int connect_to(const Server *server) {
     return client_connect(server_port(server), /* buffer= */ 0);
 }
 
-/* Sends @request on a connection of its own and compares the reply, but for its
- * Date. */
+/* Sends @request on its own connection and compares the reply without its Date. */
 static void ask(const Server *server, Str request, const char *status, const char *end) {
     char reply[4096];
     size_t len;
@@ -194,7 +193,7 @@ static void test_refuses(void **state) {
     assert_int_equal(figures.memory, 0);
 }
 
-/* Where admit() wants less than the options allow. */
+/* admit() may set a lower limit than the options. */
 static void test_limits_of_a_path(void **state) {
     Seen seen;
     _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
@@ -207,7 +206,7 @@ static void test_limits_of_a_path(void **state) {
         "[hello!]");
 }
 
-/* --- what a browser says, and is told --- */
+/* --- browsers --- */
 
 static bool say_what_was_seen(void *context, const HttpRequest *request, HttpReply *reply) {
     static const HttpHeader headers[] = {{"X-One", "1"}, {"X-Two", "2"}};
@@ -298,7 +297,7 @@ static size_t memory_of(const Server *server) {
     return figures.memory;
 }
 
-/* A reply that waits to be taken counts as a body does. */
+/* A reply that the client has not read counts towards memory_max. */
 static void test_counts_replies(void **state) {
     static const char large[] = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
     Seen seen;

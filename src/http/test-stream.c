@@ -1,4 +1,4 @@
-/* Replies that go on: server_stream(), stream_send() and stream_close(). */
+/* Streams: server_stream(), stream_send() and stream_close(). */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,9 +12,9 @@
 
 #define TAG 7
 #define HEAD_MAX 1024u
-#define ROOM 256u /* more than there are at a time: some may have ended without our knowing */
+#define ROOM 256u /* more than run at a time: the test may not know that some ended */
 
-/* What the callbacks have seen, and the streams that were opened. */
+/* Counts recorded by the callbacks, and the open streams. */
 typedef struct StreamFixture {
     Server *server;
     pthread_mutex_t lock;
@@ -74,7 +74,7 @@ static void stop_fixture(StreamFixture *fixture) {
     fixture->n = 0;
 }
 
-/* The first of the streams, once there is one; it is the caller's from now on. */
+/* Waits for the first stream and takes it. */
 static HttpStream *take_stream(StreamFixture *fixture) {
     HttpStream *stream;
 
@@ -115,7 +115,7 @@ static int request_stream(const StreamFixture *fixture, const char *request_line
     return fd;
 }
 
-/* All up to the end of @until, at most @size - 1 bytes, NUL-terminated; or to the end of it all. */
+/* Reads through @until, or to the end of input: at most @size - 1 bytes, NUL-terminated. */
 static const char *read_to(int fd, const char *until, char *text, size_t size) {
     size_t n = 0, len = strlen(until);
 
@@ -150,7 +150,7 @@ static void close_stream(StreamFixture *fixture, int fd) {
     stop_fixture(fixture);
 }
 
-/* Sends until the client is gone. */
+/* Sends until stream_send() fails. */
 static void send_to_the_end(HttpStream *stream, Str bytes) {
     while (stream_send(stream, bytes))
         (void)usleep(1000);
@@ -209,7 +209,7 @@ static void test_old_clients(void **state) {
     close_stream(&fixture, fd);
 }
 
-/* More than fits at a time, so that the ring goes round. */
+/* More than the ring holds, so that it wraps. */
 static void test_more_than_the_buffer(void **state) {
     static char block[100 * 1000];
     uint64_t n_sent = 0, n_read = 0;
@@ -247,8 +247,7 @@ static void test_number_is_limited(void **state) {
         assert_true((strstr(text, "HTTP/1.1 200") != NULL) == (i < SERVER_STREAMS_MAX));
     }
     (void)close(fds[0]);
-    while (
-        figures_of(&fixture).connections > SERVER_STREAMS_MAX) { /* it is noticed when it is told */
+    while (figures_of(&fixture).connections > SERVER_STREAMS_MAX) { /* a send notices it */
         pthread_mutex_lock(&fixture.lock);
         for (size_t i = 0; i < fixture.n; i++)
             (void)!stream_send(fixture.streams[i], STR("x"));
@@ -276,7 +275,7 @@ static void test_client_goes(void **state) {
     stop_fixture(&fixture);
 }
 
-/* Who reads nothing is given up when the buffer is full, and no sooner. */
+/* A client that reads nothing is dropped when the buffer is full, not before. */
 static void test_client_does_not_read(void **state) {
     static char block[64 * 1024];
     HttpStream *stream;
@@ -296,7 +295,7 @@ static void test_client_does_not_read(void **state) {
     close_stream(&fixture, fd);
 }
 
-/* Time goes by as we say. Silence is no reason to be cut; not to take what was said is. */
+/* With a test clock: a silent stream is not cut; one whose client does not read is. */
 static void test_deadlines(void **state) {
     static char block[SERVER_STREAM_BUFFER];
     int64_t now = clock_monotonic_nsec();
@@ -305,7 +304,7 @@ static void test_deadlines(void **state) {
     StreamFixture fixture;
     int fd;
 
-    /* qemu gives 4 bytes of TCP_INFO, and not the count of bytes that a client took. */
+    /* qemu returns 4 bytes of TCP_INFO, without the count of acknowledged bytes. */
     if (getenv("MESON_EXE_WRAPPER"))
         skip();
     start_fixture(&fixture);
@@ -319,8 +318,8 @@ static void test_deadlines(void **state) {
     assert_string_equal(read_to(fd, "x\r\n", text, sizeof(text)), "1\r\nx\r\n");
 
     assert_true(stream_send(stream, str_of(block, sizeof(block))));
-    (void)read_to(fd, "\r\n", text, sizeof(text)); /* the first of it is there */
-    (void)usleep(50 * 1000);                       /* and its buffer full */
+    (void)read_to(fd, "\r\n", text, sizeof(text)); /* the first bytes have arrived */
+    (void)usleep(50 * 1000);                       /* and the buffer is full */
     server_tick(fixture.server, now += NSEC_PER_SEC);
     server_tick(fixture.server, now += (SERVER_WRITE_SEC + 1) * NSEC_PER_SEC);
     send_to_the_end(stream, STR("x"));
@@ -366,18 +365,18 @@ static void test_end_of_the_server(void **state) {
 
 typedef struct Clients {
     StreamFixture *fixture;
-    atomic_uint n_clients; /* that are still at it */
+    atomic_uint n_clients; /* still running */
     atomic_uint seed;
 } Clients;
 
-/* Listens for a while, reads or does not, and goes. */
+/* Stays for a while, reads or does not, and closes. */
 static void *come_and_go(void *context) {
     Clients *clients = context;
     unsigned rng = atomic_fetch_add(&clients->seed, 1);
     char text[4096];
 
     for (unsigned i = 0; i < N_ROUNDS; i++) {
-        /* One who is not let in, since there are enough, is not to wait for more than the 503. */
+        /* A client over the limit gets a 503 and nothing after it. */
         int fd = request_stream(clients->fixture,
             i % 5 == 0 ? "GET / HTTP/1.0" : "GET / HTTP/1.1\r\nConnection: close");
         unsigned n_reads = (unsigned)rand_r(&rng) % 4;
@@ -391,7 +390,7 @@ static void *come_and_go(void *context) {
     return NULL;
 }
 
-/* One round of news; who does not listen any more is dropped, and now and then one who does. */
+/* Sends to all streams; closes those whose client has gone, and sometimes another. */
 static void tell_all(StreamFixture *fixture, Str news, unsigned *rng) {
     size_t n = 0;
 

@@ -33,7 +33,7 @@ static void folder_done(Folder *folder) {
     (void)rmdir(folder->path);
 }
 
-/* --- what all tests start from --- */
+/* --- fixture --- */
 
 static Identity ca, other_ca, server, other_server;
 
@@ -97,12 +97,12 @@ static void test_good_set(void **state) {
     assert_non_null(key);
     tls_set_unref(set);
     (void)tls_store_client_names(store, &n_names);
-    assert_int_equal(n_names, 1); /* none was given: that of kube-scheduler */
+    assert_int_equal(n_names, 1); /* none was given: kube-scheduler's name is used */
     assert_true(tls_store_expiry(store) > time(NULL) + 90000);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
     assert_int_equal(tls_store_generation(store), 0);
 
-    /* Written anew with the same bytes is no change. */
+    /* Rewriting a file with the same bytes is no change. */
     identity_write_key(folder.key, &server, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
     folder_done(&folder);
@@ -120,7 +120,7 @@ static void test_rotation(void **state) {
     assert_int_equal(tls_store_generation(store), 1);
     new = tls_store_ref_set(store);
     assert_ptr_not_equal(old, new);
-    tls_set_unref(old); /* was whole until here */
+    tls_set_unref(old); /* complete up to here */
     tls_set_unref(new);
 
     identity_write_certificate(folder.ca, &other_ca, 0);
@@ -248,12 +248,11 @@ static void test_priorities(void **state) {
 
 typedef struct Peer {
     int fd;
-    const Identity *identity; /* NULL: shows none */
+    const Identity *identity; /* NULL: none */
     int result;
 } Peer;
 
-/* Shows its certificate whatever authorities the server names, as Go does when it
- * names none. */
+/* Sends its certificate whatever authorities the server names, as Go does when it names none. */
 static void *run_client(void *context) {
     Peer *peer = context;
     gnutls_certificate_credentials_t credentials;
@@ -277,7 +276,7 @@ static void *run_client(void *context) {
     return NULL;
 }
 
-/* Whether @store lets a client with @identity in, after a real handshake. */
+/* Whether @store accepts a client with @identity after a real handshake. */
 static bool is_allowed(TlsStore *store, const Identity *identity, char *error, size_t size) {
     gnutls_certificate_credentials_t credentials;
     gnutls_x509_crt_t chain[] = {server.certificate};

@@ -21,8 +21,8 @@
 #define KEY_ID_MAX 64
 #define DIGEST_SIZE 32
 
-/* A reload may fall between the two halves of a change that is not atomic (two
- * files renamed one after the other): it looks again before it complains. */
+/* A reload may happen between two renames of a change that is not atomic: it tries again before it
+ * reports an error. */
 #define LOAD_ATTEMPTS 2
 
 struct TlsSet {
@@ -44,8 +44,8 @@ struct TlsStore {
     pthread_mutex_t lock; /* guards set */
     TlsSet *set;
 
-    /* GnuTLS does not promise that a trust list may be asked by two threads at
-     * once. One check a connection can wait. */
+    /* GnuTLS does not document that two threads may verify with one trust list. It is one check per
+     * connection, so a lock is cheap. */
     pthread_mutex_t verify_mutex;
 };
 
@@ -71,7 +71,7 @@ static void close_fd(int *fd) {
         (void)close(*fd);
 }
 
-/* Says what is wrong with one file and returns @r. */
+/* Formats an error about one file and returns @r. */
 static int complain(
     const TlsStore *store, int file, int r, const char *what, char *error, size_t size) {
     (void)snprintf(error, size, "%s %s: %s", file_titles[file], store->paths[file], what);
@@ -176,11 +176,11 @@ static int set_load_clients(TlsSet *set, const gnutls_datum_t *pem) {
         return r < 0 ? r : GNUTLS_E_NO_CERTIFICATE_FOUND;
     for (unsigned i = (unsigned)r; i < list.n; i++)
         gnutls_x509_crt_deinit(list.items[i]);
-    list.n = 0; /* the list owns them now */
+    list.n = 0; /* the trust list owns them now */
     return 0;
 }
 
-/* Whether leaf and key are one pair. */
+/* Whether the key belongs to the leaf. */
 static bool set_fits(const TlsSet *set) {
     unsigned char of_leaf[KEY_ID_MAX], of_key[KEY_ID_MAX];
     size_t leaf_size = sizeof(of_leaf), key_size = sizeof(of_key);

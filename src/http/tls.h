@@ -1,19 +1,17 @@
 #pragma once
 
 /*
- * TlsStore: the certificate, the key and the client CA, always a set that fits.
+ * TlsStore: the certificate, key and client CA, always a consistent set.
  *
- * Files are read whole, checked together and only then exchanged: a certificate
- * that does not belong to the key, a half-written file or an empty CA is refused,
- * and the set in use stays. Handshakes take a reference to the current set, so a
- * change needs no restart and breaks no connection. A set is new when
- * its content is, whatever the files' times say: a mounted Secret changes by an
- * atomic symlink swap.
+ * Files are read, checked together and only then replace the set in use: a certificate that does
+ * not match the key, a half-written file or an empty CA is refused, and the old set stays. A
+ * handshake references the current set, so a change needs no restart and breaks no connection.
+ * Contents are compared, not file times: a mounted Secret changes by an atomic symlink swap.
  *
- * Clients: when a CA is given, a client must show a certificate that chains to it
- * for client authentication and whose subject CN or a DNS, URI or e-mail SAN is
- * in a list of names: that of the files, or another one for another listener. The chain alone is
- * not enough: every kubelet has a certificate of the cluster's CA.
+ * Clients: with a client CA, a client needs a certificate that chains to it for client
+ * authentication, with a subject CN or a DNS, URI or e-mail SAN in a list of names: that of the
+ * files, or another listener's own. The chain alone is not enough: every kubelet has a certificate
+ * of the cluster's CA.
  *
  * Any thread may look up; one thread reloads.
  */
@@ -40,8 +38,8 @@ typedef struct TlsFiles {
     size_t n_client_names;
 } TlsFiles;
 
-/* Reads and checks. 0, or a negative errno with a sentence for a person in
- * @error (which file, what is wrong with it). Paths and names are borrowed. */
+/* Reads and checks. 0, or a negative errno with @error: which file, and what is wrong with it.
+ * Paths and names are borrowed. */
 int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size);
 TlsStore *tls_store_free(TlsStore *store); /* takes NULL */
 DEFINE_CLEANUP(TlsStore *, tls_store_free)
@@ -55,29 +53,29 @@ typedef enum TlsReload {
 /* Reads the files again. */
 TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size);
 
-/* When the certificate in use ends, seconds since 1970. */
+/* When the certificate in use expires, seconds since 1970. */
 int64_t tls_store_expiry(const TlsStore *store);
 
-/* Who may ask: the names of TlsFiles, or the one that stands for none. Borrowed; none without a
- * client CA. */
+/* The allowed client names: those of TlsFiles, or TLS_CLIENT_NAME. Borrowed; none without a client
+ * CA. */
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);
 
-/* Whether the peer of @session showed a certificate that is good by the rules
- * above, now, with one of @names. Otherwise @error says why, for the log. */
+/* Whether the peer of @session has a certificate that is valid now by the rules above, with one of
+ * @names. Otherwise @error has the reason, for the log. */
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
     size_t n_names, char *error, size_t size);
 
-/* Grows by one with each set that is taken into use: who has cached an answer of
- * tls_store_peer_is_allowed() asks again when this has changed. */
+/* Incremented for each new set. A cached result of tls_store_peer_is_allowed() is valid only while
+ * this does not change. */
 uint64_t tls_store_generation(const TlsStore *store);
 
-/* What one handshake uses: a set stays whole while it is referenced. */
+/* The set of one handshake; it lives while it is referenced. */
 typedef struct TlsSet TlsSet;
 
 TlsSet *tls_store_ref_set(TlsStore *store); /* the current one; never NULL */
 TlsSet *tls_set_unref(TlsSet *set);         /* takes NULL, returns NULL */
 
-/* Chain and key of @set, borrowed, in the form GnuTLS wants them in its callback. */
+/* Chain and key of @set, borrowed, for GnuTLS's callback. */
 void tls_set_credentials(
     TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key);
 
