@@ -1,6 +1,6 @@
 /*
- * One walk over the tree, with a stack of its own, and for each plain scalar the rules of Go's
- * YAML 1.1 where they are not those of 1.2.
+ * Walks the tree without recursion, and applies the rules of Go's YAML 1.1 to plain scalars where
+ * they differ from 1.2.
  */
 
 #include "wiring/read-internal.h"
@@ -133,7 +133,7 @@ static void set_real(YamlNode *node, double value) {
         set_int(node, (int64_t)value);
 }
 
-/* Without the underlines between its digits. */
+/* Removes the underscores between digits. */
 static void resolve_number(YamlNode *node) {
     char text[NUMBER_MAX + 1];
     size_t n = 0;
@@ -155,7 +155,7 @@ static void resolve_number(YamlNode *node) {
     if (isfinite(real))
         set_real(node, real);
     else if (isinf(real))
-        node->kind = YAML_STRING; /* 1e400: no number to Go */
+        node->kind = YAML_STRING; /* 1e400: not a number in Go */
 }
 
 static void resolve(YamlNode *node) {

@@ -15,7 +15,7 @@ static const WiringField resource_fields[] = {
     WIRING_FIELD(ManagedResource, is_ignored_by_scheduler, "ignoredByScheduler", wiring_read_bool),
 };
 
-/* A name with a domain, also with the "requests." that quotas put in front of it. */
+/* A name with a domain, also with the prefix "requests." of quotas. */
 static bool is_extended(Str name) {
     size_t slash = str_find(name, '/');
     Str native = STR("kubernetes.io/");
@@ -80,7 +80,7 @@ static const WiringField tls_fields[] = {
     WIRING_FIELD(ExtenderTls, key_data, "keyData", wiring_read_key),
 };
 
-/* The line is not shown: there may be a key in it. */
+/* The line is not shown: it may contain a key. */
 static void report_tls(WiringReading *reading, DiagLevel level, Place place, Str text, Str hint) {
     diag_add(reading->reader.diags, level, place, STR_NULL, text, hint);
 }
@@ -130,7 +130,7 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
 };
 
-/* @is_clean: this entry has no error, so a missing field was not misspelt. */
+/* @is_clean: the entry has no error, so a missing field is not a misspelt one. */
 static void check_extender(
     WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
     YamlReader *reader = &reading->reader;

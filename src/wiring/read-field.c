@@ -1,6 +1,6 @@
 /*
- * One mapping and its values, as Go decodes them: a number is not a string, a string is not a
- * number, and null is any type.
+ * One mapping and its values, as Go decodes them: numbers are not strings, strings are not numbers,
+ * and null fits any type.
  */
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "wiring/read-internal.h"
 
 #define PEM_MAX ((size_t)1024 * 1024)
-#define TIME_SHORT NSEC_PER_MSEC /* below it nothing is answered */
+#define TIME_SHORT NSEC_PER_MSEC /* shorter timeouts are not suggested */
 
 /* --- fields ---------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ void wiring_print_time(Buf *out, int64_t nsec) {
     buf_printf(out, "%" PRId64 "%s", nsec / units[i].nsec, units[i].unit);
 }
 
-/* How the time is written in the format that is read here. */
+/* Suggests the time in the notation of this format. */
 static void hint_of_time(bool is_number, int64_t nsec, Buf *out) {
     if (is_number) {
         buf_printf(out,
@@ -140,7 +140,7 @@ static void hint_of_time(bool is_number, int64_t nsec, Buf *out) {
     buf_append(out, STR("\": nanoseconds are how the legacy Policy counts"));
 }
 
-/* @is_number: it must be a number of nanoseconds, not a text. */
+/* @is_number: the format wants a number of nanoseconds, not a text. */
 static void complain_of_time(WiringReading *reading, const YamlNode *value, const char *name,
     bool is_number, bool has_time, int64_t nsec) {
     _cleanup_(buf_done) Buf hint = BUF_INIT(256);
@@ -167,7 +167,7 @@ static bool read_time(
     return false;
 }
 
-/* An empty time is an error: Go hands "null" to the type, which knows texts only. */
+/* An empty time is an error: Go passes "null" to the type, which accepts strings only. */
 void wiring_read_duration(
     WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
     (void)read_time(reading, value, name, /* is_number= */ false, nsec);
@@ -185,7 +185,7 @@ static void check_time(
             "%s is %" PRId64 " ns: every call will fail", name, nsec);
 }
 
-/* In the legacy formats a number, which may be empty. */
+/* A number in the legacy formats, where it may be empty. */
 void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
     if (value->kind == YAML_NULL && reading->is_legacy)
         return;

@@ -3,9 +3,9 @@
 /*
  * Shared by the files of the reader: tables of fields, and kube-scheduler's two ways of decoding.
  *
- * From v1beta1 on it is strict: case matters, and an unknown field stops kube-scheduler. The legacy
- * one, of Policy and v1alpha2, ignores case and unknown fields, and has times in nanoseconds. In
- * both an empty value counts as missing.
+ * From v1beta1 on decoding is strict: case matters, and an unknown field stops kube-scheduler.
+ * Legacy decoding, of Policy and v1alpha2, ignores case and unknown fields, and has times in
+ * nanoseconds. In both an empty value counts as missing.
  */
 
 #include "base/map.h"
@@ -18,7 +18,7 @@ typedef struct WiringReading {
     SchedulerConfig *config;
     bool is_legacy; /* of extenders */
     bool is_beta;   /* KubeSchedulerConfiguration, before v1 */
-    bool is_beyond; /* over a limit of ours, not of kube-scheduler */
+    bool is_beyond; /* over a limit of berth that kube-scheduler does not have */
     Map managed;    /* resources that an extender manages already */
     bool has_binder;
 } WiringReading;
@@ -38,8 +38,8 @@ typedef struct WiringField {
 
 #define WIRING_FIELDS_MAX 32u
 
-/* Reads the fields of @mapping, "an extender" in messages, into @into; null has none. False: it is
- * no mapping. */
+/* Reads the fields of @mapping into @into; null has none. @what names it in messages ("an
+ * extender"). False: it is not a mapping. */
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
 
@@ -57,7 +57,7 @@ const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
 /* The position of @key, else of the whole mapping. A legacy key may have another case. */
 const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
 
-/* Reports a list over a ceiling of ours; kube-scheduler has none. */
+/* Reports a list over berth's limit; kube-scheduler has none. */
 bool wiring_is_beyond(WiringReading *reading, const YamlNode *list, unsigned max, const char *what);
 
 WiringRead wiring_read_extenders; /* the whole list */
@@ -66,13 +66,12 @@ WiringRead wiring_read_extenders; /* the whole list */
 void wiring_print_time(Buf *out, int64_t nsec);
 
 /*
- * GoScalar: what Go makes of the scalars of a YAML file.
+ * GoScalar: the scalars of a YAML file as Go reads them.
  *
- * kube-scheduler reads YAML 1.1 and turns it into JSON before it looks at any field. So there
- * "yes" is no string, 010 is eight, 1_000 is a number, and 5.0 is as good as 5. Our tree is of
- * YAML 1.2.
+ * kube-scheduler reads YAML 1.1 and converts it to JSON before it reads any field. So "yes" is not
+ * a string, 010 is eight, 1_000 is a number, and 5.0 is as good as 5. Our tree is YAML 1.2.
  */
 
-/* Gives every value of the tree the kind and the value that kube-scheduler sees. Texts, and so
- * messages, stay as they are written. */
+/* Sets the kind and value of every node of the tree to what kube-scheduler sees. Texts, and so
+ * messages, stay as written. */
 void go_scalars_resolve(YamlNode *root);

@@ -7,7 +7,7 @@
 
 #include "wiring/read-internal.h"
 
-/* Of leases; a time of 0 is one that is not given. */
+/* Lease times; 0: not given. */
 #define LEASE_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
 #define RENEW_DEFAULT (INT64_C(10) * 1000 * 1000 * 1000)
 
@@ -110,7 +110,7 @@ void wiring_read_connection(
     config->kubeconfig = connection.kubeconfig;
 }
 
-/* --- numbers and flags of the whole -------------------------------------------- */
+/* --- top-level numbers and flags ---------------------------------------------- */
 
 void wiring_read_parallelism(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {

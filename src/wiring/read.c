@@ -48,7 +48,7 @@ static const WiringField profile_fields[] = {
     {.name = "pluginConfig", .read = read_list},
 };
 
-/* kube-scheduler gives a name to a profile that is alone, and wants one of each of several. */
+/* kube-scheduler names a single profile by default; each of several needs a name. */
 static void read_name(WiringReading *reading, const YamlNode *profile, bool is_only, Str name) {
     SchedulerConfig *config = reading->config;
     const YamlNode *at = wiring_find(profile, "schedulerName");
@@ -71,18 +71,18 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
 
 static void read_profiles(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    (void)into; /* done when percentageOfNodesToScore of all is known */
+    (void)into; /* finish_profiles() reads them: it needs the global percentageOfNodesToScore */
     if (value->kind != YAML_NULL && reader_sequence(&reading->reader, value, name))
         (void)wiring_is_beyond(reading, value, WIRING_PROFILES_MAX, "profiles");
 }
 
-/* The smaller of two percentages, where 0 and -1 mean kube-scheduler's default, the smallest. */
+/* The smaller of two percentages; 0 and -1, kube-scheduler's default, count as smallest. */
 static int fewer(int a, int b) {
     return a < b ? a : b;
 }
 
-/* A profile's own percentage counts; the smallest is the share of nodes that an extender is certain
- * to see. */
+/* A profile's own percentage overrides the global one; the smallest is the share of nodes that an
+ * extender is certain to see. */
 static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     const YamlNode *list = wiring_find(root, "profiles");
     SchedulerConfig *config = reading->config;
@@ -227,7 +227,7 @@ static Str hint_of_kind(Str kind) {
     return STR_NULL;
 }
 
-/* A string that must be there. NULL after an error. */
+/* A required string. NULL after an error. */
 static const YamlNode *need_text(WiringReading *reading, const YamlNode *root, const char *key) {
     const YamlNode *value = wiring_find(root, key);
     Str text;
@@ -269,7 +269,7 @@ static int set_default_name(SchedulerConfig *config, Arena *arena) {
 
 /* --- JSON or YAML ------------------------------------------------------------------ */
 
-/* kube-scheduler takes what begins with a brace for JSON, and then it has to be. */
+/* kube-scheduler reads a text that begins with a brace as JSON only. */
 static bool is_json(Str text) {
     return str_has_prefix(str_trim(text), STR("{"));
 }
@@ -315,7 +315,7 @@ static void read_first(WiringReading *reading, Str file, YamlNode *root) {
     read_document(reading, root);
 }
 
-/* Whether it may be that only we cannot read it. */
+/* Whether kube-scheduler may accept the file that berth cannot read. */
 static bool is_unread(const WiringReading *reading, const YamlStream *stream, size_t n_errors) {
     return reading->is_beyond || (stream->n_unsupported > 0 && stream->n_unsupported == n_errors);
 }

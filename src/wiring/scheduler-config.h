@@ -4,8 +4,8 @@
  * SchedulerConfig: the extenders in a configuration of kube-scheduler.
  *
  * Read from a KubeSchedulerConfiguration (v1, v1beta1 to v1beta3) or from the legacy Policy
- * (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: what would stop it from
- * starting is an error with its place. Written in either form with every line explained.
+ * (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: a mistake that would stop
+ * it from starting is an error with its place. Written in either form, with comments.
  *
  * Pure: texts in, texts out.
  */
@@ -51,12 +51,12 @@ typedef struct ExtenderEntry {
     int64_t weight;
     bool is_https; /* enableHTTPS */
     ExtenderTls tls;
-    int64_t timeout_nsec; /* 0: not given, WIRING_TIMEOUT_DEFAULT counts */
+    int64_t timeout_nsec; /* 0: not given, WIRING_TIMEOUT_DEFAULT applies */
     bool is_node_cache_capable;
     bool is_ignorable;
     ManagedResource *managed;
     size_t n_managed;
-    int max_score; /* the most it answers, for comments: not in the file; 0: not known, so 10 */
+    int max_score; /* its maximum score, for comments: not in the file; 0: unknown, so 10 */
 } ExtenderEntry;
 
 typedef struct SchedulerConfig {
@@ -77,15 +77,15 @@ typedef struct SchedulerConfig {
 
 enum {
     _WIRING_E_SUCCESS,
-    WIRING_E_UNREAD, /* over our ceilings, or with aliases or tags, which we do not read */
+    WIRING_E_UNREAD, /* over berth's limits, or with aliases or tags, which berth does not read */
 };
 
 /* 0, perhaps with warnings in @diags; -EINVAL with errors there: kube-scheduler would not start;
- * WIRING_E_UNREAD with errors there: it may well start, only we cannot tell; or -ENOMEM. All of
- * *ret lives in @arena or points into @text.
+ * WIRING_E_UNREAD with errors there: kube-scheduler may start, but berth cannot tell; or -ENOMEM.
+ * All of *ret lives in @arena or points into @text.
  *
- * Not looked at: plugins and their arguments, the files that tlsConfig and clientConnection name,
- * and whether what is in PEM is good. */
+ * Not checked: plugins and their arguments, the files that tlsConfig and clientConnection name, and
+ * whether PEM contents are valid. */
 int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret);
 
 /* Writes @config in its format, with comments that explain each choice (JSON has none). An unsafe
@@ -96,13 +96,13 @@ void scheduler_config_write(const SchedulerConfig *config, Buf *out);
  * kube-scheduler's default plugins (0 to 1200 points). */
 double wiring_weight_share(int64_t weight);
 
-/* Whether @url and the prefix of an entry name the same server: scheme, host and port; loopback
- * by any of its names is the same. */
+/* Whether @url and the prefix of an entry name the same server: scheme, host and port; all names of
+ * loopback are the same. */
 bool wiring_is_same_server(Str url, Str url_prefix);
 
 /* Address: the parts of a berth's URL. */
 
-/* By the scheme alone, as kube-scheduler takes it. */
+/* By the scheme alone, as in kube-scheduler. */
 bool address_is_https(Str url);
 bool address_is_http(Str url);
 

@@ -137,7 +137,7 @@ static void test_cases(void **state) {
     free(entries);
 }
 
-/* Any allocation may fail: an error, never half a configuration. */
+/* Any allocation may fail: the result is an error, never a partial configuration. */
 static void test_small_budgets(void **state) {
     _cleanup_(buf_done) Buf source = BUF_INIT(TEXT_MAX);
     bool has_worked = false;

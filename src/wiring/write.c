@@ -1,5 +1,5 @@
 /*
- * The configuration as a file, with a comment for each choice: a later reader did not make the
+ * The configuration as a file, with a comment for each choice: later readers did not make the
  * choices, and kube-scheduler does not report them.
  */
 
@@ -11,7 +11,7 @@
 #include "wiring/read-internal.h"
 #include "json/write.h"
 
-#define MAX_SCORE 10 /* what kube-scheduler expects at most */
+#define MAX_SCORE 10 /* maximum score that kube-scheduler expects */
 
 static bool has_ca(const ExtenderTls *tls) {
     return tls->ca_data.len + tls->ca_file.len > 0;

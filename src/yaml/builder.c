@@ -2,9 +2,8 @@
  * Turns events into nodes. An open collection is a frame; when it ends, its node is added to the
  * frame below, or to the documents.
  *
- * libfyaml counts columns in characters and leaves quotes, "|" and empty values
- * out of its marks; but each mark has a byte offset, and from that and the text
- * the exact place follows.
+ * libfyaml counts columns in characters and leaves quotes, "|" and empty values out of its marks.
+ * The exact place is computed from each mark's byte offset and the text.
  */
 
 #include "yaml/yaml-internal.h"
@@ -50,7 +49,7 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
 
-/* The same, with a word of the source in it, cut to a length people read. */
+/* The same, with a word of the source in it, cut to a readable length. */
 static void complain_about(
     YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
     Buf text = BUF_INIT(512);
@@ -79,8 +78,7 @@ static bool is_key_next(YamlBuilder *builder) {
     return top && top->node->kind == YAML_MAPPING && !top->key;
 }
 
-/* A key may stand only once; numbers and strings that read alike are the same
- * key, as they are in JSON. */
+/* Reports duplicate keys. A number and a string with the same text are the same key, as in JSON. */
 static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
 
@@ -97,8 +95,8 @@ static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key
 }
 
 static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
-    /* Where a block mapping, or the {} that [a: 1] implies, starts, libfyaml
-     * marks with no width. */
+    /* libfyaml's mark at the start of a block mapping, or of the {} implied by [a: 1], has no
+     * width. */
     if (frame->pairs.n == 0 && !frame->is_flow)
         frame->node->place = key->place;
     frame->key = key;
@@ -112,7 +110,7 @@ static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key
     return key_check(builder, frame, key);
 }
 
-/* Puts a complete node where it belongs. */
+/* Adds a complete node to the open collection, or to the documents. */
 static int node_add(YamlBuilder *builder, YamlNode *node) {
     YamlFrame *top = builder_top(builder);
     YamlNode **slot;
@@ -178,14 +176,14 @@ static int collection_close(YamlBuilder *builder, struct fy_event *event) {
     return node_add(builder, node);
 }
 
-/* For a value that is not there libfyaml 0.7 has no token, 0.8 one without characters. */
+/* For a missing value libfyaml 0.7 has no token, 0.8 an empty one. */
 static bool is_nothing(const YamlBuilder *builder, struct fy_token *token) {
     return !token || (fy_token_scalar_style(token) == FYSS_PLAIN &&
                          builder_offset(builder, fy_token_start_mark(token)) ==
                              builder_offset(builder, fy_token_end_mark(token)));
 }
 
-/* A value that is not there has its key's place; an item its dash's. */
+/* A missing value gets the place of its key, a missing item that of its dash. */
 static Place place_of_nothing(YamlBuilder *builder) {
     YamlFrame *top = builder_top(builder);
     size_t offset;
@@ -222,7 +220,7 @@ static Place place_of_scalar(
     return builder_place_between(builder, start, end);
 }
 
-/* Escapes can make what the source itself may not hold. */
+/* Escapes can produce characters that are not allowed in the source. */
 static void check_text(YamlBuilder *builder, const YamlNode *node) {
     if (utf8_valid_length(node->text) < node->text.len)
         builder_complain(
@@ -231,9 +229,9 @@ static void check_text(YamlBuilder *builder, const YamlNode *node) {
         builder_complain(builder, node->place, STR("NUL character in a string"), STR_NULL);
 }
 
-/* Piece by piece: fy_token_get_text() fills a buffer of the size that the scanner
- * guessed, and with some multi-line scalars that is too small; in 0.7.12 the text
- * is then garbage, and memory is lost. */
+/* Copied in pieces: fy_token_get_text() uses a buffer of the size that the scanner guessed,
+ * which is too small for some multi-line scalars; in 0.7.12 the text is then garbage, and memory
+ * leaks. */
 static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     const struct fy_iter_chunk *chunk = NULL;
     int error = 0;
@@ -291,7 +289,7 @@ static int scalar_add(YamlBuilder *builder, struct fy_event *event) {
     return node_add(builder, node);
 }
 
-/* An alias is refused and stands for null, so that the rest can be checked. */
+/* An alias is refused and read as null, so that the rest can be checked. */
 static int alias_add(YamlBuilder *builder, struct fy_event *event) {
     size_t start = builder_offset(builder, fy_event_start_mark(event));
     size_t end = builder_offset(builder, fy_event_end_mark(event));
@@ -299,7 +297,7 @@ static int alias_add(YamlBuilder *builder, struct fy_event *event) {
 
     if (!node)
         return -ENOMEM;
-    start -= start > 0 ? 1 : 0; /* the mark leaves the star out */
+    start -= start > 0 ? 1 : 0; /* the mark does not include the star */
     node->place = builder_place_between(builder, start, end);
     node->text =
         arena_copy(builder->arena, str_take(str_skip(builder->source.text, start), end - start));
@@ -350,7 +348,8 @@ int builder_take(YamlBuilder *builder, struct fy_event *event) {
     case FYET_ALIAS:
         return alias_add(builder, event);
     case FYET_DOCUMENT_START:
-        if (!event->document_start.implicit) /* or the mark may lie in the text that follows */
+        if (!event->document_start
+                 .implicit) /* an implicit start may be marked after the next text */
             builder->at = builder_offset(builder, fy_event_end_mark(event));
         return 0;
     default:

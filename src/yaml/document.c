@@ -1,12 +1,11 @@
 /*
- * Passes a text through libfyaml's parser, event by event, to the builder.
+ * Passes libfyaml's parser events to the builder.
  *
- * The events, not libfyaml's documents: an event parser keeps its state on a
- * heap stack, so no nesting can overrun ours, and what we refuse (aliases, depth,
- * tags) is refused before anything is built for it.
+ * Events, not libfyaml's documents: an event parser keeps its state on the heap, so nesting cannot
+ * overflow the stack, and aliases, depth and tags are refused before any node is built for them.
  *
- * A syntax error ends libfyaml's parse. We then start again at the next "---",
- * which nothing can swallow, so that each document gets to report its first.
+ * A syntax error ends libfyaml's parse. Parsing starts again at the next "---", which no syntax
+ * error can hide, so that each document reports its first error.
  */
 
 #include "yaml/document.h"
@@ -31,8 +30,8 @@ static inline void fy_diag_freep(struct fy_diag **diag) {
 
 /* --- syntax errors --- */
 
-/* At the end of the document inside brackets, what is missing is the bracket;
- * where it was opened is the place to look. */
+/* A document that ends inside brackets lacks the closing one; the error points at the opening
+ * one. */
 static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
     Str rest = str_skip(builder->source.text, source_skip_blank(&builder->source, offset));
     YamlFrame *top = builder_top(builder);
@@ -48,7 +47,7 @@ static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
     return true;
 }
 
-/* libfyaml's first error; those after it only follow from it. */
+/* Reports libfyaml's first error; the later ones are consequences of it. */
 static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
     struct fy_diag_error *error;
     void *previous = NULL;
@@ -73,12 +72,12 @@ static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
         return;
     why = syntax_explain(str_from_c(error->msg));
     if (start > builder->base && memchr("\"'", builder->source.text.ptr[start - 1], 2))
-        start--; /* what is wrong with a quoted text is shown with its quote */
+        start--; /* an error in a quoted text includes its quote */
     builder_complain(builder, builder_place_between(builder, start, end), why.text, why.hint);
 }
 
-/* libfyaml ends the stream, as if all was well, at bytes it cannot read. None
- * should get past source_check(); a file half read must never pass for whole. */
+/* libfyaml ends the stream without an error at bytes it cannot read. source_check() should refuse
+ * them all, but half a file must never pass for a whole one. */
 static int check_all_read(YamlBuilder *builder, struct fy_event *event) {
     size_t end =
         source_skip_blank(&builder->source, builder_offset(builder, fy_event_end_mark(event)));
@@ -96,7 +95,7 @@ static struct fy_diag *quiet_diag_new(void) {
     struct fy_diag *diag;
 
     fy_diag_cfg_default(&config);
-    config.fp = NULL; /* stderr by default */
+    config.fp = NULL; /* the default is stderr */
     config.colorize = false;
     diag = fy_diag_create(&config);
     if (diag)
@@ -106,9 +105,8 @@ static struct fy_diag *quiet_diag_new(void) {
 
 /* --- parsing --- */
 
-/* Reads @input, which is the text of the source with a line break at its end, from builder->base
- * on. YAML_BUILDER_STOPPED: an error was reported,
- * and builder->at is where. */
+/* Reads @input, the text of the source plus a line break, from builder->base on.
+ * YAML_BUILDER_STOPPED: an error was reported, at builder->at. */
 static int parse_rest(YamlBuilder *builder, Str input) {
     _cleanup_(fy_diag_freep) struct fy_diag *diag = quiet_diag_new();
     _cleanup_(fy_parser_freep) struct fy_parser *parser = NULL;
@@ -141,8 +139,8 @@ static int parse_rest(YamlBuilder *builder, Str input) {
     return r;
 }
 
-/* Moves on to the next "---" after where the last parse stopped; an error may lie
- * on the marker itself. Never back to the one that parse began with. */
+/* Moves to the next "---" after the point where the last parse stopped; the error may be on that
+ * marker itself. Never back to the marker that the last parse began with. */
 static bool find_document(YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = builder->at > builder->base ? builder->at - 1 : builder->base;
@@ -171,8 +169,7 @@ static int parse_documents(YamlBuilder *builder, Str input) {
     return r < 0 ? r : 0;
 }
 
-/* Of a last line that only has blanks and no line break, libfyaml 0.7.12 reads
- * memory that it never set. */
+/* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line break. */
 static Str end_with_newline(Str text, Buf *copy) {
     if (str_is_empty(text) || text.ptr[text.len - 1] == '\n')
         return text;
@@ -186,7 +183,8 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         .source = source_of(file, source),
         .arena = arena,
         .diags = diags,
-        .text = BUF_INIT(2 * YAML_SOURCE_MAX), /* an escape may be shorter than its character */
+        .text = BUF_INIT(
+            2 * YAML_SOURCE_MAX), /* an escape may be shorter than the character it encodes */
     };
     _cleanup_(buf_done) Buf copy = BUF_INIT(YAML_SOURCE_MAX + 1);
     size_t errors_before = diags->n_errors;

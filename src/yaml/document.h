@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * YamlNode: one YAML document as a tree in which every node knows its place.
+ * YamlNode: one YAML document as a tree; every node has its position in the source.
  *
- * A thin layer over libfyaml that hides it: libfyaml does the parsing and finds
- * syntax errors; what comes out is a plain tree in an arena. Duplicate keys are
- * errors. Aliases, merge keys and tags are refused, not resolved: a policy needs
- * none, and an alias bomb is then only a short error message.
+ * A thin layer that hides libfyaml, which parses and finds syntax errors; the result is a plain
+ * tree in an arena. Duplicate keys are errors. Aliases, merge keys and tags are refused, not
+ * resolved: a policy needs none, and an alias bomb is only a short error message.
  */
 
 #include <stdbool.h>
@@ -35,9 +34,9 @@ typedef struct YamlNode YamlNode;
 typedef struct YamlPair YamlPair;
 
 struct YamlNode {
-    YamlKind kind; /* of plain scalars by YAML 1.2's core schema; quoted ones are strings */
+    YamlKind kind; /* plain scalars by YAML 1.2's core schema; quoted ones are strings */
     Place place;
-    Str text;      /* scalars: the text as it reads (quotes and escapes resolved) */
+    Str text;      /* scalars: the text, with quotes and escapes resolved */
     bool is_plain; /* scalars: written without quotes, and not as a block */
     bool boolean;
     int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
@@ -54,16 +53,15 @@ struct YamlPair {
 
 typedef struct YamlStream {
     Str file;   /* its name, for messages */
-    Str source; /* its text, less a byte order mark: what places count in */
+    Str source; /* its text without a byte order mark; places refer to it */
     size_t n_documents;
     YamlNode **documents; /* empty documents are left out */
-    size_t n_unsupported; /* aliases, merge keys and tags: errors that only we make of them */
+    size_t n_unsupported; /* aliases, merge keys and tags: valid YAML that we refuse */
 } YamlStream;
 
-/* Parses @source. Everything the tree points to lives in @arena, except
- * @source itself, which must outlive it. Problems are added to @diags; returns 0,
- * or -EINVAL when there was at least one error (of *ret only n_unsupported counts then), or
- * -ENOMEM. */
+/* Parses @source. The tree lives in @arena, except @source itself, which must outlive it. Problems
+ * are added to @diags. 0; -EINVAL: there was at least one error, and only n_unsupported of *ret is
+ * set; or -ENOMEM. */
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret);
 
 /* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */
@@ -75,7 +73,6 @@ Place yaml_place(Str file, Str source, size_t offset, size_t width);
 /* "a mapping", "a string", … */
 const char *yaml_kind_name(YamlKind kind);
 
-/* The document as JSON text: how YAML pods and cluster lists reach the one
- * decoder that knows Pods and Nodes. Numbers keep their digits where JSON can read
- * them; .inf and .nan become null. */
+/* The document as JSON text, for the decoder of Pods and Nodes, which reads JSON only. Numbers keep
+ * their digits where JSON can read them; .inf and .nan become null. */
 void yaml_to_json(const YamlNode *node, Buf *out);

@@ -14,8 +14,7 @@ static size_t skip_digits(Str text, size_t at) {
     return at;
 }
 
-/* Is @text, a number in YAML, one in JSON too? Not so "+1", "007", "1.", ".5",
- * "0x1f". */
+/* Whether @text, a YAML number, is a JSON number too, unlike "+1", "007", "1.", ".5", "0x1f". */
 static bool is_json_number(Str text) {
     size_t at = text.len > 0 && text.ptr[0] == '-' ? 1 : 0;
 
@@ -47,7 +46,7 @@ static void write_number(JsonWriter *writer, const YamlNode *node) {
         json_write_double(writer, node->real);
 }
 
-/* Recursion ends at YAML_DEPTH_MAX, which yaml_parse() saw to. */
+/* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void write_node(JsonWriter *writer, const YamlNode *node) {
     switch (node->kind) {
     case YAML_NULL:

@@ -43,7 +43,7 @@ void reader_warning(YamlReader *reader, const YamlNode *at, Str hint, const char
     va_end(arguments);
 }
 
-/* "did you mean …?", or all that there are. */
+/* "did you mean …?", or all known names. */
 static void suggest(
     Str word, const char *what, const Str *known, size_t n_known, char *hint, size_t size) {
     Str meant = str_nearest(word, known, n_known);
@@ -70,7 +70,7 @@ void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *k
 
 /* --- values ---------------------------------------------------------------- */
 
-/* FOUND: a number as it is written, a string in quotes. */
+/* FOUND: a number as written, a string in quotes. */
 void reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
     switch (value->kind) {
@@ -115,7 +115,7 @@ bool reader_bool(YamlReader *reader, const YamlNode *value, const char *what, bo
     return true;
 }
 
-/* A whole number too large for an integer, which YAML leaves a string. */
+/* Whether it is a whole number too large for an integer, which YAML reads as a string. */
 static bool is_huge(const YamlNode *value) {
     size_t i = str_has_prefix(value->text, STR("-")) ? 1 : 0;
 

@@ -3,7 +3,7 @@
 /*
  * YamlReader: values of a tree as C values, with every mistake reported at its place.
  *
- * Reading goes on after a mistake, so that one run shows them all.
+ * Reading continues after a mistake, so that one run reports them all.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "yaml/document.h"
 
 typedef struct YamlReader {
-    Arena *arena; /* for lists that are read */
+    Arena *arena; /* for lists */
     DiagList *diags;
     Str source; /* the file's text, for source lines */
 } YamlReader;
@@ -29,8 +29,8 @@ void reader_error_hint(YamlReader *reader, const YamlNode *at, Str hint, const c
 void reader_warning(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Reports a field that is none of @known, with the one that was meant or all that there are. @what
- * names the mapping in messages ("a filter"). */
+/* Reports a field that is not in @known, with the nearest name or all of them. @what names the
+ * mapping in messages ("a filter"). */
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known);
 

@@ -63,8 +63,7 @@ static Str skip_sign(Str text) {
     return text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? str_skip(text, 1) : text;
 }
 
-/* 0x1f and 0o17; they have no sign. False for anything else and for one that
- * does not fit. */
+/* 0x1f and 0o17, without a sign. False for anything else, and on overflow. */
 static bool parse_based(Str text, int64_t *ret) {
     uint64_t value = 0;
     int base;
@@ -108,8 +107,8 @@ static bool resolve_int(YamlNode *node) {
     return true;
 }
 
-/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, less what
- * has neither point nor exponent: a whole number too large stays a string. */
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, but with a point or an
+ * exponent: a whole number that is too large stays a string. */
 static bool is_float(Str text) {
     size_t whole, fraction = 0;
     bool has_point, has_exponent;

@@ -1,5 +1,5 @@
-/* The text of a YAML file: offsets become lines and columns, and texts that libfyaml must not see
- * are refused. */
+/* The text of a YAML file: converts offsets to lines and columns, and refuses texts that libfyaml
+ * must not see. */
 
 #include "yaml/yaml-internal.h"
 
@@ -34,7 +34,7 @@ YamlSource source_of(Str file, Str text) {
     };
 }
 
-/* A text may be one line of megabytes: no place may cost its length. */
+/* A text may be one line of megabytes: finding a place must not scan all of it. */
 static void seek_line(YamlSource *source, size_t offset) {
     while (offset > source->line_end) {
         source->line++;
@@ -99,8 +99,7 @@ static bool is_control(char c) {
     return (unsigned char)c < 0x20 && !source_is_blank(c);
 }
 
-/* libfyaml takes some bytes that are no text for the end of the stream, without a
- * word. */
+/* libfyaml treats some bytes that are not text as the end of the stream, without an error. */
 static bool check_bytes(YamlSource *source, DiagList *diags) {
     static const Str hint = STR("save the file as UTF-8 text");
     Str text = source->text;
@@ -136,8 +135,7 @@ static bool has_explicit_key(Str text) {
     return false;
 }
 
-/* The first tab that stands between a colon and what starts something new, or
- * SIZE_MAX. */
+/* The first tab between a colon and an indicator or the end of the text, or SIZE_MAX. */
 static size_t find_tab_after_colon(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         const char *colon = memchr(text.ptr + i, ':', text.len - i);
@@ -155,11 +153,9 @@ static size_t find_tab_after_colon(Str text) {
     return SIZE_MAX;
 }
 
-/* libfyaml 0.7.12 frees a key twice when, after "?", a colon is followed by a tab
- * and then by what starts something new ("? a:\t:"): fy_fetch_value() gives the
- * key back, then fails on the tab and gives it back again. It takes both marks
- * here, so that a tab in a script, or a ?: in an expression, is no reason to
- * refuse the text. */
+/* libfyaml 0.7.12 frees a key twice when, after "?", a colon is followed by a tab and an indicator
+ * ("? a:\t:"): fy_fetch_value() frees the key, fails on the tab and frees it again. Only texts with
+ * both marks are refused: a tab in a script, or a ?: in an expression, is fine. */
 static bool check_tabs(YamlSource *source, DiagList *diags) {
     size_t tab = find_tab_after_colon(source->text);
 

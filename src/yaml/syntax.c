@@ -1,7 +1,7 @@
 /*
- * libfyaml's messages are about scalars, indicators and contexts. People make few mistakes: a tab,
- * a bracket, a quote, wrong indentation. Each row matches the messages of one mistake by their
- * prefix; the first match is used.
+ * libfyaml's messages are about scalars, indicators and contexts, but users make few kinds of
+ * mistakes: a tab, a bracket, a quote, wrong indentation. Each row matches the messages of one
+ * mistake by their prefix; the first match is used.
  */
 
 #include "yaml/yaml-internal.h"
@@ -51,7 +51,7 @@ static const struct {
     {STR("wrongly indented single"), {STR("the closing ' is missing"), INDENT_TEXT}},
     {STR("wrongly indented"), {STR("wrong indentation"), INDENT}},
     {STR("invalid indentation"), {STR("wrong indentation"), INDENT}},
-    {STR("wrong indendation"), {STR("wrong indentation"), INDENT}}, /* spelled so */
+    {STR("wrong indendation"), {STR("wrong indentation"), INDENT}}, /* libfyaml's spelling */
     {STR("invalid mapping in plain"), {STR("wrong indentation"), INDENT}},
     {STR("invalid block mapping key on same line"), {STR("a second key in one line"), STR_NULL}},
     {STR("block sequence entries not allowed"),

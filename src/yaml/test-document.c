@@ -1,4 +1,4 @@
-/* Texts, and the trees and errors they give. */
+/* Texts, and the trees and errors that result. */
 
 #include <errno.h>
 

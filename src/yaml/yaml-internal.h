@@ -17,10 +17,10 @@
 
 typedef struct YamlSource {
     Str file;
-    Str text;  /* without a byte order mark: it takes no column */
-    Str shown; /* the text, or nothing when it has lines too long to be shown */
+    Str text;  /* without the byte order mark, which has no column */
+    Str shown; /* the text; empty if its lines are too long to show */
 
-    /* The line of the last place: places come nearly in order. */
+    /* The line of the last place, cached: places are requested nearly in order. */
     size_t line, line_start, line_end;
 } YamlSource;
 
@@ -55,8 +55,8 @@ typedef struct SyntaxError {
     Str hint; /* may be empty */
 } SyntaxError;
 
-/* Explains @message, one of libfyaml's, for people who write policies. An unknown one is returned
- * as it is; the result may point into @message. */
+/* Explains @message, one of libfyaml's, to authors of policies. An unknown one is returned
+ * unchanged; the result may point into @message. */
 SyntaxError syntax_explain(Str message);
 
 /* --- builder.c: events in, trees out. Aliases, merge keys, tags and duplicate keys are refused
@@ -90,7 +90,7 @@ typedef struct YamlBuilder {
     size_t n_unsupported;
     YamlFrame frames[YAML_DEPTH_MAX];
     size_t n_frames;
-    size_t base; /* where in the source libfyaml's offset 0 is */
+    size_t base; /* offset in the source of libfyaml's offset 0 */
     size_t at;   /* the end of the last event */
     struct fy_token_iter *iterator;
     Buf text; /* of the scalar being read */
@@ -105,10 +105,10 @@ YamlFrame *builder_top(YamlBuilder *builder);
 /* Drops all open collections. */
 void builder_drop_frames(YamlBuilder *builder);
 
-/* The offset in the source of a mark of libfyaml's; without one, builder->at. */
+/* The offset in the source of a libfyaml mark; builder->at if it is NULL. */
 size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark);
 
-/* The place of @width bytes from @offset on, and that between two offsets. */
+/* The place of @width bytes from @offset on, and of the text between two offsets. */
 Place builder_place(YamlBuilder *builder, size_t offset, size_t width);
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
 
