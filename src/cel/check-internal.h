@@ -1,7 +1,7 @@
 #pragma once
 
-/* Checker: shared by the parts of the check while it runs, and their error reporting. check.h is
- * the contract. */
+/* Checker: state and error reporting, shared by the files of the check. check.h is the
+ * interface. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,7 +82,7 @@ void cel_check_formats(CelChecker *checker);
 void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
     size_t n_overloads, const uint32_t *args, size_t n_args);
 
-/* suggest.c: names that are not declared, and what may have been meant. */
+/* suggest.c: names that are not declared, and suggestions for them. */
 
 /* A call of a function that is not declared. */
 void cel_suggest_function(CelChecker *checker, uint32_t node);

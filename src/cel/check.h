@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Check: a tree and an environment to types, or to errors that help.
+ * Check: computes the types of a tree in an environment, or reports errors.
  *
- * Names are resolved (the longest declared dotted name wins; variables of macros hide all),
- * overloads chosen, type parameters unified as cel-go does it. A refused node has the error type,
- * which fits everywhere: one mistake is reported once. Without types (CelOptions.no_check) the walk
- * only resolves names: everything is dyn, and a missing name fails when a run reaches it.
+ * Resolves names (the longest declared dotted name wins; variables of macros hide all others),
+ * chooses overloads and unifies type parameters as cel-go does. A rejected node has the error type,
+ * which fits everywhere, so each mistake is reported once. With CelOptions.no_check it only
+ * resolves names: every type is dyn, and a missing name fails when a run reaches it.
  */
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ typedef struct CelOptions {
     bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), not of
                               the check */
     bool no_fold;          /* constants stay calls: for tests and for --dump */
-    uint64_t cost_limit;   /* refuse what could cost more; 0: no limit */
+    uint64_t cost_limit;   /* reject expressions that could cost more; 0: no limit */
     const CelType *expect; /* the type the result must have; NULL: any */
     const CelComposite *composite; /* for the lowering; NULL: none */
 } CelOptions;

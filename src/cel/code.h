@@ -3,9 +3,9 @@
 /*
  * Code: instructions for the scalar machine, made from one root of a graph.
  *
- * A stack machine. A part that several places need is computed by the first and kept (RECALL,
- * KEEP). A table lists for every instruction which && or ||, all() or exists() handles its error,
- * and the height of the stack there: without errors it costs nothing.
+ * A stack machine. The first place that needs a shared part computes and stores it (RECALL, KEEP).
+ * A table lists for every instruction which && or ||, all() or exists() handles its error, and the
+ * stack height there, so the path without errors costs nothing.
  */
 
 #include <stdbool.h>
@@ -54,13 +54,12 @@ typedef struct CelLoopCode {
     uint32_t cost; /* fuel for one turn: its instructions */
 } CelLoopCode;
 
-/* An error of an instruction in [from, target) that has no handler further in goes on at
- * @target, on top of @height values, inside of @n_loops loops; both are counted from the entry of
- * the part. */
+/* An error of an instruction in [from, target) without an inner handler continues at @target, on
+ * top of @height values, inside @n_loops loops; both are counted from the entry of the part. */
 typedef struct CelHandler {
     uint32_t from, target;
     uint32_t height, n_loops;
-    uint32_t owner; /* of what waits; CEL_NO_OWNER: not for tracing */
+    uint32_t owner; /* the node that handles errors; CEL_NO_OWNER: not for tracing */
 } CelHandler;
 
 #define CEL_NO_HANDLER UINT32_MAX
@@ -77,7 +76,7 @@ typedef struct CelSlotName {
     Str name;
 } CelSlotName;
 
-/* A variable of a loop that is not in this code: the run is given its value. */
+/* The variable of a loop outside this code: the caller passes its value to the run. */
 typedef struct CelOuterLocal {
     uint32_t local; /* as in LOCAL: 2 × level, + 1 for the second variable */
     uint32_t slot;
@@ -89,9 +88,9 @@ typedef struct CelCode {
     uint32_t n_instructions, entry;
     uint32_t height_max; /* values on the stack */
     uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names, n_outers;
-    uint8_t outer_levels;       /* bit l: a loop of level l is around what this was made from */
+    uint8_t outer_levels;       /* bit l: a loop of level l encloses the root */
     const uint32_t *positions;  /* offset in the source, one an instruction */
-    const uint32_t *handler_of; /* who waits for its error, one an instruction */
+    const uint32_t *handler_of; /* the handler of its error, one an instruction */
     const CelValue *constants;
     const CelCallee *callees;
     const CelShared *shared;
@@ -107,20 +106,20 @@ typedef struct CelCode {
 #define CEL_NO_SLOT UINT32_MAX
 
 typedef struct CelEmitOptions {
-    bool trace;     /* report every value on its way (run->trace) */
+    bool trace;     /* report every computed value (run->trace) */
     bool flat;      /* for folding: the arguments of @root are constants; nothing is copied */
     Arena *scratch; /* for temporary data; NULL: cel_emit() makes its own */
 
-    /* Cuts: nodes that are known when the code runs. By node: the slot in which the run finds
-     * its value, or the error that it is; CEL_NO_SLOT: it is computed, as are the root itself and
-     * an OPT_ELEMENT, whatever this says. A slot that is CEL_ABSENT is an error where it is met. A
-     * LOCAL of a loop around @root must be cut, or all nodes that read it. */
+    /* Cuts: nodes whose values are known when the code runs. By node: the slot with its value or
+     * error; CEL_NO_SLOT: the node is computed. The root itself and any OPT_ELEMENT are always
+     * computed. A slot that is CEL_ABSENT is an error when read. A LOCAL of a loop around @root
+     * must be cut, or all nodes that read it. */
     const uint32_t *known_slots;
     size_t n_known_slots; /* nodes from here on are not cut */
 } CelEmitOptions;
 
-/* A node that is cut reads the variable of a loop around @root, and a loop in @root has one of
- * the same level: which is meant would depend on the place. Cutting the LOCAL instead is fine. */
+/* A cut node reads the variable of a loop around @root, and a loop in @root has a variable of the
+ * same level: the cut would be ambiguous. Cut the LOCAL instead. */
 #define CEL_EMIT_UNCLEAR 1
 
 /* Everything is in @arena; the graph is not needed to run it. 0, CEL_EMIT_UNCLEAR (with cuts only)
@@ -132,14 +131,14 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
  * table of handlers. */
 void cel_code_print(const CelCode *code, Buf *out);
 
-/* Told about every value on its way when the code was made for it (not about constants). @node is
- * a number of the graph; @v may be an error. */
+/* Receives every computed value (not constants) of code made with @trace. @node is a number of the
+ * graph; @v may be an error. */
 struct CelTrace {
     void (*seen)(CelTrace *trace, uint32_t node, CelValue v);  /* computed */
     void (*again)(CelTrace *trace, uint32_t node, CelValue v); /* known from before */
 };
 
-/* The machine (machine.c). @variables by slot; CEL_ABSENT for what is not bound (an error when
- * read). The result may point into the run's arena, the code and what @variables points to. An
- * error is a value of kind CEL_ERROR, with its place in the source. Pure. */
+/* The machine (machine.c). @variables by slot; CEL_ABSENT for unbound ones (an error when read).
+ * The result may point into the run's arena, the code and the data of @variables. An error is a
+ * value of kind CEL_ERROR, with its place in the source. Pure. */
 CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables);

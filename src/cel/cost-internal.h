@@ -14,7 +14,7 @@ typedef struct CelCostPart {
     CelCostRange element; /* of a list's elements or a map's values */
 } CelCostPart;
 
-/* --- Numbers that stop at the end --- */
+/* --- saturating arithmetic --- */
 
 static inline uint64_t cost_add(uint64_t a, uint64_t b) {
     uint64_t sum;

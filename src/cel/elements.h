@@ -5,8 +5,8 @@
  *
  * CelMembers finds values under the language's ==: scalars are hashed, the rest is searched. CelSet
  * holds the constants of `x in ['a', 'b']`: strings, ints, uints and bools only, as keys of a map.
- * A list with a double stays a list (an int equals a double that is only near it), and a double is
- * looked up in the list.
+ * A list with a double is not made a set (an int may equal a double that is only near it), and a
+ * double is looked up in the list.
  */
 
 #include "base/arena.h"
@@ -63,8 +63,8 @@ typedef struct CelSet {
 /* Whether such a set can replace @list. */
 bool cel_set_fits(const CelList *list);
 
-/* @list is one that fits, and is borrowed. NULL: it had better stay a list (many elements and
- * some twice), or out of memory. */
+/* @list passed the check above and is borrowed. NULL: a set does not pay (many elements with
+ * duplicates), or out of memory. */
 const CelSet *cel_set_new(const CelList *list, Arena *arena) MUST_CHECK;
 
 /* Exactly `v in list`. */

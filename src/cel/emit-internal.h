@@ -1,8 +1,8 @@
 #pragma once
 
-/* Emitting, inside: assemble.c collects instructions and tables, share.c finds the parts that are
- * computed once and remembered: those that several places need or that do not change with every
- * turn of a loop, unless they are as cheap to compute as to remember. */
+/* Internals of the emitter: assemble.c collects instructions and tables; share.c finds the parts to
+ * compute once and store: parts that several places need and loop invariants, unless computing them
+ * is as cheap as storing them. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 typedef struct CelAssembler {
     Arena *arena;                  /* for the code */
-    Arena *scratch;                /* for the tables on the way */
+    Arena *scratch;                /* for temporary tables */
     bool is_tracing, is_borrowing; /* constants are not copied */
     uint32_t height;               /* values on the stack now */
     uint32_t height_max;
@@ -32,10 +32,10 @@ typedef struct CelAssembler {
     VEC(CelHandler) handlers;
     VEC(CelSlotName) names;
     VEC(CelOuterLocal) outers;
-    bool is_full; /* out of memory: nothing that was written counts */
+    bool is_full; /* out of memory: discard all output */
 } CelAssembler;
 
-/* Adds to one of the tables above; the number it got. */
+/* Adds to one of the tables above; returns the index. */
 #define CEL_APPEND(as, table, ...)                                                                 \
     ({                                                                                             \
         __typeof__((as)->table.items) _item = VEC_PUSH(&(as)->table, (as)->scratch);               \
@@ -51,32 +51,31 @@ static inline uint32_t cel_as_here(const CelAssembler *as) {
     return (uint32_t)as->instructions.n;
 }
 
-/* A part begins: an empty stack. Its number. */
+/* Begins a part, with an empty stack. Returns its number. */
 uint32_t cel_as_begin_part(CelAssembler *as);
 
-/* One instruction, that came from @at in the source. Its number. */
+/* Adds an instruction for position @at of the source. Returns its number. */
 uint32_t cel_as_add(CelAssembler *as, CelInstruction instruction, uint32_t at, uint32_t owner);
 
 /* @by more values on the stack. */
 void cel_as_grow(CelAssembler *as, uint32_t by);
 
-/* The jump @from goes here. */
+/* Sets the target of jump @from to the next instruction. */
 void cel_as_land(CelAssembler *as, uint32_t from);
 
-/* From here on errors are waited for, on top of @height values. Gives the handler before it, for
- * cel_as_close_handler(), from which on errors are that one's: they go on there, as one more
- * value. */
+/* Opens a handler: errors of instructions up to cel_as_close_handler() continue after it, as one
+ * more value on top of @height values. Returns the previous handler, which is @outer there. */
 uint32_t cel_as_open_handler(CelAssembler *as, uint32_t height, uint32_t owner);
 void cel_as_close_handler(CelAssembler *as, uint32_t outer);
 
-/* Numbers in the tables: of @v; of the first of the callees of a call, which stand in a row. */
+/* Indexes in the tables: of @v; of the first callee of a call (its callees are adjacent). */
 uint32_t cel_as_constant(CelAssembler *as, CelValue v);
 uint32_t cel_as_callees(CelAssembler *as, const CelGraphNode *call);
 
-/* Errors about the variable of a VARIABLE node can name it. */
+/* Stores the name of a VARIABLE node's variable, for error messages. */
 void cel_as_name(CelAssembler *as, const CelGraphNode *variable);
 
-/* The code, once all is written. 0 or -ENOMEM. */
+/* Builds the code, after the last instruction. 0 or -ENOMEM. */
 int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) MUST_CHECK;
 
 #define CEL_NOT_SHARED UINT32_MAX

@@ -1,9 +1,9 @@
 #pragma once
 
-/* Env: what an expression may name: variables, functions with their overloads, record types, and
- * the container in which short names are looked up first. cel_env_new() knows the language and its
- * libraries; cel_env_extend() adds to one without touching it. One thread builds an Env; any number
- * read a finished one. */
+/* Env: the names an expression can use: variables, functions with their overloads, record types,
+ * and the container in which short names are looked up first. cel_env_new() declares the language
+ * and its libraries; cel_env_extend() makes an environment that inherits from another. One thread
+ * builds an Env; any number of threads read a finished one. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,12 +37,12 @@ typedef uint32_t CelExpand(CelGraph *graph, const CelVariable *variable);
 struct CelVariable {
     Str name; /* may have dots: "com.example.x" */
     const CelType *type;
-    uint32_t slot;     /* its place in the array of values a run is given */
+    uint32_t slot;     /* its index in the array of values passed to a run */
     uint32_t max_size; /* bytes or elements at most, for the cost; 0: not known */
-    uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
+    uint8_t group;     /* 0 to 7, chosen by the host: variables that change together (graph.h) */
     bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
     CelValue value;
-    CelExpand *expand;   /* has no slot: it stands for another expression; NULL: for itself */
+    CelExpand *expand; /* has no slot: replaced by another expression; NULL: an ordinary variable */
     const void *context; /* the host's, for expand() */
 };
 
@@ -50,8 +50,8 @@ struct CelVariable {
  * when out of memory. */
 CelEnv *cel_env_new(Arena *arena) MUST_CHECK;
 
-/* A new one that knows everything @parent knows, and lives in @arena; @parent outlives it.
- * Slots of new variables go on after the parent's. */
+/* A new environment in @arena that inherits from @parent, which must outlive it. Slots of new
+ * variables follow the parent's. */
 CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) MUST_CHECK;
 
 /* "com.example": x is first com.example.x, then com.x, then x. Copied. 0 or -ENOMEM. */
@@ -63,10 +63,10 @@ int cel_env_set_container(CelEnv *env, Str container) MUST_CHECK;
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
     uint8_t group, uint32_t *ret_slot) MUST_CHECK;
 
-/* Declares a name whose value is known when an expression is compiled: what depends on it alone is
- * computed then, the fields of a record included (its get() is called with a run of the compiler's,
- * maybe more than once). The name is copied; @type and what @value points to must outlive all
- * that is made with this environment. 0 or -ENOMEM, as above. */
+/* Declares a name whose value is known when an expression is compiled. Parts that depend only on it
+ * are computed then, including fields of a record (its get() is called with a run of the compiler,
+ * maybe more than once). The name is copied; @type and the data of @value must outlive everything
+ * compiled with this environment. 0 or -ENOMEM, as above. */
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
 
 /* Declares a name for an expression, which the host adds to each graph that uses it. The name is
@@ -82,8 +82,8 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) MUST_CHECK;
 /* Makes a record's type known by its name. */
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) MUST_CHECK;
 
-/* Slots of variables that are added from now on begin at @slot, if they are not beyond it: for
- * environments whose expressions share a graph. */
+/* Raises the slot of the next new variable to @slot, if it is lower: for environments whose
+ * expressions share a graph. */
 void cel_env_skip_slots(CelEnv *env, uint32_t slot);
 
 /* How many slots a run needs. */
@@ -92,7 +92,7 @@ uint32_t cel_env_n_slots(const CelEnv *env);
 /* NULL: not declared. By full name, without containers. */
 const CelVariable *cel_env_variable(const CelEnv *env, Str name);
 
-/* Whether there is a function @name that is called so, with a receiver or without. */
+/* Whether there is a function @name with (or without) a receiver. */
 bool cel_env_has_function(const CelEnv *env, Str name, bool is_receiver);
 
 /* All overloads of @name, the parent's included; 0: no such function. */

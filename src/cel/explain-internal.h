@@ -8,11 +8,11 @@
 
 #define CEL_NOT_SEEN UINT32_MAX
 
-/* A line to come: a part that was computed, one that was not, or turns left out. */
+/* A line to print: a part that was computed, a part that was not, or skipped iterations. */
 typedef struct CelExplainPart {
     uint32_t node;    /* of the tree */
     uint32_t entry;   /* in the log, or CEL_NOT_SEEN */
-    uint32_t skipped; /* turns: a line that counts them */
+    uint32_t skipped; /* iterations: the line counts them */
     uint32_t macro;   /* + 1: the macro whose variables are printed before the text */
     uint32_t depth;
     bool is_last;
@@ -54,7 +54,7 @@ bool cel_explain_is_path(const CelExplainParts *parts, uint32_t i);
 /* a[k], a[?k]. */
 bool cel_explain_is_index(const CelExplainParts *parts, uint32_t i);
 
-/* It is known without a run. */
+/* Whether its value is known without a run. */
 bool cel_explain_is_literal(const CelExplainParts *parts, uint32_t i);
 
 static inline const CelNode *cel_explain_node(const CelExplainParts *parts, uint32_t i) {

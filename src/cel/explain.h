@@ -9,9 +9,9 @@
  *     └─ free.cpu >= 4                                       false
  *        └─ free.cpu                                         2
  *
- * Constants are left out, and so is the way to a field that was found. Parts that were not
- * evaluated are marked; a loop shows its first iterations, each with its variables, and cel.bind(x,
- * 1 + y, …) a line x = 1 + y.
+ * Constants are omitted, and so are the selections before a field that was found. Parts that were
+ * not evaluated are marked; a loop shows its first iterations, each with its variables, and
+ * cel.bind(x, 1 + y, …) a line x = 1 + y.
  */
 
 #include "base/buf.h"
@@ -21,7 +21,7 @@
 #include "cel/run.h"
 #include "cel/trace.h"
 
-#define CEL_EXPLAIN_LINES_MAX 400 /* more is cut */
+#define CEL_EXPLAIN_LINES_MAX 400 /* further lines are omitted */
 #define CEL_EXPLAIN_VALUE_MAX 100 /* bytes of a value */
 
 /* Compiles and runs @source, and writes the tree above to @out. 0, a negative errno, or

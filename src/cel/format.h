@@ -14,7 +14,7 @@
 
 typedef struct CelFormatPiece {
     Str text;            /* as it is, before the clause */
-    bool is_clause;      /* an argument is taken, even when the clause is wrong */
+    bool is_clause;      /* it consumes an argument, even when the clause is wrong */
     char clause;         /* s d f e b o x X */
     uint32_t precision;  /* f, e */
     const char *problem; /* NULL: the clause is right */
@@ -25,7 +25,7 @@ typedef struct CelFormatPiece {
  * undefined. */
 bool cel_format_next(Str *rest, CelFormatPiece *ret);
 
-/* Whether the clause takes such a value (its parts apart: %s of a list takes what %s takes). */
+/* Whether the clause accepts such a value (elements are checked separately: %s of a list). */
 bool cel_format_takes(char clause, CelKind kind);
 
 /* Those kinds by the names of their types: "int, uint and double". */

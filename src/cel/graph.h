@@ -1,38 +1,37 @@
 #pragma once
 
 /*
- * Graph: the computations of expressions, each once.
+ * Graph: the computations of all expressions, without duplicates.
  *
- * Checked trees are lowered into one graph, as many as the host likes; equal parts become
- * the same node (hash-consing), so what two rules share is known to be shared. A node is made
- * after its arguments: its number is higher than theirs. Nothing here says when or how
- * often a node is evaluated; the emitter (code.h) does for one value at a time, and a
- * machine over columns can for many.
+ * Any number of checked trees are lowered into one graph. Equal parts become the same node
+ * (hash-consing), so rules share common parts. A node is added after its arguments, so its number
+ * is higher than theirs. The graph does not decide when or how often a node is evaluated: the
+ * emitter (code.h) does for one row at a time, columnar/plan.h for many.
  *
- * Each node knows which groups of variables it reads (CelVariable.group), so that the host
- * knows what to compute how rarely: nothing read is a constant and folded here, unless its
- * value would be an error: that stays where it is and happens when it is reached.
+ * Each node records the groups of variables that it reads (CelVariable.group); the host derives
+ * from them how often to compute it. A node that reads no variable is a constant and is folded
+ * here, unless it fails: the error must occur only if evaluation reaches it.
  *
- * A loop's variable is a LOCAL of a level: the number of loops around its own, below
- * CEL_LOOPS_MAX. Equal loops at one depth are equal nodes. cel.bind() and optMap() leave
- * nothing behind: their variable is the node of its value.
+ * A loop's variable is a LOCAL. Its level is the number of loops around its own loop, below
+ * CEL_LOOPS_MAX. Equal loops at one depth are equal nodes. cel.bind() and optMap() add no node:
+ * their variable is the node of its value.
  *
- * To evaluate a graph in another way than code.h does, this is all there is to know:
+ * Evaluation rules, for evaluators other than code.h:
  *
- *   - Everything of opcode.h that is a VALUE evaluates its arguments from left to right, and the
- *     first error is its own. operators.h and select.h say what each does; a CALL or DISPATCH
- *     takes the first of @overloads whose kinds fit (cel_param_kind()) and hands @prepared on.
- *   - AND and OR: false (true) on either side is the answer, whatever the other is; else an error,
- *     the left one first; else true (false). A value that is no bool counts as an error.
- *   - CONDITIONAL: an error of the first argument is its own; of the others one is evaluated.
+ *   - A VALUE operation of opcode.h evaluates its arguments from left to right and returns their
+ *     first error. operators.h defines each operation; a CALL or DISPATCH calls the first of
+ *     @overloads whose kinds fit (cel_param_kind()) and passes @prepared to it.
+ *   - AND is false if either side is false, even if the other is an error; else an error (the left
+ *     one first); else true. OR is the same with true. A value that is not a bool is an error.
+ *   - CONDITIONAL returns an error of its condition; it evaluates only the chosen side.
  *   - Loops: the range, then for every element the predicate, if there is one, and the body. ALL
- *     and EXISTS absorb errors as AND and OR do over all elements, and tell the first; the
- *     others stop at an error.
- *   - Nodes may be evaluated early, or in any order, if that shows in no result: an error counts
- *     only where the above says it is met.
- *   - LIST leaves out, and MAP with its key, what OPT_ELEMENT says is CEL_ABSENT.
- *   - What a VARIABLE, a LOCAL or a part of either gives may be of another kind than @type says, if
- *     the host broke its word: an error, never a surprise for the next operation.
+ *     and EXISTS absorb errors as AND and OR do, and return the first one; the other loops stop at
+ *     an error.
+ *   - Nodes may be evaluated early, or in any order, if no result changes: an error counts only
+ *     where these rules reach it.
+ *   - LIST skips elements, and MAP entries, for which OPT_ELEMENT is CEL_ABSENT.
+ *   - If the host returns a value of another kind than @type for a VARIABLE, a LOCAL or a part of
+ *     either, that is an error: later operations do not check kinds.
  */
 
 #include <stdbool.h>
@@ -61,9 +60,9 @@ typedef struct CelGraphNode {
     const CelOverload *const *overloads; /* CALL*, DISPATCH */
     size_t n_overloads;
     const void *prepared; /* CALL*: see CelPrepare; IN_SET: a CelSet (set.h) */
-    /* Where it was first written; not part of its identity. In a graph of several expressions that
-     * may be another expression's text: code that reports the position of an error uses a graph of
-     * that expression alone. */
+    /* Position of its first occurrence; ignored when nodes are compared. In a graph of several
+     * expressions it may be in another expression's text: code that reports positions uses a graph
+     * of one expression. */
     uint32_t from, to, at;
     uint32_t uses;   /* nodes and roots that refer to it */
     uint32_t folded; /* its constant + 1; 0: none */
@@ -81,9 +80,9 @@ bool cel_op_is_loop(uint16_t op);
  * sets) is in @keep, which must outlive that code. They may be the same. */
 CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
 
-/* The node equal to @node: an older one, or a new one. The text of its constant and its overloads
- * are borrowed. Groups (but a VARIABLE's own), levels and uses are worked out. CEL_NO_NODE: out
- * of memory. */
+/* Returns the existing node equal to @node, or adds it. The text of its constant and its overloads
+ * are borrowed. Computes groups (except a VARIABLE's), levels and uses. CEL_NO_NODE: out of
+ * memory. */
 uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
 /* @diags has the errors (a constant that fails, too many nested loops), unless the cause is a
@@ -95,9 +94,8 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
-/* The same for tools that need every part: nothing is shared but what cel.bind names, nothing
- * folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: its value), or
- * CEL_NO_NODE. */
+/* The same for tools that need every part: only values of cel.bind are shared, nothing is folded.
+ * @ret_nodes[i] is the node of the tree's node i (of a BINDER: its value), or CEL_NO_NODE. */
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 

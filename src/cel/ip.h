@@ -3,10 +3,10 @@
 /*
  * Ip: an address, version 4 or 6, and a range of them (CIDR); written in RFC 5952's form.
  *
- * Strict, as Kubernetes is: no leading zeros, no zone ("%eth0"), no IPv4 address dressed as IPv6
- * ("::ffff:1.2.3.4"). With hexadecimal digits ("::ffff:c0a8:1") the latter is the IPv4 address it
- * stands for (network_ext/ipv4/ipv4_equals_ipv6), unlike in Kubernetes; never as the start of a
- * range.
+ * Strict, as Kubernetes is: no leading zeros, no zone ("%eth0"), no dotted IPv4-mapped IPv6 address
+ * ("::ffff:1.2.3.4"). Unlike in Kubernetes, a mapped address in hexadecimal digits
+ * ("::ffff:c0a8:1") equals its IPv4 address (network_ext/ipv4/ipv4_equals_ipv6), but not as the
+ * start of a range.
  */
 
 #include <stdbool.h>
@@ -47,7 +47,7 @@ bool cel_ip_is_link_local_unicast(const CelIp *ip);   /* 169.254.0.0/16, fe80::/
 /* None of those, not multicast, not 255.255.255.255. Private ranges count as global. */
 bool cel_ip_is_global_unicast(const CelIp *ip);
 
-/* Whether the range has the address, the other range. Never across families. */
+/* Whether the range contains the address or the other range. False across families. */
 bool cel_cidr_has_ip(const CelCidr *cidr, const CelIp *ip);
 bool cel_cidr_has_cidr(const CelCidr *cidr, const CelCidr *other);
 

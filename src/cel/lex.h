@@ -3,9 +3,9 @@
 /*
  * Lex: text to tokens, one at a time.
  *
- * A token is a kind and two offsets; nothing is allocated. A literal's value is read later, when it
- * is known where it stands: the minus of -9223372036854775808 is a token of its own. '=' for '=='
- * and '&' for '&&' are reported, and read as the intended token.
+ * A token is a kind and two offsets; nothing is allocated. The parser reads a literal's value
+ * later, because it depends on the context: the minus of -9223372036854775808 is a separate token.
+ * '=' for '==' and '&' for '&&' are reported, and read as the intended token.
  */
 
 #include <stdint.h>
@@ -37,7 +37,7 @@ typedef enum CelTokenKind {
     CEL_TOKEN_COLON,
     CEL_TOKEN_QUESTION,
     CEL_TOKEN_NOT,
-    /* Operators with two sides, from here on. */
+    /* Binary operators, from here on. */
     CEL_TOKEN_OR,
     CEL_TOKEN_AND,
     CEL_TOKEN_LESS,
@@ -71,10 +71,10 @@ CelToken cel_lex_next(CelLexer *lexer);
 /* As written; of a QUOTED the text between the quotes. */
 Str cel_token_text(const CelLexer *lexer, CelToken token);
 
-/* A word that cannot be a variable or function: "for". */
+/* Whether it is a reserved word, which cannot be a variable or function: "for". */
 bool cel_word_is_reserved(Str word);
 
-/* The parts of a literal of text, for who reads it. */
+/* The parts of a string or bytes literal. */
 typedef struct CelQuote {
     bool is_bytes, is_raw, is_triple;
     uint32_t prefix; /* bytes before the content: b, r and the quotes */

@@ -3,9 +3,9 @@
 /*
  * Library: functions that expressions can call, as tables.
  *
- * A library is a table of overloads; the environment (env.h) reads their signatures once.
- * A function gets values of the kinds it declared, plain or dyn inside, never an
- * error and never CEL_ABSENT. It is pure: the same arguments give the same result.
+ * A library is a table of overloads; the environment (env.h) reads their signatures once. A
+ * function receives values of the kinds it declared (elements may be dyn), never an error or
+ * CEL_ABSENT. It is pure: the same arguments give the same result.
  *
  *     {"substring", "string.(int, int) -> string", substring_range},
  *     {"math.sqrt", "(double) -> double", math_sqrt},
@@ -25,11 +25,11 @@
  * prepare() for its constant argument, or NULL. Returns a value or an error. */
 typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prepared);
 
-/* The head of one, in the files of the libraries; few use all three. */
+/* The head of a library function; few use all three parameters. */
 #define CEL_FUNCTION(name)                                                                         \
     static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
 
-/* One that is a single expression. */
+/* A library function that is a single expression. */
 #define CEL_RETURNS(name, ...)                                                                     \
     CEL_FUNCTION(name) {                                                                           \
         return __VA_ARGS__;                                                                        \
@@ -45,7 +45,7 @@ typedef const void *CelPrepare(CelValue argument, Arena *arena, Str *ret_error);
 typedef enum CelCost {
     CEL_COST_CALL,  /* 1, for any arguments */
     CEL_COST_BYTES, /* 0.1 a byte of the first argument */
-    CEL_COST_BOTH,  /* 0.1 a byte or element of the first two; of the shorter if it is a question */
+    CEL_COST_BOTH,  /* 0.1 a byte or element of the first two; of the shorter if it returns bool */
     CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, flatten */
     CEL_COST_REGEX,    /* 0.1 a byte of the text × 0.25 a byte of the pattern */
     CEL_COST_ELEMENTS, /* 1 an element of the first argument */
@@ -74,8 +74,8 @@ typedef struct CelOverloadSpec {
                         failure is an error of the expression */
     bool any_kinds;  /* where the checker does not know the kinds, only the first argument's is
                         checked before the call; @fn and @op check the rest: [1][dyn(0u)] */
-    bool reads_text; /* looks into strings, or orders them: other names for the same things give
-                        another result, unlike with == and in */
+    bool reads_text; /* reads the characters of strings or orders them, so renaming objects
+                        (anonymized bundles) can change its result, unlike == and in */
 } CelOverloadSpec;
 
 /* For a row: how its cost and the size of its result grow. */

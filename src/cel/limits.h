@@ -1,17 +1,17 @@
 #pragma once
 
-/* Limits: everything that a text or a value can make grow, by name. Limits of a single step are
- * defined there: fold.h, format.h, trace.h, explain.h, work.h. */
+/* Limits on the size of expressions and values. Limits of a single step are in its own header:
+ * lower-internal.h, format.h, trace.h, explain.h. */
 
 #define CEL_SOURCE_MAX (10 * 1024) /* bytes of an expression, as in Kubernetes */
 #define CEL_NODES_MAX 10000        /* nodes of a tree */
-#define CEL_NESTING_MAX 100        /* brackets, calls, conditionals inside each other */
-#define CEL_LOOPS_MAX 8            /* loops inside each other */
+#define CEL_NESTING_MAX 100        /* nested brackets, calls, conditionals */
+#define CEL_LOOPS_MAX 8            /* nested loops */
 #define CEL_TYPE_DEPTH_MAX 64      /* list(list(… */
 #define CEL_TYPE_PARAMS_MAX 8      /* parameters of a type, and of a signature */
 #define CEL_TYPE_WEIGHT_MAX 500    /* types inside of one: map(list(int), dyn) has 4 */
 #define CEL_TYPE_STEPS_MAX 100000  /* steps of the checker to compare types, an expression */
-#define CEL_VALUE_DEPTH_MAX 128    /* lists and maps inside each other */
+#define CEL_VALUE_DEPTH_MAX 128    /* nested lists and maps */
 #define CEL_ARGS_MAX 8             /* parameters of a declared function */
 #define CEL_REGEX_MAX 2000         /* instructions of a compiled pattern */
 

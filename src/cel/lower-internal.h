@@ -1,7 +1,7 @@
 #pragma once
 
-/* Lowering, inside: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds nodes and
- * computes constants. graph.h is the contract. */
+/* Internals of the lowering: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds
+ * nodes and computes constants. graph.h is the interface. */
 
 #include "cel/graph.h"
 
@@ -22,7 +22,7 @@ typedef struct CelLower {
     bool is_folding, is_refused;
 } CelLower;
 
-/* The tree's node that is lowered, with what its children became. */
+/* The tree's node that is being lowered, with the graph nodes of its children. */
 typedef struct CelPart {
     uint32_t i;
     const CelNode *node;
@@ -39,13 +39,13 @@ static inline bool cel_lower_is_constant(const CelLower *l, uint32_t number) {
     return cel_lower_node(l, number)->op == OP_CONSTANT;
 }
 
-/* The kind that its values surely have; CEL_ABSENT: several are possible. */
+/* The kind of all its values; CEL_ABSENT: several are possible. */
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number);
 
 /* The type of the tree's node @i. */
 const CelType *cel_lower_type(const CelLower *l, uint32_t i);
 
-/* A node for @part, on its arguments, to be added. */
+/* A node for @part with its arguments, not added yet. */
 CelGraphNode cel_lower_blank(const CelLower *l, const CelPart *part, uint16_t op);
 
 /* The following give the number of a node, or CEL_NO_NODE when out of memory. */
@@ -70,7 +70,7 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part);
 /* Whether it is the constant @want. */
 bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
 
-/* The expression cannot be right. */
+/* Reports an error of the expression. */
 void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
 
 /* The same because of argument @arg of a call. */

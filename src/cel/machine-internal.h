@@ -2,8 +2,8 @@
 
 /* Parts of the machine: calls whose overload depends on the arguments (the first whose kinds fit;
  * when none does, the error spells the call with kinds: "no such overload: int + string"), and
- * running loops over lists and maps. Functions of loops return a value that does not matter, or an
- * error. */
+ * running loops over lists and maps. Functions of loops return an error, or any other value for
+ * success. */
 
 #include "cel/code.h"
 #include "cel/run.h"
@@ -23,7 +23,7 @@ typedef struct CelLoop {
     uint32_t i, n;
     uint8_t level;
     bool is_pairs;
-    bool is_decided;       /* all(): one was false; exists(): one was true */
+    bool is_decided;       /* all(): an element was false; exists(): one was true */
     uint32_t cost;         /* fuel for a turn */
     const CelError *error; /* all(), exists(): the first one */
     union {
@@ -31,15 +31,15 @@ typedef struct CelLoop {
         CelEntry *entries; /* what transformMap() builds */
     };
     uint32_t n_built, room;
-    struct CelLoop *below; /* the one that ran when this one began */
-    struct CelLoop *outer; /* the one of the same level that this one hides */
+    struct CelLoop *below; /* the loop that ran when this one began */
+    struct CelLoop *outer; /* the loop of the same level that this one hides */
 } CelLoop;
 
 /* Before the first turn. An error when @range is neither a list nor a map. */
 CelValue cel_loop_begin(CelLoop *loop, const CelLoopCode *code, CelValue range, CelRun *run);
 
-/* The next element into the variables: a list's element, with its index before it if there are
- * two; a map's key, and its value. There is one. */
+/* The next element into the variables: a list's element, with its index before it if there are two;
+ * a map's key, and its value. The caller checked that there is one. */
 CelValue cel_loop_next(CelLoop *loop, CelRun *run);
 
 CelValue cel_loop_add_item(CelLoop *loop, CelValue v, CelRun *run);

@@ -14,11 +14,11 @@ bool cel_number_int(Str text, int64_t *ret);
 /* uint("5"): digits only. */
 bool cel_number_uint(Str text, uint64_t *ret);
 
-/* double("1.5"): decimal, hexadecimal with a p exponent, inf, infinity and nan in any case;
- * "_" between digits. Too large is no number; too small is 0. */
+/* double("1.5"): decimal, hexadecimal with a p exponent, inf, infinity and nan in any case; "_"
+ * between digits. A number that is too large is rejected; one that is too small is 0. */
 bool cel_number_double(Str text, double *ret);
 
-/* int(1.9) is 1: cut, not rounded. Both limits of int64 are refused, because a double next
- * to them may have been meant for a number beyond (conversions/int/double_int_…_range). */
+/* int(1.9) is 1: cut, not rounded. Both limits of int64 are rejected, because a double near them
+ * may be a rounded larger number (conversions/int/double_int_…_range). */
 bool cel_number_int_of(double d, int64_t *ret);
 bool cel_number_uint_of(double d, uint64_t *ret);

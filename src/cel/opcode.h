@@ -1,17 +1,16 @@
 #pragma once
 
 /*
- * Opcode: every operation, once.
+ * Opcode: the table of all operations.
  *
- * The list makes the enumeration, the names in dumps, the machine's table of jumps and
- * what the graph knows and checks of each operation. A VALUE operation is a node of the graph
- * (graph.h) and an instruction as well: it takes its arguments from the stack and leaves
- * its result there. A NODE is in the graph only (the emitter turns it into jumps and loops);
- * a FLOW is an instruction only.
+ * The list generates the enumeration, the names in dumps, the machine's jump table and the
+ * properties that the graph checks. A VALUE operation is a node of the graph (graph.h) and an
+ * instruction as well: it takes its arguments from the stack and leaves its result there. A NODE is
+ * in the graph only (the emitter turns it into jumps and loops); a FLOW is an instruction only.
  *
  *   X(name, text, class, arguments, meaning of the immediate)
  *
- * arguments: how many values it takes (a FLOW: from the stack); N: as many as it says.
+ * arguments: how many values it takes (a FLOW: from the stack); N: any number.
  */
 
 #include <stdint.h>
@@ -78,7 +77,7 @@
     /* Calls and building. */                                                                      \
     X(CALL, "call", VALUE, N, OVERLOAD)                 /* one overload, kinds certain */          \
     X(CALL_CHECKED, "call-checked", VALUE, N, OVERLOAD) /* one overload, kinds are checked */      \
-    X(DISPATCH, "dispatch", VALUE, N, FUNCTION)         /* which overload the kinds decide */      \
+    X(DISPATCH, "dispatch", VALUE, N, FUNCTION)         /* the kinds select the overload */        \
     X(LIST, "list", VALUE, N, COUNT)                                                               \
     X(MAP, "map", VALUE, N, COUNT) /* a key, its value, and so on */                               \
     /* Operations that do not evaluate all arguments. Arguments of a loop: graph.h. */             \
@@ -97,9 +96,9 @@
     X(RETURN, "return", FLOW, 1, NOTHING)                                                          \
     X(JUMP, "jump", FLOW, 0, TARGET)                                                               \
     X(JUMP_UNLESS, "jump-unless", FLOW, 1, TARGET)                                                 \
-    X(AND_LEFT, "and-left", FLOW, 1, TARGET) /* false: there */                                    \
+    X(AND_LEFT, "and-left", FLOW, 1, TARGET) /* false: jumps */                                    \
     X(AND_RIGHT, "and-right", FLOW, 2, NOTHING)                                                    \
-    X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: there */                                       \
+    X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: jumps */                                       \
     X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
     /* Shared parts: the first place computes them. */                                             \
     X(RECALL, "recall", FLOW, 0, SHARED) /* its value; runs the part the first time */             \
@@ -107,9 +106,9 @@
     /* Loops. The range is taken from the stack, and nothing of the loop is on it while the body   \
      * runs. A STEP takes what the body came to and goes on at NEXT (all(), exists(): unless it is \
      * decided by that); an END pushes what the loop came to. */                                   \
-    X(LOOP, "loop", FLOW, 1, RANGE)                /* the range: begins the loop */                \
-    X(NEXT, "next", FLOW, 0, TARGET)               /* the next element; there is none: there */    \
-    X(SKIP_UNLESS, "skip-unless", FLOW, 1, TARGET) /* a predicate that is false: next */           \
+    X(LOOP, "loop", FLOW, 1, RANGE)  /* the range: begins the loop */                              \
+    X(NEXT, "next", FLOW, 0, TARGET) /* the next element; at the end, jumps to the target */       \
+    X(SKIP_UNLESS, "skip-unless", FLOW, 1, TARGET) /* jumps if the predicate is false */           \
     X(ALL_STEP, "all-step", FLOW, 1, TARGET)                                                       \
     X(EXISTS_STEP, "exists-step", FLOW, 1, TARGET)                                                 \
     X(COUNT_STEP, "count-step", FLOW, 1, TARGET)                                                   \
@@ -150,13 +149,13 @@ typedef enum CelImmediate {
     CEL_IMM_FUNCTION, /* several */
     CEL_IMM_COUNT,    /* of arguments */
     CEL_IMM_LOOP,     /* its level and shape: CelLoopShape */
-    CEL_IMM_TARGET,   /* where to go on */
+    CEL_IMM_TARGET,   /* jump target */
     CEL_IMM_SHARED,   /* a part of the code that others recall */
     CEL_IMM_RANGE,    /* a loop of the code */
     CEL_IMM_NODE,     /* of the graph */
 } CelImmediate;
 
-#define CEL_OP_N_ARGS UINT8_MAX /* "N": as many as it says */
+#define CEL_OP_N_ARGS UINT8_MAX /* "N": the node or instruction has the number */
 
 typedef struct CelOpInfo {
     const char *text;

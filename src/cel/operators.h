@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Operators: each typed operation once, for the machine's instructions and for lib-operators.c;
- * a.b, has(a.b) and a.?b of any kind of value.
+ * Operators: all typed operations, for the machine's instructions and for lib-operators.c; a.b,
+ * has(a.b) and a.?b of any kind of value.
  *
  * Each returns a value or an error. The kinds of the arguments are certain, except where it says
  * otherwise. Overflow is an error, and so are quotients without a result (INT64_MIN / -1, anything
@@ -30,8 +30,8 @@ CelValue cel_overflow_uint(CelRun *run);
 CelValue cel_division_by_zero(CelRun *run);
 CelValue cel_modulus_by_zero(CelRun *run);
 
-/* An index that is not an int within bounds: 1u and 1.0 are as good as 1
- * (lists/index/zero_based_uint); all else is an error. */
+/* An index that is not an int within bounds: 1u and 1.0 equal 1 (lists/index/zero_based_uint);
+ * anything else is an error. */
 CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
 /* a[?i], and a[i] of an optional, of any kind: lists, maps, and optionals of them. The result is an
@@ -91,7 +91,7 @@ static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
     return cel_int(a.i / b.i);
 }
 
-/* INT64_MIN % -1 would be 0, and is an error: the division is. */
+/* INT64_MIN % -1 is an error, because the division is. */
 static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
     if (b.i == 0)
         return cel_modulus_by_zero(run);
@@ -193,8 +193,8 @@ CelValue cel_no_fields(CelRun *run, CelValue v);
 /* The error when @field of @record is not set. */
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field);
 
-/* The same by the number of a record's field, which was found in the declared type. A host that
- * gives something else, or a record of a type with fewer fields, gets no further than this. */
+/* The same by the number of a record's field, which was found in the declared type. Fails if the
+ * host returns something else, or a record with fewer fields. */
 
 static inline bool cel_has_field(CelValue v, uint32_t field) {
     return v.kind == CEL_RECORD && field < v.record->type->n_fields;

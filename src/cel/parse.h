@@ -1,8 +1,8 @@
 #pragma once
 
-/* Parse: text to a tree, by operator precedence, with stacks of its own instead of C's. The limits
- * (limits.h) are errors like any other. All mistakes of a text are reported: after one, the parser
- * goes on at the next comma, closing bracket or operator that fits. */
+/* Parse: text to a tree, by operator precedence, with an explicit stack instead of recursion. The
+ * limits (limits.h) are errors like any other. All mistakes of a text are reported: after one, the
+ * parser goes on at the next comma, closing bracket or operator that fits. */
 
 #include <stdbool.h>
 

@@ -1,15 +1,15 @@
 #pragma once
 
 /*
- * The parser, inside: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
- * parse-errors.c reports errors, macro.c expands macros, builder.c makes the nodes, in post-order.
+ * Parser internals: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
+ * parse-errors.c reports errors, macro.c expands macros, builder.c makes nodes in post-order.
  *
- * At a limit or without memory the builder is stopped: it drops what it is given, and its user
- * looks at is_stopped now and then. While the tree grows an IDENT's @call is a distance, since
- * macros may move parts of the tree; cel_builder_finish() sets it right.
+ * At a limit or without memory the builder stops: it drops further nodes, and the parser checks
+ * is_stopped. While the tree grows, an IDENT's @call is a distance, because macros may move parts
+ * of the tree; cel_builder_finish() converts it.
  *
- * Open is a bracket that was not closed yet, or an operator that waits for its right side. Brackets
- * and conditionals are counted, up to CEL_NESTING_MAX.
+ * CelOpen is a bracket that is not closed yet, or an operator whose right side is not read yet.
+ * Brackets and conditionals are counted, up to CEL_NESTING_MAX.
  */
 
 #include <stdbool.h>
@@ -25,14 +25,14 @@
 
 typedef struct CelBuilder {
     Arena *arena;
-    CelLexer *lexer; /* the source, and where mistakes go */
+    CelLexer *lexer; /* the source, and the list of errors */
     VEC(CelNode) nodes;
     bool is_stopped;
     int error;     /* -ENOMEM */
     CelNode spare; /* returned by a stopped builder */
 } CelBuilder;
 
-/* Where something stands in the source. */
+/* A position in the source. */
 typedef struct CelSpan {
     uint32_t from, to, at;
 } CelSpan;
@@ -45,7 +45,7 @@ static inline uint32_t cel_builder_next(const CelBuilder *builder) {
     return (uint32_t)builder->nodes.n;
 }
 
-/* The last node: the root of the part finished last. There is one. */
+/* The last node: the root of the part finished last. The tree must not be empty. */
 static inline CelNode *cel_builder_last(CelBuilder *builder) {
     return &builder->nodes.items[builder->nodes.n - 1];
 }
@@ -67,11 +67,11 @@ typedef struct CelCall {
 
 void cel_builder_add_call(CelBuilder *builder, const CelCall *call);
 
-/* Instead of something that is wrong and was reported. */
+/* A placeholder for a part whose error was reported. */
 void cel_builder_add_broken(CelBuilder *builder, CelSpan span);
 bool cel_node_is_broken(const CelNode *node);
 
-/* Takes the nodes from @first on away. */
+/* Removes the nodes from @first on. */
 static inline void cel_builder_drop(CelBuilder *builder, uint32_t first) {
     builder->nodes.n = first < builder->nodes.n ? first : builder->nodes.n;
 }
@@ -148,7 +148,7 @@ bool cel_parser_take(CelParser *parser, CelTokenKind kind);
 /* Where a value must come (operand.c): reads a name or literal, or opens a bracket. */
 void cel_parser_read_operand(CelParser *parser);
 
-/* An operand is there; @is_name: a plain name with dots. */
+/* An operand was read; @is_name: a plain name with dots. */
 void cel_parser_got_operand(CelParser *parser, bool is_name);
 
 /* A new one on top, for the next token, which is taken. The first node below it is the next
@@ -159,21 +159,21 @@ CelOpen *cel_parser_open(CelParser *parser, CelOpenKind kind, bool takes_last);
 /* Makes nodes of the operators on top that bind at least as tightly as @precedence; 0: of
  * whole conditionals too, but not of one that has no ':' yet. */
 void cel_parser_reduce(CelParser *parser, unsigned precedence);
-/* … of all, down to the bracket that is open; gives it. */
+/* The same for all operators above the innermost open bracket, which is returned. */
 CelOpen *cel_parser_reduce_all(CelParser *parser);
 
 /* How tightly an operator binds: 1 (||) to 5 (*). 6: ! and -. 0: no operator. */
 unsigned cel_precedence(CelTokenKind kind);
 
-/* The element before a comma or closing bracket is whole. */
+/* Finishes the element before a comma or closing bracket. */
 void cel_parser_finish_element(CelParser *parser, CelOpen *open);
 
-/* The closing bracket of the topmost bracket is the next token: takes both. */
+/* Closes the topmost bracket with the next token, its closing bracket. */
 void cel_parser_close(CelParser *parser);
 
 /* --- mistakes (parse-errors.c) ------------------------------------------------ */
 
-/* Back on the way: something fitted, where the mistake was or further out. */
+/* Ends error recovery: a token fits again. */
 void cel_parser_settle(CelParser *parser);
 
 /* Each reports the error and leaves the parser in a state to continue. */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Program: an expression, compiled. The five steps in a row:
+ * Program: an expression, compiled in five steps:
  *
  *     text -- parse --> tree -- check --> types -- lower --> graph -- emit --> code
  *                                    \-- cost: refused above a limit
@@ -14,7 +14,7 @@
  *     values           value, run, print, elements
  *     libraries        library.h, lib-*; number, time, zone, format, quantity, semver, ip, url
  *
- * Headers are the contracts. Over many rows at once, graphs are evaluated by the folder columnar.
+ * The folder columnar evaluates graphs over many rows at once.
  */
 
 #include "base/arena.h"

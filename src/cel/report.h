@@ -1,7 +1,7 @@
 #pragma once
 
-/* Mistakes in an expression's text. One mistake, one message: a second one at the same place, or
- * found before the parser is back on its way (is_quiet), is dropped. */
+/* Mistakes in an expression's text. One message per mistake: a second one at the same place, or
+ * during error recovery (is_quiet), is dropped. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #pragma once
 
-/* Run: one evaluation and its limits. Everything it makes is in its arena, whose budget is the
- * memory bound. Fuel is the time bound: one unit for an instruction of a loop, an element looked
- * at, eight bytes copied or compared. Its end is an error that || does not absorb. A Run belongs to
- * one thread; set it up with CEL_RUN() on the stack. */
+/* Run: one evaluation and its limits. It allocates from its arena, whose budget bounds memory. Fuel
+ * bounds time: one unit per instruction of a loop, per element read, per eight bytes copied or
+ * compared. Running out is an error that || does not absorb. A Run belongs to one thread; set it up
+ * with CEL_RUN() on the stack. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ struct CelRun {
     const CelZones *zones; /* time zones by name; NULL: UTC and fixed offsets only */
     CelTrace *trace;       /* NULL: not traced */
     const CelError *limit; /* the limit that ended the run: out of fuel or memory */
-    CelError over;         /* room for that error, as there may be no memory for one: it lives as
-                              long as the run does */
+    CelError over; /* storage for that error, because there may be no memory for one; valid as long
+                      as the run */
 };
 
 #define CEL_RUN(in_arena) ((CelRun){.arena = (in_arena), .fuel = CEL_FUEL_DEFAULT})
@@ -40,7 +40,7 @@ static inline bool cel_charge(CelRun *run, uint64_t n) {
     return true;
 }
 
-/* Looking at as many bytes is part of the instruction and costs nothing more. */
+/* Reading up to this many bytes is part of the instruction and costs nothing more. */
 #define CEL_FREE_BYTES 64
 
 /* Finding the fewest digits of a double takes as long as copying some hundred bytes. */
@@ -51,14 +51,14 @@ static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
 
-/* An error value. Never fails: without memory it is the limit's. @format is a literal; its
- * arguments are copied. */
+/* An error value. Never fails: without memory it returns the out-of-memory error. @format is a
+ * literal; its arguments are copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of a text that is there, with a hint, which may be empty. Both are copied. */
+/* The same from an existing text and a hint, which may be empty. Both are copied. */
 CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
 
-/* The front of @text as an error repeats it: 64 bytes, not cut inside a code point. */
+/* The start of @text for an error message: 64 bytes at most, not cut inside a code point. */
 Str cel_excerpt(Str text);
 
 /* "no such overload": the error of every function for wrong kinds. */
@@ -67,15 +67,15 @@ CelValue cel_no_overload(CelRun *run);
 /* "no such key: zone", with the hint on has() and optional access. */
 CelValue cel_no_such_key(CelRun *run, CelValue key);
 
-/* "metric load is absent": the same of something that has a name and a kind of its own. */
+/* "metric load is absent": the same with another noun than "key". */
 CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
 
-/* The errors nothing absorbs; they end the run. */
+/* Errors that end the run; nothing absorbs them. */
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);
 
-/* The one that ended the run (run->limit is set): for who had to go on with a false answer of
- * cel_equal(). */
+/* The error that ended the run (run->limit is set): for callers of cel_equal(), which returned
+ * false. */
 static inline CelValue cel_limit(const CelRun *run) {
     return (CelValue){.kind = CEL_ERROR, .error = run->limit};
 }
@@ -95,8 +95,8 @@ CelValue cel_make_optional(CelRun *run, CelValue v);
 
 /* A list of @n uninitialised items to fill, then finish; NULL: return cel_no_memory(). */
 CelValue *cel_list_begin(CelRun *run, size_t n) MUST_CHECK;
-/* The list of the first @n of @items (which may be a part of what begin gave). Works out
- * its depth; an error when it is too deep. Charges one an item, here and for maps. */
+/* The list of the first @n of @items (fewer than were begun are fine). Computes its depth; an error
+ * when it is too deep. Charges one an item, here and for maps. */
 CelValue cel_list_end(CelRun *run, const CelValue *items, size_t n);
 
 /* The same for maps. An error when two keys are equal (1 and 1u are) or a key is of a kind

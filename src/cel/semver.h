@@ -5,8 +5,8 @@
  * is: numbers without leading zeros, within 64 bits, also those of a pre-release; no empty
  * identifier. Build metadata counts neither for order nor for equality.
  *
- * Normalised, a text may also begin with one "v", have leading zeros in its three numbers, and
- * leave out the last one or two of them ("1.2"), but then have nothing behind.
+ * With normalization, a text may also begin with one "v", have leading zeros in its three numbers,
+ * and omit the last one or two of them ("1.2") if nothing follows.
  */
 
 #include <stdbool.h>

@@ -37,8 +37,8 @@ typedef enum CelTimePart {
 /* @local_sec: seconds since 1970 plus the zone's offset; may exceed the range by that offset. */
 int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part);
 
-/* Reads what Go writes and reads: a sign, then numbers with units, "1h30m", "-1.5s", "100ms", "1us"
- * or "1µs", "0". False, and @ret_ns untouched, when it is something else or does not fit. */
+/* Reads Go's format: a sign, then numbers with units, "1h30m", "-1.5s", "100ms", "1us" or "1µs",
+ * "0". False, with @ret_ns unchanged, for any other text or on overflow. */
 bool cel_duration_parse(Str text, int64_t *ret_ns);
 
 /* As string(duration) gives it, in seconds and exactly: "5400s", "-0.001s". */

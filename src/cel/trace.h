@@ -8,7 +8,7 @@
 #include "cel/code.h"
 #include "cel/graph.h"
 
-#define CEL_TRACE_TURNS 16          /* of one loop that are kept */
+#define CEL_TRACE_TURNS 16          /* iterations of one loop that are kept */
 #define CEL_TRACE_ENTRIES_MAX 20000 /* of a log; later ones are dropped */
 
 typedef struct CelSeen {

@@ -3,18 +3,18 @@
 /*
  * Tree: an expression as it was written, in one array.
  *
- * The nodes stand in post-order: children before their parent, left before right, and
- * each node knows how many nodes its part of the array has. So every later step is a
- * loop over the array with a stack, and no text, however deep, can make anything recurse.
+ * The nodes stand in post-order: children before their parent, left before right, and each node
+ * knows how many nodes its part of the array has. So every later step is a loop over the array with
+ * a stack: deep expressions cause no recursion.
  *
  *     a.b(c) + 1      0 IDENT a   1 IDENT c   2 CALL b (receiver, 2 children)
  *                     3 LITERAL 1   4 CALL _+_ (2 children)
  *
- * Operators are calls of functions with names as in the specification (_+_, _==_, !_,
- * -_, @in, _[_], _[?_], _?._), except those that do not evaluate all their operands: AND,
- * OR, CONDITIONAL. Macros are nodes of their own; the variable a macro declares is a
- * BINDER, which stands after what it ranges over and before what may use it: a walk over
- * the array opens the scope there and closes it at the macro's node.
+ * Operators are calls of functions with names as in the specification (_+_, _==_, !_, -_, @in,
+ * _[_], _[?_], _?._), except those that do not evaluate all their operands: AND, OR, CONDITIONAL.
+ * Macros are nodes of their own; the variable a macro declares is a BINDER, placed after the range
+ * and before the parts that may use it: a walk over the array opens the scope there and closes it
+ * at the macro's node.
  */
 
 #include <stdbool.h>
@@ -75,7 +75,7 @@ typedef struct CelNode {
 } CelNode;
 
 typedef struct CelTree {
-    Str file;   /* how messages call the source */
+    Str file;   /* name of the source in messages */
     Str source; /* the whole text */
     const CelNode *nodes;
     uint32_t n_nodes; /* the last is the root */
@@ -92,7 +92,7 @@ static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
     return tree->nodes[i - 1].kind == CEL_NODE_BINDER;
 }
 
-/* How a kind of node is called: "select". */
+/* The name of a kind of node: "select". */
 const char *cel_node_name(CelNodeKind kind);
 
 /* The name of an operator's function as it was written: "_+_" is "+". NULL: no operator. */

@@ -20,7 +20,7 @@
 
 typedef enum CelTypeKind {
     CEL_T_DYN,
-    CEL_T_ERROR, /* an expression that was refused already; fits everywhere, silently */
+    CEL_T_ERROR, /* an expression with a reported error; fits everywhere, without another message */
     CEL_T_NULL,
     CEL_T_BOOL,
     CEL_T_INT,
@@ -59,8 +59,8 @@ extern const CelType cel_dyn_type, cel_error_type, cel_null_type, cel_bool_type,
     cel_optional_type /* bare */, cel_quantity_type, cel_semver_type, cel_ip_type, cel_cidr_type,
     cel_url_type, cel_format_type;
 
-/* A field of a record. @get of the record's type answers for it by its number. A field of type
- * error is always rejected, with @about as the message; it is never set. */
+/* A field of a record. The record type's @get returns its value by field number. Expressions that
+ * use a field of type error are rejected with @about as the message; it is never set. */
 typedef struct CelField {
     Str name;
     const CelType *type;

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Unify: whether one type fits where another is wanted, and what that says about type variables.
- * Every use of a declaration has its own. The rules are cel-go's: dyn fits everywhere, null fits
- * what an API object can leave out. A failed attempt is undone.
+ * Unify: whether one type fits where another is expected, and the resulting bindings of type
+ * variables. Every use of a declaration has its own variables. The rules are cel-go's: dyn fits
+ * everywhere, null fits optional API fields. A failed attempt is undone.
  *
- * No memory and types too large do not end a call in the middle: they are kept here, and the check
- * looks once a node.
+ * Out of memory and too large types do not abort a call: they are recorded here, and the checker
+ * tests for them after each node.
  */
 
 #include <stdbool.h>
@@ -27,12 +27,12 @@ typedef struct CelUnify {
     uint32_t steps;
     bool no_memory;
     bool is_too_large; /* deeper, heavier or longer to compare than limits.h allows */
-    /* Two types met of which neither is more general: a timestamp and a null; or the inside of a
-     * dyn was constrained. Kinds that are known then may be wrong at run time. */
+    /* Two types were unified of which neither is more general (a timestamp and a null), or the
+     * inside of a dyn was constrained. Inferred kinds may then be wrong at run time. */
     bool is_loose;
 } CelUnify;
 
-/* A variable nothing is known about. */
+/* A new, unbound variable. */
 const CelType *cel_unify_fresh(CelUnify *unify);
 
 /* Whether a value of type @from fits where @to is wanted. */
@@ -58,7 +58,7 @@ const CelType *cel_unify_resolve(CelUnify *unify, const CelType *type, bool free
 void cel_unify_instantiate(
     CelUnify *unify, const CelOverload *overload, const CelType **args, const CelType **ret_result);
 
-/* Types around others that never fail: dyn when they cannot be made. */
+/* Constructors of types that never fail: they return dyn if the type cannot be made. */
 const CelType *cel_unify_list(CelUnify *unify, const CelType *element);
 const CelType *cel_unify_map(CelUnify *unify, const CelType *key, const CelType *value);
 const CelType *cel_unify_optional(CelUnify *unify, const CelType *inner);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Url: what Go's net/url takes for one, as Kubernetes' url() does: an absolute URL
+/* Url: a URL that Go's net/url accepts, as Kubernetes' url() does: an absolute URL
  * ("http://host:80/path?query#fragment", "mailto:a@b.c") or path ("/a/b?c"). Checking allocates
  * nothing. */
 

@@ -5,11 +5,10 @@
  *
  * Small kinds live in the value itself; the others point to something immutable that belongs to the
  * arena of the run, the program (constants) or the host (bindings). Lists, maps and records are
- * plain (arrays) or the host's: then functions fetch the parts that an expression really reads.
+ * plain arrays, or the host's: then callbacks fetch only the parts that are read.
  *
- * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one (code.h);
- * functions only return one. CEL_ABSENT is no value: an unbound variable, a field that is not
- * set.
+ * CEL_ERROR is a value too, but only && and ||, all() and exists() receive one (code.h); functions
+ * only return it. CEL_ABSENT means no value: an unbound variable, a field that is not set.
  */
 
 #include <stdbool.h>
@@ -90,10 +89,10 @@ struct CelList {
     CelValue (*at)(const CelList *list, uint32_t i, CelRun *run);
 };
 
-/* Plain: @entries in the order they were written, with an index from a few entries on.
- * The host's: @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch. One with
- * @otherwise is total: m[key] and m.key never fail; in, has() and m[?key] still tell what is there.
- * Keys are bool, int, uint or string; 1, 1u and 1.0 find the same entry. */
+/* Plain: @entries in the order they were written, with an index from a few entries on. The host's:
+ * @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch. With @otherwise m[key] and
+ * m.key never fail; in, has() and m[?key] still test for the key. Keys are bool, int, uint or
+ * string; 1, 1u and 1.0 find the same entry. */
 struct CelMap {
     uint32_t n;
     uint32_t depth;
@@ -209,10 +208,10 @@ static inline bool cel_is_key(CelValue v) {
     return v.kind == CEL_STRING || v.kind == CEL_INT || v.kind == CEL_UINT || v.kind == CEL_BOOL;
 }
 
-/* Whether two keys are one: 1 and 1u are. */
+/* Whether two keys are equal: 1 and 1u are. */
 bool cel_key_equal(CelValue a, CelValue b);
 
-/* How many places the index of @n entries has (CelMap.n_index); 0: so few are searched in order. */
+/* The size of the index of @n entries (CelMap.n_index); 0: no index, a linear search is faster. */
 static inline uint32_t cel_map_index_size(uint32_t n) {
     uint32_t size = 32;
 
@@ -263,7 +262,7 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind);
 
 /* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5}, timestamp("…"),
  * optional.of(1)); a record by its type and the fields that are set. Cut with "…" after @max bytes;
- * 0: not cut. Without a @run (NULL) what a host would have to fetch is "…" too. */
+ * 0: not cut. Without a @run (NULL) parts that the host must fetch are printed as "…". */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
 /* Copies (copy.c) go down into lists, maps and optionals by recursion, as deep as values are. */
