@@ -165,14 +165,15 @@ static void copy_address(const struct sockaddr *from, unsigned char to[16]) {
 
 static bool is_evictable(const Connection *connection, int64_t now) {
     return !connection->is_cut &&
-           (connection->state == CONNECTION_HEADERS || connection->state == CONNECTION_IDLE) &&
+           (connection->state == CONNECTION_HEADERS || connection->state == CONNECTION_IDLE ||
+               connection->state == CONNECTION_LINGER) &&
            now - connection->since_nsec > EVICT_AFTER_NSEC;
 }
 
-/* Whether to close @a before @b. Clients still sending headers go before idle ones. */
+/* Whether to close @a before @b. Idle connections, which have had a request, go last. */
 static bool goes_before(const Connection *a, const Connection *b) {
-    if (a->state != b->state)
-        return a->state == CONNECTION_HEADERS;
+    if ((a->state == CONNECTION_IDLE) != (b->state == CONNECTION_IDLE))
+        return b->state == CONNECTION_IDLE;
     return a->since_nsec < b->since_nsec;
 }
 

@@ -676,3 +676,10 @@ void connection_serve(Server *server, Connection *connection) {
     if (step == STEP_END || !connection_arm(connection, step == STEP_READ ? EPOLLIN : EPOLLOUT))
         connection_end(server, connection);
 }
+
+void connection_reject(Server *server, Connection *connection) {
+    transport_drop_tls(&connection->transport);
+    if (finish_output(server, connection, /* has_more_input= */ true) == STEP_END ||
+        !connection_arm(connection, EPOLLIN))
+        connection_end(server, connection);
+}

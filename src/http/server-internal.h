@@ -52,5 +52,9 @@ struct Server {
  * not hold it afterwards. */
 void connection_serve(Server *server, Connection *connection);
 
+/* The handshake failed. The client sees the end of the connection, not a reset, whatever it sends.
+ */
+void connection_reject(Server *server, Connection *connection);
+
 /* Ends its request, if there is one, and closes it. */
 void connection_end(Server *server, Connection *connection);

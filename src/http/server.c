@@ -116,13 +116,12 @@ static void shake_hands(Server *server, Connection *connection, int how) {
     if (r == -EAGAIN &&
         watch(server, how, fd, transport_handshake_events(&connection->transport), connection))
         return;
-    if (r != 0) {
-        connection_end(server, connection);
-        return;
-    }
     if (how == EPOLL_CTL_MOD)
         (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    pass_on(server, connection);
+    if (r == 0)
+        pass_on(server, connection);
+    else
+        connection_reject(server, connection);
 }
 
 static void take_client(Server *server, int fd, const struct sockaddr *address) {

@@ -85,9 +85,14 @@ void transport_end_output(Transport *transport) {
     (void)shutdown(transport->fd, SHUT_WR);
 }
 
-void transport_close(Transport *transport) {
+void transport_drop_tls(Transport *transport) {
     if (transport->session)
         gnutls_deinit(transport->session);
+    transport->session = NULL;
+}
+
+void transport_close(Transport *transport) {
+    transport_drop_tls(transport);
     (void)close(transport->fd);
     *transport = (Transport){.fd = -1};
 }

@@ -39,5 +39,8 @@ uint32_t transport_handshake_events(const Transport *transport);
 /* Shuts down writing. */
 void transport_end_output(Transport *transport);
 
+/* Ends the TLS session without a word: the socket is plain from now on. Takes a plain one. */
+void transport_drop_tls(Transport *transport);
+
 /* Closes session and socket. */
 void transport_close(Transport *transport);
