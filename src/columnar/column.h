@@ -3,13 +3,13 @@
 /*
  * Column: one value of an expression for each of many rows.
  *
- * The lane says how values are stored, a state for each row whether it is OK, an ERROR (which one
- * the scalar machine can say) or FALLBACK: the lane cannot hold it or the kernel cannot decide (a
+ * The lane defines how values are stored. Each row has a state: OK; ERROR (the scalar machine can
+ * find out which); or FALLBACK: the lane cannot hold the value or the kernel cannot compute it (a
  * timestamp beyond 2262, a value of another kind than declared), so the scalar machine computes it
  * again. In lane BOOL the state is the value.
  *
- * Strings are codes: entries of a dictionary, one for each block of rows (PlanBlock), in which each
- * distinct string stands once. A function of nothing but a string is computed once for each.
+ * Strings are codes: indexes into a dictionary of the block (PlanBlock), which has each distinct
+ * string once. A function that reads only one string is computed once per distinct string.
  */
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef enum ColumnLane {
     LANE_DOUBLE, /* double */
     LANE_TIME,   /* timestamp, in nanoseconds since 1970 */
     LANE_TEXT,   /* string, as codes */
-    LANE_NONE,   /* none of these: the scalar machine's */
+    LANE_NONE,   /* none of these: for the scalar machine */
 } ColumnLane;
 
 /* States. */
@@ -56,11 +56,11 @@ typedef struct Column {
 /* The lane that holds values of @type, or LANE_NONE. */
 ColumnLane column_lane_of(const CelType *type);
 
-/* The state of @v in a column of values of @kind: ERROR if it is one; FALLBACK for another
- * kind, or an error that nothing absorbs (the scalar machine ends there). */
+/* The state of @v in a column of values of @kind: ERROR if it is one; FALLBACK for another kind, or
+ * an error that ends the scalar machine's run. */
 uint8_t column_state_of(CelKind kind, CelValue v);
 
-/* Writes entry @i of a column whose values are of @kind; not for strings. Its states are there. */
+/* Writes entry @i of a column whose values are of @kind; not for strings. @column has states. */
 void column_set(Column *column, size_t i, CelKind kind, CelValue v);
 
 /* Entry @i, which is not FALLBACK, as a value; where it is ERROR, column_error(). Not for

@@ -5,9 +5,9 @@
  * for one pod (session.c).
  *
  * A frame holds the current entries of a space. Registers hold the columns; each remembers for
- * which frame it was filled, so two lists of steps compute a column once. Where steps run for some
- * entries only (a selection), their registers are partial: they count for those steps only.
- * Functions set evaluator->status when they fail, and the steps end there.
+ * which frame it was filled, so two lists of steps compute a column once. Steps that run for some
+ * entries only (a selection) fill registers partially; only those steps may read them. A function
+ * that fails sets evaluator->status, which ends the steps.
  */
 
 #include "cel/run.h"
@@ -35,13 +35,13 @@ typedef struct EntryFrame {
 } EntryFrame;
 
 typedef struct ColumnRegister {
-    Column column;   /* as the kernels see it */
+    Column column;   /* for the kernels */
     uint8_t *states; /* memory for them */
     int64_t *values; /* or doubles, or codes */
     CelValue *texts; /* TEXT: the strings themselves */
     size_t capacity, texts_capacity, known_capacity;
     uint32_t column_of; /* the plan's column that is in it now */
-    uint64_t stamp;     /* of the frame; 0: nothing is in it */
+    uint64_t stamp;     /* of the frame; 0: empty */
     bool is_partial;
     bool is_final; /* a root without FALLBACK entries */
     bool has_texts, has_codes;
@@ -105,7 +105,7 @@ typedef struct Evaluator {
     const Plan *plan;
     const PlanTable *table;
     PlanSession *session; /* NULL: a block is made */
-    CelValue *block_rows; /* a block's: the row variable by entry; ABSENT: not made yet */
+    CelValue *block_rows; /* in a block: the row variable by entry; ABSENT: not set yet */
     Arena *arena;         /* for registers and other buffers */
     CelRun *run;          /* of evaluations */
     int64_t fuel;
@@ -138,7 +138,7 @@ struct PlanSession {
     const PlanTotals *totals;
     size_t n_rows;
     Arena *scratch;      /* the run's, if it may be reset; else NULL */
-    bool keeps_scratch;  /* not now: it is in use */
+    bool keeps_scratch;  /* it is in use: do not reset it now */
     uint32_t cached_row; /* NO_ROW: none; else the row whose value this is: */
     CelValue row;
     SingleValue *singles;
@@ -151,7 +151,7 @@ static inline uint32_t entry_frame_row(const EntryFrame *frame, size_t entry) {
     return frame->rows ? frame->rows[entry] : frame->first + (uint32_t)entry;
 }
 
-/* Allocates what both have. Check the status afterwards. */
+/* Allocates the shared parts. Check the status afterwards. */
 void evaluator_begin(Evaluator *e, uint32_t n_registers);
 
 /* Sets the status if @is_ok is false; returns @is_ok. */
@@ -230,7 +230,7 @@ typedef struct DictionaryBuilder {
     uint32_t n;
 } DictionaryBuilder;
 
-/* For at most @n of them. False: no memory. */
+/* For at most @n strings. False: no memory. */
 bool dictionary_builder_open(DictionaryBuilder *b, size_t n, Arena *scratch) MUST_CHECK;
 
 /* The code of @v; DICTIONARY_MAX when there are no more. */
@@ -249,7 +249,7 @@ const Dictionary *evaluator_dictionary(
 /* The result of a reduction so far. */
 typedef struct ReduceState {
     uint8_t bad;       /* of the list, or what stops the reduction: 0, ERROR or FALLBACK */
-    uint8_t bad_value; /* all(), exists(): what another element may make good */
+    uint8_t bad_value; /* all(), exists(): an error that a later element may override */
     bool is_decided;
     bool is_any;
     int64_t i;
@@ -270,8 +270,8 @@ bool reduce_begin(Evaluator *e, const PlanReduction *reduction, ReduceArgs *ret)
 void reduce_range(const ReduceArgs *args, size_t from, size_t to, ReduceState *result);
 void reduce_end(ReduceOp op, const ReduceState *result, Column *out, size_t i);
 
-/* The elements of the @n rows of the frame to the rows' column: to @entries of it (NULL: those
- * from @from on). */
+/* Reduces the elements of @n rows of the frame into the rows' column: into @entries of it (NULL:
+ * those from @from on). */
 void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries, size_t from,
     size_t n, ColumnRegister *reg);
 

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * What the files of the kernels share; kernel.h is the contract.
+ * Shared by the files of the kernels; kernel.h is the interface.
  *
- * A loop is written once, as an expression of x and y, and made four times: an operand is a column
- * or one value for all rows. What can fail is made of two loops: the first computes and collects
- * whether anything failed; the second, only then, says where. So the usual loop has no branch.
+ * Each loop is an expression of x and y, compiled four times: each operand is a column or one value
+ * for all rows. An operation that can fail has two loops: the first, without a branch, records
+ * whether any row failed; the second runs only then and finds the rows.
  */
 
 #include "base/wide-loops.h"
@@ -16,7 +16,7 @@
 
 enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor true */
 
-/* Calls @loop with constants for whether each operand is a single one. */
+/* Calls @loop with constants for whether each operand is a single value. */
 #define KERNEL_SHAPES(loop, a_single, b_single, ...)                                               \
     do {                                                                                           \
         if (!(a_single) && !(b_single))                                                            \
@@ -123,8 +123,8 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
         }                                                                                          \
     }
 
-/* Sums are made of unsigned numbers, which wrap around: both terms of a sum that did not fit have
- * the other sign than it has. No branch, and no processor has to know it. */
+/* Adds as unsigned numbers, which wrap around: a sum overflowed if both terms have the opposite
+ * sign of the result. No branch, no special instruction. */
 
 KERNEL_INLINE uint64_t kernel_sum(int64_t x, int64_t y) {
     return (uint64_t)x + (uint64_t)y;

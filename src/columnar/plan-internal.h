@@ -18,8 +18,8 @@
 #define NO_COLUMN UINT32_MAX
 #define NO_SPACE UINT32_MAX
 #define ROW_SPACE 0u         /* the number of the space of rows */
-#define PLAN_FILTERS_MAX 8   /* filters one after the other in a reduction */
-#define PLAN_WHERE_MAX 16    /* parts of a list inside each other that run for some entries only */
+#define PLAN_FILTERS_MAX 8   /* chained filters in a reduction */
+#define PLAN_WHERE_MAX 16    /* nested WHERE steps */
 #define PLAN_FOLD_ARGS_MAX 8 /* elements of a list that one kernel folds */
 
 typedef enum PlanSpaceKind {
@@ -58,14 +58,14 @@ typedef struct PlanSpace {
 } PlanSpace;
 
 typedef enum PlanMethod {
-    METHOD_SCALAR,    /* by the scalar machine, for each entry; or once for all */
+    METHOD_SCALAR,    /* by the scalar machine, per entry; or once */
     METHOD_BY_STRING, /* the same, once for each distinct string */
-    METHOD_LEAF,      /* the host gives it */
-    METHOD_KEYED,     /* the same, by a key that is known once: the input */
+    METHOD_LEAF,      /* loaded by the host */
+    METHOD_KEYED,     /* the same by a key, the input, which is computed once */
     METHOD_ELEMENT,   /* the loop's variable itself */
     METHOD_KERNEL,
     METHOD_FOLD,        /* a kernel of two, from the left */
-    METHOD_SAME_STRING, /* whether two strings are the same, or not */
+    METHOD_SAME_STRING, /* == or != of two strings */
     METHOD_CHOOSE,      /* ?: between strings */
     METHOD_SPREAD,      /* the row's, for each of its elements */
     METHOD_REDUCE,      /* the elements of a row, or all groups, to one value */
@@ -111,7 +111,7 @@ typedef struct PlanStep {
 typedef struct PlanSteps {
     const PlanStep *steps;
     uint32_t n;
-    const uint32_t *singles; /* columns whose time is once, needed on the way */
+    const uint32_t *singles; /* columns that are computed once, needed by the steps */
     uint32_t n_singles;
 } PlanSteps;
 
@@ -144,9 +144,9 @@ typedef struct PlanColumn {
     bool is_in_batch;   /* a session works with it, or loads it */
     bool is_costly;     /* the scalar machine, or a loop, is somewhere in it */
     bool is_lasting;    /* its register is its own */
-    uint32_t list;      /* the last one that has it */
-    uint32_t last;      /* the last step there that reads it */
-    bool is_negated;    /* SAME: whether not */
+    uint32_t list;      /* the last list of steps that contains it */
+    uint32_t last;      /* the last step of it that reads it */
+    bool is_negated;    /* SAME: != */
     uint32_t store;     /* its index in a block, or among the values of the whole table */
     uint32_t leaf;      /* LEAF, KEYED */
     uint32_t reg;       /* register in a session, or the number of the single value */
@@ -194,7 +194,7 @@ struct Plan {
     uint32_t n_groups;
 };
 
-/* A place of the map from a space and a node to a column. */
+/* A slot of the map from a space and a node to a column. */
 typedef struct PlanSlot {
     uint64_t key; /* + 1; 0: free */
     uint32_t column;
@@ -213,7 +213,7 @@ typedef struct Planner {
     bool *reads_other_rows; /* by node: reads other rows */
     uint32_t n_seen;        /* nodes that are known */
     uint32_t capacity;      /* for how many */
-    uint32_t *marks;        /* by node: equal to @mark if a walk came by */
+    uint32_t *marks;        /* by node: equal to @mark if the current walk has visited it */
     uint32_t mark;
     PlanNodes groups; /* columns of METHOD_GROUP */
     bool failed;      /* no memory */
@@ -248,7 +248,7 @@ static inline void *planner_check(Planner *p, void *memory) {
 /* Learns about nodes that are new in the graph. */
 void planner_scan_nodes(Planner *p);
 
-/* How often @node in @space is computed; false: it reads what does not belong there. */
+/* How often @node in @space is computed; false: it reads values outside of @space. */
 bool planner_frequency(const Planner *p, uint32_t space, uint32_t node, PlanFrequency *ret);
 
 /* Adds the column that @node could be in @space, if it could. Its arguments were seen before. */
@@ -257,7 +257,7 @@ void planner_classify(Planner *p, uint32_t space, uint32_t node);
 /* The same for everything below @node that reads the variable of @space. */
 void planner_classify_below(Planner *p, uint32_t space, uint32_t node);
 
-/* Whether @node is x.orValue(y), for some optional x: has it a value? that : y. */
+/* Whether @node is x.orValue(y), for some optional x. */
 bool planner_is_or_value(const Planner *p, uint32_t node);
 
 /* The column of @node for a computation in @space at @frequency, or NO_COLUMN. */
@@ -285,14 +285,14 @@ typedef struct ReductionShape {
 /* Whether @node is a reduction, and of what. */
 bool reduction_shape_find(const Planner *p, uint32_t node, ReductionShape *ret);
 
-/* Its body as one of level 0; false: it reads the variables of other loops. */
+/* Rewrites its body to level 0; false: it reads the variables of other loops. */
 bool reduction_shape_relevel(Planner *p, ReductionShape *shape);
 
 /* plan-loop.c: whether @node is a reduction that can be computed with columns; its column is added
  * then. */
 bool planner_reduce(Planner *p, uint32_t space, uint32_t node);
 
-/* plan-code.c: code for @node in @space at @frequency, from columns where there are some.
+/* plan-code.c: code for @node in @space at @frequency, which reads existing columns where possible.
  * @from_row: from the row variable alone. NULL: no memory. */
 const PlanCode *planner_code(
     Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row);

@@ -1,27 +1,27 @@
 #pragma once
 
 /*
- * Plan: expressions over many rows at once.
+ * Plan: evaluates expressions over many rows at once.
  *
- * The host has a table; one variable of its expressions (the row variable) stands for a row of it.
- * A plan is made of a graph and some of its roots and says for every node that is needed how often
- * it is computed, and by which method:
+ * The host has a table; one variable of its expressions, the row variable, is a row of it. A plan
+ * is built from a graph and some of its roots. It decides for every needed node how often it is
+ * computed, and by which method:
  *
- *   once          reads nothing of a row: by the scalar machine, once a session
+ *   once          reads nothing of a row: by the scalar machine, once per session
  *   precomputed   reads nothing but its row: when the row changes, stored in a block (PlanBlock)
- *   per batch     the rest, column-wise, a batch of rows at a time, from the others
+ *   per batch     all others: column-wise, a batch of rows at a time, from the columns above
  *
- * Column-wise means: numbers, bools, times and strings in lanes (column.h), one kernel an
- * operation. A loop over a precomputed list (the pods of a node) runs over the elements of all rows
- * at once and is reduced row by row: all, exists, exists_one, filter(…).size(), map(…).sum() and
- * others. Operations without a kernel run in the scalar machine, once for each distinct string
- * where they read of the row nothing but one string, else for each row. So every expression has a
- * plan, and the result is the same, bit for bit, as that of the scalar machine (value, error, NaN),
- * as long as fuel suffices, which each part has anew.
+ * Column-wise: numbers, bools, times and strings are stored in lanes (column.h), with one kernel
+ * per operation. A loop over a precomputed list (the pods of a node) runs over the elements of all
+ * rows at once and is reduced row by row: all, exists, exists_one, filter(…).size(), map(…).sum()
+ * and others. Operations without a kernel run in the scalar machine: once per distinct string if
+ * one string is all they read of the row, else once per row. So every expression has a plan, and
+ * its result is bit for bit that of the scalar machine (value, error, NaN), unless fuel runs out:
+ * each part has its own fuel.
  *
- * Groups: the host can say that a list is the union of a list of each row over all rows that share
- * a key (the pods of a node's zone). Then elements are reduced by row, and rows by group, once for
- * all rows of the table.
+ * Groups: the host can declare that a list is the union of the lists of all rows that share a key
+ * (the pods of a node's zone). Then elements are reduced by row, and rows by group, once for the
+ * whole table.
  *
  * Threads: a plan, its blocks and totals are immutable; a session belongs to one thread.
  */
@@ -37,7 +37,7 @@
 #include "columnar/column.h"
 
 #define PLAN_BLOCK_ROWS 64u   /* rows of a PlanBlock */
-#define PLAN_BATCH_ROWS 1024u /* rows of a batch at most: a dozen columns fit the first cache */
+#define PLAN_BATCH_ROWS 1024u /* rows of a batch at most: a dozen columns fit the L1 cache */
 
 typedef struct Plan Plan;
 typedef struct PlanTotals PlanTotals;
@@ -49,22 +49,22 @@ typedef struct PlanHost PlanHost;
 /* A list that is the union over the rows of a group: their lists concatenated, in the order of
  * rows. A row without a group has an empty one. */
 typedef struct PlanUnion {
-    uint32_t key;  /* the host's number for what rows are grouped by */
+    uint32_t key;  /* the host's number for the grouping */
     uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
 } PlanUnion;
 
-/* The key of a list that is read from the variable of a loop over groups: the loop's range
- * (find_groups) has it. */
+/* The list is read from the variable of a loop over groups: the loop's range (find_groups) has the
+ * key. */
 #define PLAN_KEY_OF_LOOP UINT32_MAX
 
-/* The planner's knowledge of the table. Functions are pure. */
+/* Describes the table to the planner. Functions are pure. */
 struct PlanHost {
     uint32_t row_slot;  /* the row variable's */
     uint8_t row_groups; /* bits of CelVariable.group: variables that depend on the row only */
 
     /* A number for load(), if the host can load node @node of the graph, which reads only the row,
      * as a column without the scalar machine; PLAN_NO_LEAF: it cannot. Its lane is that of the
-     * node's type. Tried from the outside in: `labels['a']` before `labels`. */
+     * node's type. Called for outer nodes first: `labels['a']` before `labels`. */
     uint32_t (*leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
@@ -136,15 +136,14 @@ typedef enum PlanFrequency {
 } PlanFrequency;
 PlanFrequency plan_frequency(const Plan *plan, size_t root);
 
-/* Whether @root has a part that is not column-wise, for users who ask why it is slow: the graph
- * node that the scalar machine runs for each row is returned through @ret. */
+/* Whether the scalar machine runs a part of @root for each row, which is slow; returns the graph
+ * node of that part through @ret. */
 bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret);
 
-/* The plan for people: one step a line. */
+/* Prints the plan, one step a line. */
 void plan_print(const Plan *plan, Buf *out);
 
-/* Asked now and then whether time is up: at least every PLAN_BLOCK_ROWS evaluations of the scalar
- * machine. */
+/* The deadline, checked at least every PLAN_BLOCK_ROWS evaluations of the scalar machine. */
 typedef struct PlanDeadline {
     bool (*is_over)(void *context); /* NULL: never */
     void *context;
@@ -176,8 +175,8 @@ Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanBlock *const *blocks,
     size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
 
-/* The same for a table all of whose rows are in the same groups as those of @known, a Whole of the
- * same plan with as many rows: the groups are taken from it. 0 or -ENOMEM. */
+/* The same, with the groups of @known: totals of the same plan and as many rows, whose rows are in
+ * the same groups. 0 or -ENOMEM. */
 int plan_totals_update(const Plan *plan, const PlanTotals *known, const PlanBlock *const *blocks,
     size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
 

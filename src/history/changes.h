@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * Changes: recent events of this berth, for "what changed?".
+ * Changes: recent events of this berth process, for "what changed?".
  *
  * Most incidents follow a change. A ring of the last CHANGES_MAX: starts, configuration that was
  * read or rejected, lists and watches that restarted or broke, metrics that expired and returned,
- * leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling of
- * bytes, so that the difference between two versions can be shown.
+ * leases. The texts of the last CHANGES_VERSIONS_MAX policies are kept, within a limit of bytes, to
+ * show the difference between two versions.
  *
- * Threads: any; one lock. Never on the path of a decision.
+ * Threads: any; one lock. Decisions never take it.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 #include "policy/program.h"
 
 #define CHANGES_MAX 512u
-#define CHANGES_TEXT_MAX 1024u /* of one; longer texts are cut */
+#define CHANGES_TEXT_MAX 1024u /* bytes; longer texts are cut */
 #define CHANGES_VERSIONS_MAX 16u
 #define CHANGES_VERSIONS_BYTES ((size_t)4 * 1024 * 1024)
 
@@ -33,10 +33,10 @@ typedef enum ChangeKind {
     CHANGE_POLICY_REFUSED, /* the newest policies have errors: the text is the reason */
     CHANGE_CONFIG,         /* another file was read: certificates, cluster, sources, token */
     CHANGE_CONFIG_REFUSED,
-    CHANGE_WATCH_LOST, /* no update from the API server any more */
+    CHANGE_WATCH_LOST, /* a watch of the API server broke */
     CHANGE_WATCH_BACK,
     CHANGE_RELIST,     /* everything was listed again */
-    CHANGE_METRIC_OLD, /* a metric has grown too old */
+    CHANGE_METRIC_OLD, /* a metric has expired */
     CHANGE_METRIC_BACK,
     CHANGE_LEASE_TAKEN,
     CHANGE_LEASE_LOST,
@@ -54,8 +54,8 @@ Changes *changes_new(void); /* NULL when out of memory */
 Changes *changes_free(Changes *changes);
 DEFINE_CLEANUP(Changes *, changes_free)
 
-/* @what: whose, "policy", "nodes", "load of Prometheus"; may be empty. @text: one line more, or
- * empty. Of both the first line is copied. @changes NULL: nothing happens, here and below. */
+/* @what: the subject, "policy", "nodes", "load of Prometheus"; may be empty. @text: a detail, or
+ * empty. Copies the first line of each. @changes NULL: does nothing, here and below. */
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text);
 
 /* Policies were read and are in force: a version, and a CHANGE_POLICY unless it is the first or has

@@ -61,7 +61,7 @@ static inline void decisions_raise(uint64_t *id, uint64_t least) {
     *id = *id < least ? least : *id;
 }
 
-/* One more kept decision uses the text; or one less, and the reference is given back. */
+/* Adds a decision that uses the text; or removes one and drops its reference. */
 void decisions_use_pod(Decisions *decisions, PodText *pod);
 void decisions_release_pod(Decisions *decisions, PodText *pod);
 

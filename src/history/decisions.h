@@ -1,30 +1,29 @@
 #pragma once
 
 /*
- * Decisions: the history of answered verbs, and what it takes to replay them.
+ * Decisions: the history of answered verbs, and the inputs needed to replay them.
  *
- * Of every answer a headline is kept (history/past.h) and the outcome of each node
- * (history/outcomes.h); of filter and prioritize also the inputs: the pod (history/pod-text.h) and
- * the saved view, everything else that the answer depended on (replay/saved-view.h). The last so
- * many headlines are kept, the rest as long as all together stay below a ceiling of bytes. Above it
- * the oldest are dropped, in this order:
+ * Each answer has a summary (history/past.h) and the outcome of each node (history/outcomes.h);
+ * filter and prioritize also have inputs: the pod (history/pod-text.h) and the saved view,
+ * everything else that the answer depended on (replay/saved-view.h). A fixed number of summaries is
+ * kept, and outcomes and inputs while everything fits a limit of bytes. Above it the oldest are
+ * dropped, in this order:
  *
- *   1. inputs, while they take more than half of the ceiling: such decisions cannot be explained in
- *      full or replayed any more, but the rule that rejected a node is still known;
+ *   1. inputs, while they take more than half of the limit: such decisions can no longer be
+ *      explained in full or replayed, but the rule that rejected a node is still known;
  *   2. outcomes, while there are any, then the rest of the inputs;
- *   3. headlines, but never the newest.
+ *   3. summaries, but never the newest.
  *
- *   a filter over 5,000 nodes takes about 5 KB, 15 KB where it narrows, a prioritize over as
- *   many 10 KB; a pod its text, once for neighbouring decisions about it;
- *   a saved view takes what changed until the next one, 5 to 12 KB for each 64 nodes of which one
- *   did; the newest, which is in force anyway, next to nothing;
- *   names of nodes are kept once (history/node-numbers.h), names of rules once a program
- *   (history/rule-names.h), and both are counted; so are the programs of saved views, of which
- * there are at most SAVED_VIEWS_PROGRAMS_MAX (history/saved-views.h).
+ * Memory: a filter over 5,000 nodes takes about 5 KB, 15 KB if it narrows; a prioritize over as
+ * many 10 KB; a pod its text, once for adjacent decisions about it; a saved view 5 to 12 KB for
+ * each 64 nodes of which one changed until the next view. The newest view shares its memory with
+ * the view in force. Names of nodes are kept once (history/node-numbers.h), names of rules once a
+ * program (history/rule-names.h); both are counted. So are the programs of saved views, at most
+ * SAVED_VIEWS_PROGRAMS_MAX (history/saved-views.h).
  *
- * Threads: any. One lock, held while an answer is kept (some microseconds; when that is the first
- * of a program which makes another one go, a walk over all saved views) and while references to old
- * ones are taken; reading happens without it.
+ * Threads: any. One lock, held while an answer is added (some microseconds; a walk over all saved
+ * views when a new program evicts another) and while references to old ones are taken; reading
+ * needs no lock.
  */
 
 #include <stdbool.h>
@@ -57,7 +56,7 @@ DEFINE_CLEANUP(Decisions *, decisions_free)
 void decisions_note(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times);
 
-/* One that was found; all are references, to be given back with found_done(). */
+/* A decision that was found; all are references, released by found_done(). */
 typedef struct FoundDecision {
     PastDecision *past;
     Outcomes *outcomes;    /* NULL: not kept any more, or there were none */
@@ -81,11 +80,11 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena);
 
 /*
- * Replaces pods as they were sent by what policies can read of them, on another thread than the
- * workers, about four times a second: a pod as it was sent has secrets in it (environment values,
- * arguments, volumes), and no decision needs them to be explained or replayed. The text as it was
- * sent is wiped with its last reference. At most REMOVE_SECRETS_MAX decisions, for about
- * REMOVE_SECRETS_NSEC. @decisions may be NULL. False: there are more.
+ * Reduces raw pods to the fields that policies can read, about four times a second and not on a
+ * worker thread: raw pods contain secrets (environment values, arguments, volumes), which no
+ * explanation or replay needs. The raw text is wiped with its last reference. At most
+ * REMOVE_SECRETS_MAX decisions, for about REMOVE_SECRETS_NSEC. @decisions may be NULL. False: there
+ * are more.
  */
 #define REMOVE_SECRETS_MAX 4096u
 #define REMOVE_SECRETS_NSEC INT64_C(20000000)
@@ -99,8 +98,8 @@ typedef struct DecisionsFigures {
     size_t bytes;                /* everything together */
     size_t inputs_bytes;         /* of these: pods, saved views and their programs */
     uint64_t oldest, newest;     /* ids; 0 when there are none */
-    uint64_t n_dropped;          /* headlines dropped for bytes, before there were too many */
-    uint64_t n_outcomes_dropped; /* dropped for bytes while the headline stayed */
+    uint64_t n_dropped;          /* summaries dropped for bytes, before there were too many */
+    uint64_t n_outcomes_dropped; /* dropped for bytes while the summary stayed */
 } DecisionsFigures;
 
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret);

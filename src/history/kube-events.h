@@ -9,8 +9,8 @@
  *   MetricsStale   of berth's pod: a metric has had no value for longer than its maxAge
  *
  * A pod gets one NoNodePassed in KUBE_EVENTS_POD_SEC, and all Events together one a second after a
- * burst of ten: a full cluster has thousands of pending pods. Where berth's own pod is not known
- * there are no Events about it.
+ * burst of ten: a full cluster has thousands of pending pods. If berth's own pod is not known, no
+ * Events are written about it.
  *
  * Threads: any.
  */
@@ -64,5 +64,5 @@ void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec);
 void kube_events_note_stale(
     KubeEvents *events, Str policy, Str metric, Str source, int64_t now_nsec);
 
-/* Events that were too many. */
+/* Events dropped by the rate limit. */
 uint64_t kube_events_dropped(KubeEvents *events);

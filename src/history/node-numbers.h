@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * NodeNumbers: a number for each node name that decisions name, so that thousands of decisions over
- * the same nodes hold each name once.
+ * NodeNumbers: a number for each node name in decisions, so thousands of decisions over the same
+ * nodes store each name once.
  *
  * RowNumbers: the nodes of a request as such numbers. Requests name the same few thousand nodes
- * again and again, and know them by row: rows of the cluster's names are numbered once for each set
- * of nodes, then a request's numbers are looked up.
+ * repeatedly, by row: rows are numbered once for each set of nodes, then a request looks its
+ * numbers up.
  *
  * Threads: references from any; everything else under the lock of the owner. A name, once read,
  * stays valid without it for as long as the numbers are referenced.
@@ -64,7 +64,7 @@ static inline size_t node_numbers_bytes(const NodeNumbers *numbers) {
 }
 
 typedef struct RowNumbers {
-    NodeNames *names; /* whose rows are numbered: a reference, so that no other gets its address */
+    NodeNames *names; /* whose rows are numbered; a reference, so that its address is not reused */
     uint32_t *rows;   /* by row; the unknown node, after the last, is NODE_NUMBER_NONE */
     size_t n_rows, rows_size;
     uint32_t *nodes; /* of one request, to be written over by the next */

@@ -5,8 +5,8 @@
  *
  * Columns over the numbers of a NodeNumbers: one byte is the outcome (one of the decision's rules,
  * or another result), one more the score, two the rank if the filter narrowed. A request about most
- * nodes has an entry for every number of the node_numbers; one about a few lists their numbers.
- * Whichever is smaller.
+ * nodes has an entry for every number of the node_numbers; one about a few lists their numbers. The
+ * smaller form is used.
  *
  * Threads: reference and read from any; it does not change.
  */
@@ -25,8 +25,8 @@ typedef enum OutcomeKind {
     OUTCOME_PASSED,
     OUTCOME_REJECTED,
     OUTCOME_UNKNOWN,  /* berth did not know the node */
-    OUTCOME_NARROWED, /* passed, and was not offered back */
-    OUTCOME_LATE,     /* not judged in time, and so rejected */
+    OUTCOME_NARROWED, /* passed, but narrowing did not return it */
+    OUTCOME_LATE,     /* not evaluated before the deadline, so rejected */
     OUTCOME_SCORED,   /* prioritize */
     _OUTCOME_MAX,
 } OutcomeKind;
@@ -43,8 +43,8 @@ typedef struct Outcome {
     uint8_t rule; /* of rejected ones: which of the decision's rules; or OUTCOME_NO_RULE */
     bool has_score;
     uint8_t score; /* as it went over the wire */
-    uint32_t rank; /* among those that passed, from 1; 0: none. Near enough: scores are kept in
-                      32,767 steps, and equals in the order of the entries */
+    uint32_t rank; /* among those that passed, from 1; 0: none. Approximate: scores are kept in
+                      32,767 steps, equal ones in the order of entries */
 } Outcome;
 
 typedef struct Outcomes Outcomes;
@@ -70,7 +70,7 @@ size_t outcomes_bytes(const Outcomes *outcomes);
 /* Entries are below this; some may be of nodes that were no candidates. */
 size_t outcomes_size(const Outcomes *outcomes);
 
-/* Entry @i, without its rank, and through @ret_number whose it is. */
+/* Entry @i, without its rank; the node's number through @ret_number. */
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 
 /* Of the node with @number, which may be NODE_NUMBER_NONE. */

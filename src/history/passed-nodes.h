@@ -19,7 +19,7 @@
 #include "extender/verbs.h"
 #include "model/pod.h"
 
-/* No pod is larger that an API server has stored. */
+/* The API server stores no larger pod. */
 #define PASSED_NODES_BYTES_MAX ((size_t)1024 * 1024)
 
 typedef struct PassedNodes {
@@ -41,6 +41,5 @@ PassedNodes *passed_nodes_free(PassedNodes *passed); /* takes NULL, returns NULL
 /* Rows that the names do not have, such as the unknown node's, are ignored. */
 void passed_nodes_add(PassedNodes *passed, uint32_t row);
 
-/* Whether @node, a name of @names, passed. Names older than those of the filter cannot tell: then
- * it did not. */
+/* Whether @node, a name of @names, passed. False if @names are older than those of the filter. */
 bool passed_nodes_has(const PassedNodes *passed, Str node, const NodeNames *names);

@@ -27,7 +27,7 @@
 #define PAST_UID_MAX 128u
 #define PAST_ERROR_MAX 1024u
 
-/* How often a rule spoke. */
+/* How often a rule had an effect. */
 typedef struct RuleCount {
     uint16_t number; /* of the filter, in the rule_names */
     uint32_t rejected;
@@ -41,20 +41,20 @@ typedef struct PastDecision {
     uint64_t id; /* grows by one with every decision, from 1 */
     Verb verb;
     int64_t at_nsec;       /* since 1970: the time that rules were evaluated at */
-    int64_t duration_nsec; /* what answering took; -1: not known */
+    int64_t duration_nsec; /* time to answer; -1: not known */
 
     Str pod_namespace, pod_name, pod_uid;
     Str node; /* bind */
     Str error;
-    Digest pod_digest; /* of the pod as it was sent; all zero: it was not */
+    Digest pod_digest; /* of the pod as it was sent; all zero: no pod was sent */
     uint64_t generation;
     size_t n_known; /* nodes of the cluster as it was; 0: none */
     DecisionSummary summary;
-    bool is_exempt; /* no policy was for the pod: --exempt */
+    bool is_exempt; /* no policy applied to the pod: --exempt */
     bool had_names; /* the request named nodes; else they came whole, or none did */
 
     RuleNames *rule_names;
-    const RuleCount *rules; /* those that spoke, by number */
+    const RuleCount *rules; /* rules with an effect, by number */
     size_t n_rules;
     size_t bytes; /* of itself; not the rule_names */
 } PastDecision;
@@ -71,12 +71,12 @@ DEFINE_REF(PastDecision, past)
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
 
-/* The rule at @place among those that spoke. */
+/* The rule at index @place of @rules. */
 static inline const RuleName *past_rule(const PastDecision *past, size_t place) {
     return &past->rule_names->rules[past->rules[place].number];
 }
 
-/* The rule that rejected most nodes, of several the first; NULL: none did. */
+/* The rule that rejected most nodes, the first of equals; NULL: none did. */
 const RuleName *past_main_rule(const PastDecision *past);
 
 /* The rule that rejected a node of it; NULL: none did, or it has no place of its own. */

@@ -4,11 +4,11 @@
  * PodText: a pod as it was sent, once for all its decisions; soon reduced to the fields that
  * policies can read.
  *
- * Filter, prioritize and the next attempt bring the same text again. A PodTexts is a small table of
+ * Filter, prioritize and the next attempt send the same text again. A PodTexts is a small table of
  * recent texts, found by content; a new one is copied.
  *
  * A pod as it was sent contains secrets: environment values, arguments. The raw text is kept only
- * for a moment (history/tidy.h), and wiped when it is freed.
+ * for a moment (decisions.h), and wiped when it is freed.
  *
  * Threads: reference and read a text from any; the table belongs to its owner's lock.
  */
@@ -48,7 +48,6 @@ static inline size_t pod_text_bytes(const PodText *text) {
     return sizeof(*text) + text->len;
 }
 
-/* One that is not in it is in the place of no other: mostly the pods of the last seconds are. */
 #define POD_TEXTS_SLOTS 1024u
 
 typedef struct PodTexts {

@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * PodsSummary: decisions put together by pod.
+ * PodsSummary: decisions grouped by pod.
  *
  * The history (history/decisions.h) is a list of answers; users ask about pods. A pod's attempts
- * are its filters, each with the prioritize, preempt and bind that followed it. A pod waits when
- * its last filter found no node and no bind followed; when kube-scheduler tries it again is not
- * known, but it does within five minutes at the latest.
+ * are its filters, each with the prioritize, preempt and bind that followed it. A pod is pending if
+ * no node passed its last filter and no bind followed. kube-scheduler retries it within five
+ * minutes.
  *
- * Threads: any; nothing is held while it is used but references, given back by pods_summary_done().
+ * Threads: any; a summary holds only references, released by pods_summary_done().
  */
 
 #include <stdbool.h>
@@ -35,14 +35,14 @@ typedef struct PodSummary {
     size_t n_passed, n_in; /* of the last filter */
     bool is_waiting;
     bool is_exempt;
-    Str node; /* where it was bound to, by us or as the cluster shows; empty: not known */
+    Str node; /* the node it was bound to, by berth or according to the cluster; empty: not known */
     Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
     const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
     PodAttempt *attempts;        /* the newest first; only on request */
 } PodSummary;
 
 typedef struct PodsSummary {
-    PodSummary *pods; /* waiting ones first, then by time, the newest first */
+    PodSummary *pods; /* pending ones first, then by time, the newest first */
     size_t n, n_waiting;
     size_t n_decisions;   /* that were read */
     FoundDecision *found; /* references; for pods_summary_done() */

@@ -8,20 +8,18 @@
  *   known    there was a filter request. A pod that gets its node without one bypassed berth
  *            (live/bypass.h). After a restart nothing is known.
  *   passed   the pod, and the nodes that passed its last filter: a bind names a pod by UID and a
- *            node, and nothing else. Whether the pod still fits is judged again when it is bound,
- *            so the window may be generous. It must be: between filter and bind kube-scheduler
- *            waits for volumes (VolumeBinding, 10 minutes unless configured otherwise) and for
- *            Permit plugins (15 minutes at most), and volumes of a pod that is refused then were
- *            made in vain.
+ *            node, and nothing else. bind checks again whether the pod fits, so the window can be
+ *            long. It must be: between filter and bind kube-scheduler waits for volumes
+ *            (VolumeBinding, 10 minutes by default) and for Permit plugins (15 minutes at most);
+ *            volumes of a pod that is rejected then were created for nothing.
  *   parked   its last filter rejected a node, so kube-scheduler may have parked it because of
  *            berth, until it is bound, a later filter rejects nothing, or RECENT_PODS_PARKED_SEC
  *            have passed without another filter.
  *   pending  its last filter let no node pass, and no bind followed.
  *   event    when the last Event about it was written (history/kube-events.h).
  *
- * Ceilings: options.max pods and options.bytes_max bytes of passed nodes; the pods and the passed
- * nodes whose last filter is oldest go first. A pending pod is asked about again and again, and
- * stays.
+ * Limits: options.max pods and options.bytes_max bytes of passed nodes; those with the oldest last
+ * filter are dropped first. A pending pod gets new filter requests, so it stays.
  *
  * Threads: any; one lock, held for a look-up or for dropping old entries.
  */
@@ -44,7 +42,7 @@
 #define RECENT_PODS_PARKED_SEC 360 /* kube-scheduler tries again after 300, and checks every 30 */
 
 #define RECENT_SCHEDULERS_MAX 64u
-#define RECENT_SCHEDULER_NAME_MAX 253u /* bytes; the API server takes no longer names */
+#define RECENT_SCHEDULER_NAME_MAX 253u /* bytes; the API server's limit */
 
 typedef struct RecentPods RecentPods;
 
@@ -52,9 +50,10 @@ typedef struct RecentPodsOptions {
     size_t max;          /* RECENT_PODS_MAX, but for tests */
     size_t bytes_max;    /* RECENT_PODS_BYTES_MAX, but for tests; 0: passed nodes are not kept */
     int64_t window_nsec; /* how long a bind may follow its filter */
-    uint64_t pending_within; /* a pod is pending for so many decisions after its filter at most: as
-                                far back as pages read the history; 0: pending is not counted */
-    int64_t now_nsec;        /* monotonic */
+    uint64_t
+        pending_within; /* a pod counts as pending for at most this many decisions after its filter,
+                           which is as far back as pages read; 0: pending is not counted */
+    int64_t now_nsec;   /* monotonic */
 } RecentPodsOptions;
 
 RecentPods *recent_pods_new(const RecentPodsOptions *options); /* NULL when out of memory */
@@ -91,9 +90,9 @@ enum {
 int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
     int64_t now_nsec, const Pod **ret) MUST_CHECK;
 
-/* Whether a pod may be parked because of berth. In doubt true: in the first RECENT_PODS_PARKED_SEC
- * (pods rejected before the start are not known), while a filter is being answered, and for as long
- * after a parked pod was forgotten. */
+/* Whether a pod may be parked because of berth. True if unsure: in the first RECENT_PODS_PARKED_SEC
+ * (pods rejected before the start are not known), for as long after a parked pod was dropped, and
+ * during a filter request. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec);
 
 size_t recent_pods_count_pending(RecentPods *pods);
@@ -103,7 +102,7 @@ bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64
 void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec);
 
 typedef struct RecentScheduler {
-    Str name;               /* lives as long as the store; empty: all that were too many */
+    Str name;               /* valid as long as the store; empty: all beyond the limit */
     uint64_t n_filters;     /* requests about its pods */
     int64_t last_wall_nsec; /* since 1970 */
 } RecentScheduler;
@@ -116,7 +115,7 @@ size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHED
 typedef struct PassedFigures {
     size_t n, bytes;
     uint64_t n_kept;    /* since the start */
-    uint64_t n_dropped; /* of these: to make room, before their time was over */
+    uint64_t n_dropped; /* of these: dropped to make room, before they expired */
 } PassedFigures;
 
 void recent_pods_figures(RecentPods *pods, PassedFigures *ret);

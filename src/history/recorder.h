@@ -3,8 +3,8 @@
 /*
  * Recorder: the history as a Recording (replay/recording.h), for what-ifs and bundles.
  *
- * References are taken first, under the lock of the decisions and a few at a time; then everything
- * is written down without it, from the oldest on. Pods go without their secrets (history/tidy.h).
+ * Takes references first, a few at a time under the lock of the decisions; then copies everything
+ * without the lock, oldest first. Pods are copied without their secrets (decisions.h).
  *
  * Threads: any.
  */

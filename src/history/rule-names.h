@@ -3,8 +3,8 @@
 /*
  * RuleNames: the names of a program's filters, without the program.
  *
- * Decisions are remembered for longer than policies are in force. A program is large, and
- * keeping old ones for the sake of some names would let memory grow with every reload.
+ * Decisions are kept for longer than policies are in force. A program is large: keeping old ones
+ * for their names would grow memory with every reload.
  *
  * Threads: reference and read from any.
  */
@@ -27,7 +27,7 @@ typedef struct RuleNames {
     Ref ref;
     Digest digest; /* of the program */
     size_t bytes;
-    size_t n_users; /* for its owner: how many things that are kept refer to it */
+    size_t n_users; /* for its owner: number of users */
     size_t n_rules;
     RuleName rules[]; /* by number of the filter; their texts follow */
 } RuleNames;

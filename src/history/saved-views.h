@@ -3,12 +3,12 @@
 /*
  * SavedViews: the inputs of answers, the oldest first, and the memory they take.
  *
- * One per view, however many answers it gave. Each takes what the next newer one does not share
- * with it; the newest shares everything with the view that is in force. So saved views go from the
- * oldest on, and giving back the oldest gives back just what it was counted for.
+ * One per view, however many answers it gave. Each is charged for the memory that the next newer
+ * one does not share; the newest shares everything with the view in force. So the oldest are
+ * dropped first, and dropping the oldest frees exactly the bytes it was charged for.
  *
- * SavedViews keep the program that was in force, for explanations in its own words; of the programs
- * that are not in force any more only a few are kept, and saved views before them are without.
+ * SavedViews keep the program that was in force, for explanations. Only a few programs that are no
+ * longer in force are kept; older saved views have none.
  *
  * Threads: under the lock of its owner; saved views themselves may be referenced and read by any.
  */
@@ -27,7 +27,7 @@ struct SavedViewEntry {
     SavedViewEntry *older, *newer;
     SavedView *saved_view; /* NULL: there was no memory to take its program from it */
     size_t n_users;        /* decisions that refer to it */
-    size_t bytes;          /* that it was counted for */
+    size_t bytes;          /* that it is charged for */
 };
 
 typedef struct KeptProgram {
@@ -42,7 +42,7 @@ typedef struct SavedViews {
     size_t bytes;                                   /* of saved views, without programs */
     KeptProgram programs[SAVED_VIEWS_PROGRAMS_MAX]; /* the last used last */
     size_t n_programs;
-    size_t programs_bytes_max; /* what programs but the newest may take */
+    size_t programs_bytes_max; /* limit for all programs but the newest */
 } SavedViews;
 
 void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max);
@@ -51,7 +51,7 @@ void saved_views_done(SavedViews *saved_views); /* none may be in use */
 /* The saved view of @view, with one more user. NULL when out of memory. */
 SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) MUST_CHECK;
 
-/* One user less. @kept may be gone afterwards. */
+/* Removes a user. @kept may be freed. */
 void saved_views_leave(SavedViews *saved_views, SavedViewEntry *kept);
 
 /* Everything together; the program that was used last is not counted: it is in force. */
