@@ -1,5 +1,4 @@
-/* berth in this process: a Store of the simulated cluster, and the View that the verbs decide on.
- */
+/* berth in this process: a Store of the simulated cluster, and the View that the verbs use. */
 
 #include "simulate/berth-extender.h"
 
@@ -16,10 +15,10 @@ struct BerthExtender {
     BerthExtenderOptions options;
     const ClusterState *cluster;
     Store *store;
-    View *view; /* NULL or older than the store between calls */
+    View *view; /* may be NULL, or older than the store, between calls */
     Arena *scratch;
     Arena *arena;
-    uint32_t *rows; /* by row of the cluster's table: the row in the view's */
+    uint32_t *rows; /* row of the cluster's table to row of the view's */
 };
 
 /* The view of the cluster as it is now. */

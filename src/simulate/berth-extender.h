@@ -3,8 +3,8 @@
 /*
  * BerthExtender: berth's filter and prioritize in this process, while pods come and go.
  *
- * The cluster is a Store and decisions are made on a View, as in the daemon. After a change the
- * next call makes a new view, which costs as much as changed.
+ * The cluster is a Store and decisions use a View, as in the daemon. After a change the next call
+ * makes a new view, at a cost proportional to the change.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ typedef struct BerthExtenderOptions {
     Program *program;
     const CelZones *zones;        /* may be NULL; must outlive it */
     const Exemptions *exemptions; /* may be NULL; must outlive it */
-    Measurements *measurements;   /* may be NULL; they never become stale here */
+    Measurements *measurements;   /* may be NULL; values never become stale here */
     int64_t now_nsec, uptime_nsec;
 } BerthExtenderOptions;
 
@@ -35,7 +35,7 @@ DEFINE_CLEANUP(BerthExtender *, berth_extender_free)
 
 /* @pod has a node now. 0, or -ENOMEM. */
 int berth_extender_add(BerthExtender *berth, const Pod *pod);
-/* It is gone. */
+/* @pod is removed. */
 void berth_extender_remove(BerthExtender *berth, const Pod *pod);
 
 /* Its filter and prioritize, for a Scheduler. */

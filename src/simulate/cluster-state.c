@@ -17,8 +17,8 @@ static Str either_label(const Labels *labels, Str first, Str second) {
     return value ? *value : STR_NULL;
 }
 
-/* kube-scheduler takes one node of each zone in turn, zones by their first node. A zone is known by
- * region and zone; the old labels win over the new ones. */
+/* kube-scheduler takes one node of each zone in turn, zones in the order of their first node.
+ * Region and zone identify a zone; the old labels win over the new ones. */
 static Str zone_of(const Node *node, Arena *arena) {
     Str region = either_label(&node->labels, STR("failure-domain.beta.kubernetes.io/region"),
         STR("topology.kubernetes.io/region"));
@@ -188,7 +188,7 @@ static void change_amounts(
         count_use(cluster, row, 1);
 }
 
-/* Room is a power of two, so that it grows when the number is one. */
+/* The capacity is a power of two: it doubles when n is one. */
 static int add_ports(HostPorts *ports, const HostPorts *more) {
     for (size_t i = 0; i < more->n; i++) {
         if ((ports->n & (ports->n - 1)) == 0) {

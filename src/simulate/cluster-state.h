@@ -6,8 +6,8 @@
  * Columns by row of a NodeTable: allocatable and requested amounts, ports in use. Labels, taints
  * and images do not change and are read from the table.
  *
- * A node is in use while a pod runs on it that is neither a DaemonSet's nor static: such pods keep
- * an autoscaler from removing it.
+ * A node is in use while a pod other than a DaemonSet's or a static one runs on it: such a pod
+ * keeps an autoscaler from removing the node.
  */
 
 #include <stdbool.h>
@@ -31,28 +31,28 @@ typedef struct ClusterUse {
 
 typedef struct ClusterState {
     Arena *arena;
-    const NodeTable *table; /* borrowed: as it was at the start */
+    const NodeTable *table; /* borrowed: the state at the start */
     size_t n_rows;
     size_t n_resources; /* the table's columns */
-    size_t pods;        /* one of them; SIZE_MAX: no node has it */
+    size_t pods;        /* the column of pods; SIZE_MAX: no node has it */
 
-    uint32_t *order; /* rows with a node, as kube-scheduler goes through them */
+    uint32_t *order; /* rows with a node, in kube-scheduler's order */
     size_t n_order;
 
-    int64_t **allocatable, **requested; /* by resource, then row; of pods their number */
+    int64_t **allocatable, **requested; /* by resource, then row; pods are counted */
     int64_t *nonzero_cpu, *nonzero_memory;
-    HostPorts *ports;  /* by row; items are on the heap, with room for a power of two */
-    uint32_t *n_own;   /* by row: pods that make it used */
-    uint8_t *was_used; /* by row: at any time so far */
+    HostPorts *ports;  /* by row; items on the heap, capacity a power of two */
+    uint32_t *n_own;   /* by row: pods for which the node is in use */
+    uint8_t *was_used; /* by row: in use at any time so far */
     ClusterUse use;
 } ClusterState;
 
-/* What a pod adds to the node it is on. */
+/* What a pod uses on its node. */
 typedef struct Footprint {
     const Resources *requests; /* borrowed */
     int64_t nonzero_cpu, nonzero_memory;
     HostPorts ports; /* borrowed as long as the cluster lives */
-    bool is_own;     /* it makes its node used */
+    bool is_own;     /* its node is in use because of it */
 } Footprint;
 
 /* Without pods. @table must outlive it. 0, or -ENOMEM. */
@@ -62,16 +62,16 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
 Footprint footprint_of(const PodRequest *request);
 
-/* Adds the pods of the table, without their ports. As if each requested cpu and memory: the table
- * does not know what nonzero requests would be. */
+/* Adds the pods of the table, without their ports. Nonzero requests are taken to be the requests:
+ * the table does not have them. */
 void cluster_state_add_table_pods(ClusterState *cluster);
 
-/* 0, or -ENOMEM (only where there are ports). */
+/* 0, or -ENOMEM (only with ports). */
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 
-/* Whether the node takes pods without tolerations: not cordoned, no such taints. */
+/* Whether a pod without tolerations may be placed there: no cordon, no hard taint. */
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row);
 
 /* Below 0 when overcommitted. */

@@ -76,7 +76,7 @@ static inline double share_of(int64_t requested, int64_t allocatable) {
     return share > 1 ? 1 : share;
 }
 
-/* 100 where the node has only one of both. */
+/* 100 if the node has only one of the two. */
 static inline int64_t evenness(const int64_t *requested, const int64_t *allocatable) {
     double deviation = 0;
 

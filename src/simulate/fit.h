@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Fit: NodeResourcesFit and NodeResourcesBalancedAllocation with their default settings. Integers
- * are rounded as the plugins round them.
+ * Fit: NodeResourcesFit and NodeResourcesBalancedAllocation with their default settings, rounded as
+ * the plugins round.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ typedef struct Fit {
         int64_t amount;
     } requests[FIT_RESOURCES_MAX];
     size_t n_requests;
-    Str unknown_resource; /* requested, and no node has it; empty: none */
+    Str unknown_resource; /* a requested resource that no node has; empty: none */
     int64_t cpu, memory, nonzero_cpu, nonzero_memory;
 } Fit;
 
@@ -44,8 +44,8 @@ static inline bool fit_is_room(const Fit *fit, const ClusterState *cluster, uint
 /* LeastAllocated, 0 to 100. */
 int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
-/* BalancedAllocation, 0 to 100: whether the pod makes the use of cpu and memory more even. 0 for
- * pods that request neither, which skip the plugin. */
+/* BalancedAllocation, 0 to 100: whether the pod balances the use of cpu and memory. 0 for pods that
+ * request neither, for which the plugin is skipped. */
 int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
 /* For tests. Resources with allocatable 0 do not count. */

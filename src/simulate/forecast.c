@@ -1,4 +1,4 @@
-/* Answers of plugins that depend on the pod and the node only, cached by kind of pod. */
+/* Results of plugins that depend on the pod and the node only, cached by kind of pod. */
 
 #include "simulate/forecast.h"
 
@@ -11,8 +11,8 @@
 struct ForecastCache {
     ForecastOptions options;
     const ClusterState *cluster;
-    Arena *arena; /* of images and scratch memory */
-    Arena *sorts; /* of the outlooks themselves */
+    Arena *arena; /* images and scratch memory */
+    Arena *sorts; /* the forecasts */
     Set index;
     Images images;
     int64_t *sums;   /* by row */
@@ -32,7 +32,7 @@ const char *rejection_text(Rejection rejection) {
     return texts[rejection];
 }
 
-/* --- one sort ------------------------------------------------------------ */
+/* --- one kind of pod ----------------------------------------------------- */
 
 static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
     for (size_t i = 0; i < tolerations->n; i++)
@@ -73,10 +73,10 @@ static Rejection check_taints(const PodRequest *request, const Node *node, bool 
     return admits ? REJECTION_NONE : REJECTION_TAINT;
 }
 
-#define ADMITS 0x80 /* beside the number of untolerated ones */
+#define ADMITS 0x80 /* in one byte with the number of untolerated taints */
 _Static_assert(TAINTS_MAX <= ADMITS, "the number fits beside the bit");
 
-/* By list of taints: nodes have few different ones. */
+/* Per list of taints: nodes share a few different ones. */
 static void judge_taints(ForecastCache *cache, const PodRequest *request) {
     const NodeTable *table = cache->cluster->table;
 
@@ -174,7 +174,7 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
     return find_named_rows(cache, request, forecast);
 }
 
-/* --- all of them -------------------------------------------------------- */
+/* --- the cache ---------------------------------------------------------- */
 
 int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, ForecastCache **ret) {
     _cleanup_(forecast_cache_freep) ForecastCache *cache = calloc(1, sizeof(*cache));

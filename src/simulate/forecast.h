@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * Forecast: the answers of kube-scheduler's plugins for every node and pods of one kind, as far as
- * they do not depend on the pods that run there.
+ * Forecast: the results of kube-scheduler's plugins for every node and pods of one kind, as far as
+ * they do not depend on running pods.
  *
- * The thousand pods of one Deployment require the same of nodes (PodRequest.place_key): selector,
- * affinity, tolerations and images are evaluated once for all of them, and cached.
+ * All pods of a Deployment have the same selector, affinity, tolerations and images
+ * (PodRequest.place_key): these are evaluated once and cached.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include "simulate/images.h"
 #include "simulate/pod-request.h"
 
-/* Above this everything is dropped and evaluated again. */
+/* Above this the cache is cleared. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
 typedef enum Rejection {
@@ -38,9 +38,9 @@ typedef struct Forecast {
     Str key;
     uint8_t *rejections;        /* one of the first four */
     uint8_t *n_untolerated;     /* taints PreferNoSchedule that are not tolerated */
-    uint16_t *preferred_weight; /* weights of preferred terms that hold */
+    uint16_t *preferred_weight; /* sum of the weights of matching preferred terms */
     uint8_t *images;            /* 0 to 100 */
-    const uint32_t *named_rows; /* the rows that the pods name; NULL: all are tried */
+    const uint32_t *named_rows; /* rows that the pods' affinity names; NULL: all */
     size_t n_named;
 } Forecast;
 

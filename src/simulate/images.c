@@ -8,7 +8,7 @@
 #define LEAST (23 * MIB) /* smaller images do not count */
 #define MOST_PER_CONTAINER (1000 * MIB)
 
-/* A node may list a name twice: it has it once. */
+/* A node may list a name twice; it is counted once. */
 static int add_image(Images *images, uint32_t row, Str name, int64_t size, Arena *arena) {
     uint32_t number = map_find(&images->index, name);
     ImageState *state;

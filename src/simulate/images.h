@@ -3,8 +3,8 @@
 /*
  * Images: which nodes have which container images.
  *
- * kube-scheduler scores a node by the size of the pod's images that it has, scaled by the share of
- * nodes that have them. The size of an image is that of the first node that lists it.
+ * kube-scheduler scores a node by the size of those of the pod's images that it has, scaled by the
+ * share of nodes that have them. An image's size is that of the first node that lists it.
  */
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ typedef struct Images {
 /* In @arena; borrows @table. 0, or -ENOMEM. */
 int images_build(const NodeTable *table, Arena *arena, Images *ret);
 
-/* Adds the scaled size of image @name to @sums, by row, where it is. */
+/* Adds the scaled size of image @name to @sums of the rows that have it. */
 void images_add(const Images *images, Str name, int64_t *sums);
 
 /* The score, 0 to 100, of @sum for a pod of @n_containers containers, init containers included. */

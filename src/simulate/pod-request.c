@@ -252,7 +252,7 @@ static void decode_status(JsonReader *reader, Arena *arena, Draft *draft) {
             json_skip(reader, NULL);
 }
 
-/* --- soft requests ------------------------------------------------------- */
+/* --- nonzero requests ---------------------------------------------------- */
 
 static bool names(const AmountList *list, Str name) {
     for (size_t i = 0; i < list->n; i++)
@@ -343,7 +343,7 @@ static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodR
     request->whole_key = keep_key(reader, arena, &key);
 }
 
-/* --- all of it ---------------------------------------------------------- */
+/* --- the pod ------------------------------------------------------------ */
 
 static void add_images(
     JsonReader *reader, Arena *arena, const Pod *pod, PodRequest *request, Draft *draft) {

@@ -50,13 +50,13 @@ typedef struct PodRequest {
         nonzero_memory;  /* requests, with 100m and 200Mi where a container has none */
     uint32_t unmodelled; /* bits by UnmodelledFeature */
 
-    /* Pods with the same place_key get the same answers of all plugins that do not look at
-     * running pods; with the same whole_key, of all. */
+    /* Plugins that ignore running pods give the same results for pods with the same place_key; all
+     * plugins do for pods with the same whole_key. */
     Str place_key, whole_key;
 } PodRequest;
 
-/* Reads a Pod object. Strings are slices of the input where they can be, else in @arena. Errors are
- * the reader's. */
+/* Reads a Pod object. Strings are slices of the input where possible, else in @arena. Errors are
+ * set in the reader. */
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
 /* "topologySpreadConstraints". */

@@ -9,7 +9,7 @@
 
 #define ROOM_FIRST 64
 
-/* --- those that wait ---------------------------------------------------- */
+/* --- pending pods ------------------------------------------------------- */
 
 void pending_queue_done(PendingQueue *pending) {
     free(pending->items);
@@ -51,7 +51,7 @@ int pending_queue_add(PendingQueue *pending, const SimulationInput *input, uint3
     return 0;
 }
 
-/* --- those that end ----------------------------------------------------- */
+/* --- ends of pods ------------------------------------------------------- */
 
 void pod_end_queue_done(PodEndQueue *ends) {
     free(ends->items);

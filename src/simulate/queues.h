@@ -34,5 +34,5 @@ typedef struct PodEndQueue {
 
 void pod_end_queue_done(PodEndQueue *ends);
 int pod_end_queue_add(PodEndQueue *ends, PodEnd end) MUST_CHECK; /* 0, or -ENOMEM */
-/* The first to end, of equal times the lower number. There must be one. */
+/* The first to end; on a tie the lower number. The queue must not be empty. */
 PodEnd pod_end_queue_take(PodEndQueue *ends);

@@ -294,7 +294,7 @@ static int run_events(Run *run) {
     return r;
 }
 
-/* --- telling ------------------------------------------------------------ */
+/* --- result ------------------------------------------------------------- */
 
 static int compare_reasons(const void *a, const void *b) {
     const PendingReason *x = a, *y = b;

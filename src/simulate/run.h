@@ -4,9 +4,9 @@
  * Run: a simulation under one policy.
  *
  * At each event pods whose lifetime is over end first; if any did, pending pods are tried again, by
- * priority and age; then pods that arrive are tried, and before them the pending ones, because
- * policies may depend on time. Of equal pods only the first is tried if it fails, and at most
- * RUN_RETRIES_MAX per event.
+ * priority and age. Before arriving pods are tried, pending ones are too, because policies may
+ * depend on time. Of equal pods only the first is tried if it fails, and at most RUN_RETRIES_MAX
+ * per event.
  *
  * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */
@@ -24,7 +24,7 @@
 
 typedef struct RunOptions {
     SchedulerOptions scheduler;
-    bool follows;     /* pods that have a node are placed there, whatever the choice is */
+    bool follows;     /* pods with a node are placed there, whatever the scheduler chose */
     double until;     /* seconds; below 0: to the end, as above */
     int64_t now_nsec; /* since 1970, at the start */
     const Resources *shapes;

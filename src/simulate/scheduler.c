@@ -10,7 +10,7 @@
 #include "simulate/fit.h"
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
-#define POINTS_PER_SCORE 10 /* an extender's scores go to 10, a plugin's to 100 */
+#define POINTS_PER_SCORE 10 /* an extender's maximum score is 10, a plugin's 100 */
 #define BEST 100
 
 enum {
@@ -24,14 +24,14 @@ struct Scheduler {
     const ClusterState *cluster;
     ForecastCache *forecasts;
     Rng random;
-    size_t start; /* index in the order where the next cycle begins */
+    size_t start; /* index in the order at which the next cycle begins */
 
     Arena *cycle;      /* of one cycle */
-    Arena *rows_arena; /* of the next two, with room for all nodes */
+    Arena *rows_arena; /* of the next two, sized for all nodes */
     uint32_t *rows;
     int64_t *scores;
 
-    Arena *arena;     /* of what follows */
+    Arena *arena;     /* of the next fields */
     uint32_t *counts; /* nodes by SchedulingReason */
     size_t n_counts;
     Str unknown_resources[REASON_UNKNOWN_RESOURCE_MAX];
@@ -45,7 +45,7 @@ typedef struct Cycle {
     Fit fit;
     int64_t now_nsec;
     uint32_t inspected;
-    size_t n; /* rows that are left */
+    size_t n; /* rows still feasible */
     Choice *choice;
 } Cycle;
 
@@ -137,7 +137,7 @@ static SchedulingReason count_lacks(Scheduler *scheduler, const Fit *fit, uint32
     return reason;
 }
 
-/* REASON_NONE: the node can take the pod; else why not, counted. */
+/* REASON_NONE: the pod can run there; else the reason, which is counted. */
 static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint32_t row) {
     SchedulingReason rejection = cycle->forecast->rejections[row];
 
@@ -260,7 +260,7 @@ static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
 
 /* --- choosing ----------------------------------------------------------- */
 
-/* The most frequent reason; of equals the first in the order of plugins. */
+/* The most frequent reason; on a tie the first in the order of plugins. */
 static SchedulingReason find_reason(const Scheduler *scheduler) {
     SchedulingReason reason = REASON_NO_NODES;
     uint32_t most = 0;

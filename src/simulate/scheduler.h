@@ -3,10 +3,10 @@
 /*
  * Scheduler: where kube-scheduler 1.36 would put a pod.
  *
- * One cycle as in kube-scheduler: starting where the last cycle ended, it tries nodes in turn until
- * enough can take the pod (it stops at a share of a large cluster); it calls the extender's filter
- * with these; every plugin scores the nodes that are left, the scores are weighed and added up with
- * the extender's; the best node wins, and among equals one at random.
+ * One cycle as in kube-scheduler: starting where the last cycle ended, it filters nodes in turn
+ * until enough are feasible (a share of a large cluster); it calls the extender's filter with
+ * these; every plugin scores the remaining nodes; the weighted scores are added to the extender's;
+ * the best node wins, one at random on a tie.
  *
  *     plugin                            filter   score × weight
  *     NodeUnschedulable                 yes
@@ -32,12 +32,12 @@
 #include "simulate/forecast.h"
 #include "simulate/pod-request.h"
 
-/* Why nodes cannot take a pod, as a number: nodes are counted by it. */
+/* A reason for rejecting a node, as an index for counting nodes. */
 typedef uint32_t SchedulingReason;
 
 #define REASON_NONE 0u               /* up to _REJECTION_MAX: rejections */
 #define REASON_RESOURCE 64u          /* + column: too little of it */
-#define REASON_UNKNOWN_RESOURCE 512u /* + number: of a resource that no node has */
+#define REASON_UNKNOWN_RESOURCE 512u /* + index of a resource that no node has */
 #define REASON_UNKNOWN_RESOURCE_MAX 64u
 #define REASON_NO_NODES 1000u
 #define REASON_EXTENDER 1024u /* + the extender's own number */
@@ -45,16 +45,16 @@ _Static_assert(REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_UNKNOWN_RESOURCE,
 
 #define EXTENDER_PASSES UINT16_MAX
 
-/* An extender: in this process, or somewhere behind HTTP. All zero: none. Its functions return 0;
- * 1 when the call failed, which ends the cycle without a node; or -ENOMEM. */
+/* An extender: in this process, or behind HTTP. All zero: none. Its functions return 0; 1 when the
+ * call failed, which ends the cycle without a node; or -ENOMEM. */
 typedef struct SchedulerExtender {
     void *context;
-    size_t n_reasons; /* larger numbers of filter() stand for "left out: others are better" */
+    size_t n_reasons; /* higher values from filter() mean "left out: others are better" */
 
     /* For each of @rows EXTENDER_PASSES, or the number of the reason. In @arena. */
     int (*filter)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
         Arena *arena, const uint16_t **ret_verdicts);
-    /* The scores, 0 to 10 or what the extender's policies allow; NULL: none. */
+    /* The scores, 0 to 10 or the maximum of the extender's policies; NULL: none. */
     int (*prioritize)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
         size_t n, Arena *arena, const uint8_t **ret_scores);
     void (*print_reason)(const void *context, size_t reason, Buf *out);
@@ -76,16 +76,16 @@ int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
 Scheduler *scheduler_free(Scheduler *scheduler); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
 
-/* Another state of the cluster, with other nodes even; borrowed. 0, or -ENOMEM. */
+/* Replaces the cluster, which may have other nodes; borrowed. 0, or -ENOMEM. */
 int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster);
 void scheduler_set_weight(Scheduler *scheduler, int64_t weight);
 
 typedef struct Choice {
     uint32_t row;            /* NO_ROW: none */
-    SchedulingReason reason; /* then: the most frequent one */
+    SchedulingReason reason; /* if none: the most frequent one */
     size_t n_feasible;
-    size_t n_best;     /* nodes as good as this one, itself included */
-    int64_t score;     /* its points; 0 where there was but one node */
+    size_t n_best;     /* nodes with the same score, itself included */
+    int64_t score;     /* its score; 0 if only one node was feasible */
     uint32_t any_best; /* the first of the best */
 
     /* Of the row to inspect. */
@@ -94,14 +94,14 @@ typedef struct Choice {
     SchedulingReason inspected_reason; /* why it is not feasible */
 } Choice;
 
-/* Where @request would go at @now_nsec. @inspected: a row to describe in @ret, or NO_ROW; with one
- * all nodes are tried. Changes only where the next cycle begins. 0; 1 when the extender's filter
- * failed; or -ENOMEM. */
+/* Chooses a node for @request at @now_nsec. @inspected: a row to describe in @ret, or NO_ROW; with
+ * a row all nodes are tried. Changes nothing but the start of the next cycle. 0; 1 when the
+ * extender's filter failed; or -ENOMEM. */
 int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t now_nsec,
     uint32_t inspected, Choice *ret);
 
 /* "Insufficient cpu". */
 void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason, Buf *out);
 
-/* "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.": of the last choice. */
+/* "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.", for the last choice. */
 void scheduler_print_fit_error(const Scheduler *scheduler, Buf *out);

@@ -36,7 +36,7 @@ static int set_error(Draft *draft, const char *path, const char *what) {
     return -EINVAL;
 }
 
-/* --- pods that come ----------------------------------------------------- */
+/* --- arrivals ----------------------------------------------------------- */
 
 static int add_arrival(
     Draft *draft, const PodRequest *request, Str name, double at, double lifetime) {
@@ -148,7 +148,7 @@ static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
     return 0;
 }
 
-/* Copies what it needs: @request does not last. */
+/* Copies what it needs: @request is temporary. */
 static int add_existing(Draft *draft, const PodRequest *request) {
     Footprint footprint = footprint_of(request);
     const Pod *pod;
@@ -233,7 +233,7 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Names must be unique; in a trace a repeated one gets a number behind it. */
+/* Names must be unique; in a trace a repeated one gets a number appended. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
 
@@ -279,7 +279,7 @@ static int find_rescheduled(Draft *draft, const Map *names) {
     return 0;
 }
 
-/* Arrivals are numbered as they were read: qsort() alone does not keep the order of equal ones. */
+/* Arrivals are numbered as they were read: qsort() is not stable. */
 static int compare_arrivals(const void *a, const void *b) {
     const Arrival *x = a, *y = b;
 

@@ -29,10 +29,10 @@ typedef struct ExistingPod {
     const Pod *pod; /* a record */
     uint32_t row;
     Footprint footprint;
-    bool is_rescheduled; /* it is among those that come */
+    bool is_rescheduled; /* it is also an arrival */
 } ExistingPod;
 
-/* A pod that comes. */
+/* A pod that arrives. */
 typedef struct Arrival {
     const PodRequest *request; /* shared by pods of one line of a trace */
     Str name;
@@ -51,13 +51,13 @@ typedef struct SimulationInput {
     size_t n_existing;
     Arrival *arrivals; /* by time, then by priority */
     size_t n_arrivals;
-    bool is_timed;      /* they came with times */
-    bool has_lifetimes; /* one of them ends */
-    bool has_endless;   /* one of them stays */
-    double last_at;     /* when the last comes */
+    bool is_timed;      /* arrivals have times */
+    bool has_lifetimes; /* some have a lifetime */
+    bool has_endless;   /* some have none */
+    double last_at;     /* time of the last arrival */
     size_t n_rescheduled;
     size_t n_without_node;               /* pods on unknown nodes */
-    size_t n_left_pending;               /* pending pods that are left out */
+    size_t n_left_pending;               /* pending pods that are ignored */
     size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals with it */
     size_t n_any_unmodelled;             /* arrivals with any of these */
 } SimulationInput;

@@ -115,10 +115,10 @@ void simulation_result_measure(
 
 /* --- over time ---------------------------------------------------------- */
 
-/* When full, drops every second sample: the rest is spread over the whole run. */
+/* When full, drops every second sample: the rest still covers the whole run. */
 void simulation_result_sample(SimulationResult *result, const Sample *sample) {
-    if (result->n_samples > 0 &&
-        result->samples[result->n_samples - 1].at >= sample->at) { /* the same moment */
+    if (result->n_samples > 0 && result->samples[result->n_samples - 1].at >=
+                                     sample->at) { /* same time as the last sample */
         result->samples[result->n_samples - 1] = *sample;
         return;
     }

@@ -20,8 +20,8 @@
 typedef enum PodResultKind {
     RESULT_PENDING,
     RESULT_PLACED,
-    RESULT_ENDED,       /* it was placed, and its lifetime is over */
-    RESULT_NOT_ARRIVED, /* the run stopped before */
+    RESULT_ENDED,       /* it was placed, and its lifetime has ended */
+    RESULT_NOT_ARRIVED, /* the run stopped before it arrived */
 } PodResultKind;
 
 typedef struct PodResult {
@@ -36,20 +36,20 @@ typedef struct PendingReason {
     size_t n_pods;
 } PendingReason;
 
-/* Room for pods of one shape. */
+/* Free capacity for pods of one shape. */
 typedef struct ShapeFigures {
     size_t n_fit;                 /* more pods that fit */
-    double cpu_left, memory_left; /* the free share that they cannot use, 0 to 1 */
+    double cpu_left, memory_left; /* free share that such pods cannot use, 0 to 1 */
 } ShapeFigures;
 
 /* Requested shares of one resource over nodes that are not cordoned, 0 to 1. */
 typedef struct BalanceFigures {
-    double mean, deviation; /* deviation: the standard one */
+    double mean, deviation; /* deviation: standard deviation */
     double highest;
     uint32_t highest_row; /* NO_ROW: there is no node */
 } BalanceFigures;
 
-/* At one moment. */
+/* The state at one time. */
 typedef struct Sample {
     double at; /* seconds; without times: number of arrivals */
     size_t n_used;
@@ -67,9 +67,9 @@ typedef struct SimulationResult {
     Arena *arena;
     PodResult *pods; /* by arrival */
     size_t n_pods;
-    size_t n_reached; /* that have come */
+    size_t n_reached; /* arrived pods */
     bool is_broken_off;
-    double end; /* the moment it ends at */
+    double end; /* time of the end */
 
     size_t n_placed; /* ended ones included */
     size_t n_ended, n_pending;
@@ -79,10 +79,10 @@ typedef struct SimulationResult {
 
     size_t n_used_at_start, n_used, n_used_most;
     double n_used_mean; /* over time; without times, over pods */
-    size_t n_emptied;   /* in use at some time, and not at the end */
+    size_t n_emptied;   /* in use at some time, but not at the end */
     BalanceFigures cpu, memory;
     ShapeFigures shapes[SIMULATION_SHAPES_MAX];
-    double wait_mean, wait_most; /* of those that were placed: seconds */
+    double wait_mean, wait_most; /* seconds, of placed pods */
     size_t n_waited;             /* placed pods that were pending first */
 
     Sample *samples;
@@ -90,7 +90,7 @@ typedef struct SimulationResult {
 
     /* Of pods that were followed. */
     size_t n_followed, n_best, n_feasible;
-    size_t n_unmodelled; /* with features that are not modelled; not among the others */
+    size_t n_unmodelled; /* pods with unmodelled features; not in the counts above */
     FollowMismatch mismatches[SIMULATION_MISMATCHES_MAX];
     size_t n_mismatches;
 } SimulationResult;

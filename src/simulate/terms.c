@@ -1,4 +1,4 @@
-/* nodeAffinity: reading it, and whether its terms hold. */
+/* nodeAffinity: reads and matches its terms. */
 
 #include "simulate/terms.h"
 

@@ -3,9 +3,9 @@
 /*
  * Terms: a pod's nodeAffinity.
  *
- * A term holds where all its expressions (on labels) and all its fields (on the name) hold; of
- * several required terms one is enough. As in kube-scheduler a term without conditions, and one
- * with an invalid condition (an unknown operator, Gt of a text), holds nowhere.
+ * A term matches a node if all its expressions (on labels) and fields (on the name) do; of several
+ * required terms one is enough. As in kube-scheduler, a term without conditions, or with an invalid
+ * one (an unknown operator, Gt of a text), matches no node.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "model/selector.h"
 #include "json/read.h"
 
-/* Of one pod; more is an error, though the API server has no such limits. */
+/* Per pod; more is an error here, not in the API server. */
 #define TERMS_MAX 256u
 #define TERM_CONDITIONS_MAX 256u
 #define TERM_VALUES_MAX 4096u
@@ -34,25 +34,25 @@ typedef struct NodeTerm {
     const NameTest *names;
     size_t n_names;
     bool holds_nowhere;
-    int64_t weight; /* of preferred ones: 1 to 100 */
+    int64_t weight; /* preferred terms: 1 to 100 */
 } NodeTerm;
 
 typedef struct NodeTerms {
     NodeTerm *items;
     size_t n;
-    bool is_given; /* it may be empty: then no node matches */
+    bool is_given; /* if empty, no node matches */
 } NodeTerms;
 
 /* The value of requiredDuringScheduling...: {nodeSelectorTerms: [...]}; and of preferred...:
- * [{weight, preference}]. Errors are the reader's. */
+ * [{weight, preference}]. Errors are set in the reader. */
 void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret);
 void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret);
 
-/* Whether one of them holds. */
+/* Whether one of them matches. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);
 
-/* The sum of the weights of those that hold. */
+/* The sum of the weights of matching terms. */
 int64_t terms_weigh(const NodeTerms *terms, Str name, const Labels *labels);
 
-/* Whether all of @terms name nodes, as for DaemonSets: then kube-scheduler tries no others. */
+/* Whether all of @terms name nodes, as for DaemonSets: kube-scheduler tries no other nodes. */
 bool terms_name_nodes(const NodeTerms *terms);

@@ -276,8 +276,8 @@ static void test_plugins_score_nodes(void **state) {
                 "b", "", "") "}\n---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, "
                              "containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n",
             "containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]",
-            /* a: cpu (4-3)/4 = 25; memory (8192-200-2048)/8192 = 72; 48. Evenness 75 before
-             * (0.5 against 0), with it |0.75 - 0.25| / 2: 75 again: 75.
+            /* a: cpu (4-3)/4 = 25; memory (8192-200-2048)/8192 = 72; 48. Balance 75 before
+             * (0.5 against 0), with the pod |0.75 - 0.25| / 2: 75 again: 75.
              * b: 75 and 75: 75; 100 before and after: 75. */
             {300 + 48 + 75, 300 + 75 + 75}},
     };

@@ -18,8 +18,8 @@
 
 typedef struct Trace {
     const char *path;
-    const char *unit; /* "line" or "entry": what is counted */
-    size_t n;         /* the one that is read, from 1 */
+    const char *unit; /* "line" or "entry", for messages */
+    size_t n;         /* the current one, from 1 */
     TraceVisit visit;
     void *context;
     Arena *arena; /* of one line */
@@ -54,7 +54,7 @@ static void decode_line(JsonReader *reader, Arena *arena, TraceLine *ret) {
     }
 }
 
-/* NULL when it makes sense. */
+/* The problem with it; NULL: none. */
 static const char *check_line(const TraceLine *line) {
     if (str_is_empty(line->pod) || line->pod.ptr[0] != '{')
         return "has no pod: write pod: {metadata: {name: …}, spec: {…}}";

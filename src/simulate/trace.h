@@ -29,7 +29,7 @@ typedef struct TraceLine {
     Str pod; /* JSON */
 } TraceLine;
 
-/* 0 to continue; or a negative errno, for -EINVAL with an error message. The line is valid
+/* Returns 0 to continue, or a negative errno, -EINVAL with an error message. The line is valid
  * during the call only. */
 typedef int (*TraceVisit)(void *context, const TraceLine *line);
 
