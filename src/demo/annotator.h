@@ -5,7 +5,7 @@
  *
  *     cpu_usage_avg_5m: "0.25000,2026-01-02T11:04:05Z"
  *
- * The metrics of the policies in force say which annotations, and in which time zone.
+ * The metrics of the policies in force define the annotations and their time zone.
  */
 
 #include <stdbool.h>

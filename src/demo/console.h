@@ -33,7 +33,7 @@ typedef struct Console {
 
 void console_done(Console *console);
 
-/* From here on in @style, until console_plain(). */
+/* Sets @style, until console_plain(). */
 void console_paint(Console *console, Style style);
 void console_plain(Console *console);
 

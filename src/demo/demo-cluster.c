@@ -34,14 +34,14 @@
 
 typedef struct DemoNode {
     Str name;
-    Rng rng;      /* its state before the node was made */
-    Arena *arena; /* of what follows, once the node was changed; NULL: the cluster's */
+    Rng rng;      /* its state before the node was created */
+    Arena *arena; /* of the next fields once the node was changed; NULL: the cluster's */
     Str json;
     Node model;
 } DemoNode;
 
 struct DemoCluster {
-    pthread_mutex_t lock; /* of pods and counts, which binds change */
+    pthread_mutex_t lock; /* protects pods and counts, which binds change */
     Arena *arena;         /* nodes, sample pods and templates */
     Rng rng;
     DemoNode *nodes;
@@ -54,7 +54,7 @@ struct DemoCluster {
     DemoPod **pods; /* oldest first */
     size_t n_pods, size;
     size_t n_ended;
-    uint64_t now;       /* pods handed out so far */
+    uint64_t now;       /* ticks: pods returned so far */
     uint64_t life_span; /* of an average pod, in ticks */
 };
 
@@ -84,9 +84,9 @@ static bool pod_is_pending(const DemoPod *pod) {
     return str_is_empty(pod->model.node_name);
 }
 
-/* --- the beginning ----------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------- */
 
-/* Decodes its own output: the same node is served and dumped. */
+/* Decodes the JSON written here, so that the served node equals the dumped one. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Buf *text, Arena *arena, DemoNode *node) {
     JsonReader reader;
@@ -117,7 +117,7 @@ static int64_t share_of(const Resources *all, Str name, size_t percent) {
     return resources_get(all, name) / 100 * (int64_t)percent;
 }
 
-/* Pods of one workload that ran on the node before the demo began. */
+/* Adds the pods of one workload that ran on the node before the demo began. */
 static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
     size_t percent, int64_t *cpu) {
     const Resources *allocatable = &node->model.allocatable;
@@ -157,8 +157,8 @@ static int load_node(DemoCluster *cluster, size_t number) {
     return 0;
 }
 
-/* The number of pods is stable when an average pod lives for as many ticks as there are pods.
- * The first ones have lived for a while. */
+/* The number of pods is stable if an average pod lives for as many ticks as there are pods. Initial
+ * pods are part of the way through their life. */
 static void set_ends(DemoCluster *cluster) {
     cluster->life_span = cluster->n_pods < 50 ? 50 : cluster->n_pods;
     for (size_t i = 0; i < cluster->n_pods; i++)
@@ -315,7 +315,7 @@ int demo_cluster_clear(DemoCluster *cluster) {
     for (size_t i = 0; i < cluster->n_pods; i++)
         cluster->pods[i]->ends_at = 0;
     end_pods(cluster);
-    cluster->n_ended -= n_before - cluster->n_pods; /* they were taken away */
+    cluster->n_ended -= n_before - cluster->n_pods; /* cleared, not ended */
     n_before = cluster->n_pods;
     (void)pthread_mutex_unlock(&cluster->lock);
     return n_before == 0 ? 0 : -ENOMEM;
@@ -340,7 +340,7 @@ void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret) {
 
 /* --- binds ------------------------------------------------------------------ */
 
-/* Newest first: these are bound. */
+/* Newest first: a bind is for a recent pod. */
 static DemoPod *find_pod(DemoCluster *cluster, Str namespace, Str name) {
     for (size_t i = cluster->n_pods; i-- > 0;) {
         const Pod *model = &cluster->pods[i]->model;
@@ -386,7 +386,7 @@ void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, 
     (void)pthread_mutex_unlock(&cluster->lock);
 }
 
-/* --- marks ------------------------------------------------------------------ */
+/* --- changes of nodes ------------------------------------------------------- */
 
 static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
@@ -403,7 +403,7 @@ static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes)
     if (r < 0)
         return r;
     marked.arena = TAKE_PTR(arena);
-    arena = node->arena; /* goes */
+    arena = node->arena; /* freed at return */
     *node = marked;
     return 0;
 }

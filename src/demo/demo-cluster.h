@@ -1,13 +1,12 @@
 #pragma once
 
 /*
- * DemoCluster: the nodes and pods of the demo, in place of an API server and its controllers.
+ * DemoCluster: the nodes and pods of the demo, instead of an API server and its controllers.
  *
  * It creates pods, binds them, and ends about as many as it creates. Time is counted in pods
  * (ticks). The same seed, times and binds give the same history.
  *
- * Threads: any may bind; the rest is for one thread, which may use a pod until it gets the next
- * one.
+ * Any thread may bind; the rest is for one thread, which may use a pod until it gets the next one.
  */
 
 #include <stdbool.h>
@@ -33,7 +32,7 @@ typedef struct DemoCluster DemoCluster;
 typedef struct DemoClusterCounts {
     size_t n_nodes;
     size_t n_running, n_pending; /* pods now */
-    size_t n_ended;              /* pods that are gone */
+    size_t n_ended;              /* ended pods */
 } DemoClusterCounts;
 
 /* @n_nodes is 1 to DEMO_NODES_MAX. 0, or -ENOMEM. */
@@ -43,9 +42,9 @@ DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
-/* The next tick, and the next pod to place, at @now_sec since 1970: a new one of @workload, which
- * lives for @life ticks (0: until demo_cluster_clear()); with NULL a pending one that is due, or a
- * new one of the next workload. 0, or -ENOMEM. */
+/* Advances one tick and returns the next pod to place, at @now_sec since 1970: a new one of
+ * @workload, which lives for @life ticks (0: until demo_cluster_clear()); with NULL a pending one
+ * that is due, or a new one of the next workload. 0, or -ENOMEM. */
 int demo_cluster_next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
     int64_t now_sec, const DemoPod **ret);
 
@@ -59,8 +58,7 @@ int demo_cluster_clear(DemoCluster *cluster);
  * there is no such workload, or no memory. */
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name);
 
-/* Binds; doing it twice is no error. @error is a message for kube-scheduler, or empty. Any
- * thread. */
+/* Binds; a repeated bind succeeds. @error is a message for kube-scheduler, or empty. Any thread. */
 void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, size_t size);
 
 /* Replaces earlier changes of the node. 0, or -ENOMEM: nothing changed. */

@@ -93,7 +93,7 @@ int demo_files_open(DemoFiles *files, DemoCluster *cluster, const char *policy, 
 
 int demo_files_refresh(DemoFiles *files, DemoCluster *cluster, const View *view,
     const Placement *placement, char *error) {
-    if (!str_is_empty(placement->node)) /* the pod of the file was placed */
+    if (!str_is_empty(placement->node)) /* the pod in the file was placed */
         return strcmp(files->uid, placement->pod->uid) == 0 ? keep_sample(files, cluster) : 0;
     keep_pod(files, placement->pod, placement->pod->uid);
     if (clock_monotonic_nsec() - files->written_at_nsec < FILES_NSEC)

@@ -15,7 +15,7 @@
 
 #define FOLDERS_MAX 32
 
-/* Whether only we can write to it: in /tmp another user may have created it. */
+/* Whether only this user can write to it: in /tmp another user may have created it. */
 static bool is_private(int fd) {
     struct stat info;
 

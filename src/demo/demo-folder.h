@@ -3,7 +3,7 @@
 /*
  * DemoFolder: the folder of the demo's files, ${TMPDIR:-/tmp}/berth-demo-UID.
  *
- * It is private to the user, stays at the end, because suggested commands read it, and is used
+ * It is private to the user, remains after the demo because suggested commands read it, and is used
  * again by the next demo. While one demo has it locked, another uses berth-demo-UID-2, and so on.
  * Files are replaced atomically.
  */

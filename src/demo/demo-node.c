@@ -16,10 +16,10 @@
 #define CORDONED_PERCENT 3
 #define DAEMON_MISSING_PERCENT 8
 #define DISK_PRESSURE_PERCENT 4
-#define HEADLESS_PERCENT 35 /* of the nodes for workspaces; some of them take regular ones too */
+#define HEADLESS_PERCENT 35 /* of the nodes for workspaces; some run regular ones too */
 #define HEADLESS_ONLY_PERCENT 15
 #define IMAGE_PERCENT 45
-#define VOLUMES_PERCENT 60 /* of the general nodes: with disks of TopoLVM's */
+#define VOLUMES_PERCENT 60 /* of the general nodes: with TopoLVM disks */
 #define VOLUMES_BROKEN_PERCENT 4
 #define STAYING_PERCENT 8
 #define CANDIDATE_PERCENT 8 /* for removal by the autoscaler */
@@ -52,7 +52,7 @@ static const NodePoolType pool_types[_POOL_MAX] = {
     [POOL_GPU] = {"gpu", {{"gpu-2x", 24, 128, 2}, {"gpu-4x", 48, 256, 4}}, 2},
 };
 
-/* Of twenty nodes: nine general, four batch, five workspace, two gpu. */
+/* Per twenty nodes: nine general, four batch, five workspace, two gpu. */
 static const char pattern[] = "gwgbguwggbwgbwgugwbg";
 
 NodePool demo_node_pool(size_t index) {

@@ -3,10 +3,10 @@
 /*
  * The demo's nodes: four pools of a few machine types each, over three zones.
  *
- * A node is written as the JSON object of an API server; the rest of the demo reads that. Nodes
- * have what the policies of the folder policies read: labels and taints of workspaces, free space
- * of volume groups, annotations of the autoscaler, images, an age; and addresses, which exporters
- * of metrics have in place of names.
+ * A node is the JSON object of an API server, which the rest of the demo decodes. Nodes have the
+ * fields that the presets in policies/ read: labels and taints of workspaces, free space of volume
+ * groups, annotations of the autoscaler, images, an age; and addresses, by which metrics exporters
+ * identify nodes.
  */
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef enum NodePool {
 } NodePool;
 
 #define DEMO_GPU "nvidia.com/gpu"
-/* Label of nodes and pods of all but POOL_GENERAL. */
+/* Label of nodes and pods in all pools but POOL_GENERAL. */
 #define DEMO_DEDICATED "example.com/dedicated"
 #define DEMO_WORKSPACES "workspaces"               /* namespace */
 #define DEMO_DAEMON "example.com/workspace-daemon" /* label of nodes for workspaces */
@@ -42,9 +42,8 @@ typedef struct AddedAnnotation {
 typedef struct NodeChanges {
     const AddedAnnotation *items;
     size_t n;
-    const char *daemon; /* new value of the label DEMO_DAEMON; NULL: as the node was made */
+    const char *daemon; /* new value of the label DEMO_DAEMON; NULL: unchanged */
 } NodeChanges;
 
-/* Writes node number @index as it is at @now_sec. The rest is random: the same @rng gives the same
- * node. */
+/* Writes node number @index at @now_sec. The rest is random: the same @rng gives the same node. */
 void demo_node_write(size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, Buf *out);

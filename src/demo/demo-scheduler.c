@@ -118,7 +118,7 @@ static int call(DemoScheduler *scheduler, Verb verb, Str *ret_reply) {
     return 0;
 }
 
-/* At the end of a reply, whose field Error may have been set. */
+/* Checks the end of a reply, and its field Error. */
 static int check_reply(DemoScheduler *scheduler, Verb verb, JsonReader *reader) {
     char error[128];
 
@@ -146,7 +146,7 @@ static void write_args(DemoScheduler *scheduler, const uint32_t *rows, size_t n)
 
 /* --- filter ------------------------------------------------------------------ */
 
-/* The number of the reason @text, with one node more. */
+/* Counts one more node for the reason @text; returns its number. */
 static uint16_t count_reason(Placement *placement, Str text) {
     size_t i = 0;
 
@@ -254,7 +254,7 @@ static void read_host(JsonReader *reader, Arena *arena, Str *ret_host, int64_t *
     }
 }
 
-/* Hosts that are left out get 0. kube-scheduler goes on without the scores if the call fails. */
+/* Missing hosts get 0. kube-scheduler continues without scores if the call fails. */
 static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint8_t **ret_scores) {
     DemoScheduler *scheduler = context;
@@ -332,7 +332,7 @@ static int bind_to(DemoScheduler *scheduler, Str node) {
 
 /* --- an attempt -------------------------------------------------------------- */
 
-/* The nodes and pods as they are now. */
+/* The current nodes and pods. */
 static int update_cluster(DemoScheduler *scheduler) {
     _cleanup_(cluster_state_freep) ClusterState *state = NULL;
     SchedulerOptions options = demo_scheduler_options(scheduler->seed);

@@ -3,9 +3,9 @@
 /*
  * DemoScheduler: the demo's kube-scheduler: simulate/scheduler.h with an extender behind HTTP.
  *
- * It speaks kube-scheduler's protocol for an extender with a node cache of its own (names instead
- * of Node objects), and has the extender bind. Its profile leaves taints to the policy, and
- * extended resources to the extender (managedResources with ignoredByScheduler).
+ * It uses kube-scheduler's protocol for an extender with nodeCacheCapable (names instead of Node
+ * objects), and the extender binds. Its profile leaves taints to the policy, and extended resources
+ * to the extender (managedResources with ignoredByScheduler).
  *
  * One thread.
  */
@@ -24,7 +24,7 @@
 /* The extender's weight in KubeSchedulerConfiguration, unless set otherwise. */
 #define DEMO_SCHEDULER_WEIGHT 5
 
-/* More than any policy here has; further ones count as the last. */
+/* More than any policy here has; additional ones count as the last. */
 #define PLACEMENT_REASONS_MAX 16u
 
 typedef struct NodeReason {
@@ -32,12 +32,12 @@ typedef struct NodeReason {
     size_t n_nodes;
 } NodeReason;
 
-/* How one attempt went. Strings live until the next one, the node's name as long as the table. */
+/* Result of one attempt. Strings live until the next one, the node's name as long as the table. */
 typedef struct Placement {
     const DemoPod *pod;
     Str node;            /* empty: none */
     size_t n_candidates; /* nodes that the extender was sent */
-    size_t n_passed;     /* of these, those that passed its filter */
+    size_t n_passed;     /* nodes that passed its filter */
     int64_t score;       /* the extender's, 0..10, of the chosen node; -1: not called */
     int64_t best_score;  /* ... of all nodes */
     NodeReason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
@@ -45,13 +45,13 @@ typedef struct Placement {
     Str fit_error;           /* kube-scheduler's message, if there is no node */
     int64_t nsec[_VERB_MAX]; /* how long each call took; 0: not made */
     Str error;               /* why a call failed, or empty */
-    bool is_cut_off;         /* no reply at all: the extender may have been stopped */
+    bool is_cut_off;         /* no reply: the extender may have stopped */
 } Placement;
 
 typedef struct DemoScheduler DemoScheduler;
 
-/* @url is the extender's. With @cluster it binds there itself, as kube-scheduler does when its
- * extender has no bind verb; NULL: the extender binds. 0, or a negative errno. */
+/* @url is the extender's. With @cluster the scheduler binds, as kube-scheduler does for an extender
+ * without a bind verb; NULL: the extender binds. 0, or a negative errno. */
 int demo_scheduler_new(const char *url, uint64_t seed, DemoCluster *cluster, DemoScheduler **ret);
 DemoScheduler *demo_scheduler_free(DemoScheduler *scheduler); /* takes NULL */
 DEFINE_CLEANUP(DemoScheduler *, demo_scheduler_free)
@@ -62,8 +62,8 @@ SchedulerOptions demo_scheduler_options(uint64_t seed);
 /* From the next pod on. */
 void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight);
 
-/* Looks for a node for @pod in @table, and binds it. 0, also when there is no node or a call
- * failed; or -ENOMEM. */
+/* Chooses a node for @pod in @table, and binds it. 0, also when there is no node or a call failed;
+ * or -ENOMEM. */
 int demo_scheduler_place(
     DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret);
 

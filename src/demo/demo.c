@@ -166,7 +166,7 @@ static int64_t process_cpu_nsec(void) {
     return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* CPU time of the daemon: of all threads but this one and the mock's worker. */
+/* CPU time of the daemon: all threads but this one and the mock's worker. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
     return process_cpu_nsec() - clock_thread_cpu_nsec() -
            atomic_load(&mock_metrics_server(demo->env.metrics)->cpu_nsec);
@@ -186,9 +186,9 @@ static void drive(void *context) {
     demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- run --------------------------------------------------------------------------------- */
 
-/* So that the first decision has values. */
+/* Waits for metrics, so that the first decision has values. */
 static int start_measuring(Demo *demo) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r = annotate(demo);

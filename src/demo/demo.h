@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Demo: berth at work, without a cluster: the real daemon on a loopback address, a DemoCluster in
- * place of an API server, and a DemoScheduler in place of kube-scheduler.
+ * Demo: berth without a cluster: the real daemon on a loopback address, a DemoCluster instead of an
+ * API server, and a DemoScheduler instead of kube-scheduler.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 typedef struct DemoOptions {
     const char *program; /* how the user called berth, for commands to paste */
     size_t n_nodes;      /* 1 to DEMO_NODES_MAX */
-    uint64_t n_pods;     /* 0: until it is stopped */
+    uint64_t n_pods;     /* 0: no limit */
     uint64_t seed;
     const char *address; /* numeric */
     uint16_t port;       /* 0: the system picks one */

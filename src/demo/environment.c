@@ -12,7 +12,7 @@
 #include "history/decisions.h"
 #include "kube/blocking-client.h"
 
-/* A call without a reply may be due to the end of the daemon, which is known within this time. */
+/* A call without a reply may mean that the daemon ends, which is known within this time. */
 #define CUT_OFF_MSEC 6000
 
 /* Metrics are polled once a second; in large clusters less often. */
@@ -27,7 +27,7 @@ int64_t environment_now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
 }
 
-/* --- beginning -------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 int environment_open(DemoEnvironment *env, const EnvironmentOptions *options) {
     int r;
@@ -78,7 +78,7 @@ static int use_cluster(DemoEnvironment *env, const DemoFolder *folder, char *err
     return 0;
 }
 
-/* Rows without a node stand for nodes that so far only pods name. */
+/* A row without a node belongs to a node that only pods name so far. */
 static bool has_cluster(const View *view, const void *context) {
     const DemoEnvironment *env = context;
     size_t n = 0;
@@ -163,7 +163,7 @@ static void *drive(void *context) {
 
     driving->drive(driving->context);
     env->scheduler =
-        demo_scheduler_free(env->scheduler); /* the daemon would wait for its connection */
+        demo_scheduler_free(env->scheduler); /* else the daemon waits for its connection */
     daemon_stop(env->daemon);
     return NULL;
 }
@@ -183,7 +183,7 @@ int environment_run(DemoEnvironment *env, void (*function)(void *context), void 
 
 void environment_done(DemoEnvironment *env) {
     demo_scheduler_free(env->scheduler);
-    daemon_free(env->daemon); /* before the cluster: its workers bind there */
+    daemon_free(env->daemon); /* before the cluster: its workers bind pods there */
     snapshot_unref(env->seen);
     mock_api_server_free(env->api);
     mock_metrics_free(env->metrics);
@@ -192,7 +192,7 @@ void environment_done(DemoEnvironment *env) {
     (void)pthread_mutex_destroy(&env->lock);
 }
 
-/* --- at work ---------------------------------------------------------------------------------- */
+/* --- placements ------------------------------------------------------------------------------- */
 
 int environment_publish(DemoEnvironment *env, Snapshot **ret) {
     int r = demo_cluster_snapshot(env->cluster, ret);

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * DemoEnvironment: the real daemon, and in place of a cluster a DemoCluster, perhaps behind a
- * MockApiServer, a MockMetrics and a DemoScheduler.
+ * DemoEnvironment: the real daemon, and instead of a cluster a DemoCluster, a MockMetrics, a
+ * DemoScheduler and, optionally, a MockApiServer.
  *
  * Two threads: the main one runs the daemon's loop and handles signals, as `berth serve` does; the
  * driving one places pods. When one ends, so does the other. Functions are for the driving thread
@@ -46,19 +46,19 @@ typedef struct DemoEnvironment {
     DaemonOptions daemon_options;
     Daemon *daemon;
     DemoScheduler *scheduler;
-    Snapshot *seen; /* of the last placement, which has strings of it */
+    Snapshot *seen; /* of the last placement, which borrows its strings */
 
     pthread_mutex_t lock; /* of is_stopped */
     pthread_cond_t stopped;
     bool is_stopped;
 } DemoEnvironment;
 
-/* Cluster and mocks, not yet the daemon, so that its files can be written first. On the main
+/* Starts cluster and mocks, not the daemon, so that its files can be written first. On the main
  * thread, as the next two. 0, or a negative errno. */
 int environment_open(DemoEnvironment *env, const EnvironmentOptions *options);
 
-/* The daemon, with the policy of @policy_path, which is borrowed; @folder is for its files. 0,
- * or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
+/* Starts the daemon with the policy of @policy_path, which is borrowed; @folder is for its files.
+ * 0, or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
 int environment_start(
     DemoEnvironment *env, const char *policy_path, const DemoFolder *folder, char *error);
 
@@ -66,15 +66,15 @@ int environment_start(
  * 0, or a negative errno. */
 int environment_run(DemoEnvironment *env, void (*drive)(void *context), void *context);
 
-void environment_done(DemoEnvironment *env); /* takes one that was not opened, all zero */
+void environment_done(DemoEnvironment *env); /* takes one that is all zero */
 
-/* True when the run is to end, false after @msec. */
+/* Waits. True: the run must end; false after @msec. */
 bool environment_wait(DemoEnvironment *env, unsigned msec);
 
 /* Publishes the cluster to daemon and mocks. 0, or -ENOMEM. */
 int environment_publish(DemoEnvironment *env, Snapshot **ret);
 
-/* Waits until @is_so of the view in force; false after @msec, or when the run is to end. */
+/* Waits until @is_so holds for the view in force; false after @msec, or when the run must end. */
 typedef bool ViewCondition(const View *view, const void *context);
 bool environment_wait_for(
     DemoEnvironment *env, unsigned msec, ViewCondition *is_so, const void *context);

@@ -1,5 +1,5 @@
 /*
- * The server's worker answers requests, and the thread that shows a new cluster sends events. One
+ * The server's worker answers requests, and the thread that sets a new cluster sends events. One
  * lock protects the cluster, its version and the watches, so that a watch misses nothing between
  * its start and the next change.
  */
@@ -46,13 +46,13 @@ struct MockApiServer {
 
     pthread_mutex_t lock; /* of what follows */
     Snapshot *snapshot;   /* NULL: none yet */
-    uint64_t version;     /* grows with every one */
+    uint64_t version;     /* incremented for each cluster */
     Watch watches[WATCHES_MAX];
 };
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-/* Appends @object, whose metadata get the version that all objects of an API server have. */
+/* Appends @object with the cluster's version as its resourceVersion. */
 static void append_versioned(Buf *out, Str object, uint64_t version) {
     static const Str start = STR("\"metadata\":{");
     const char *found = memmem(object.ptr, object.len, start.ptr, start.len);
@@ -63,7 +63,7 @@ static void append_versioned(Buf *out, Str object, uint64_t version) {
     buf_append(out, str_skip(object, at));
 }
 
-/* @node, or else @pod. */
+/* Appends @node or, if NULL, @pod. */
 static void append_object(Buf *out, const Node *node, const Pod *pod, uint64_t version) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
@@ -77,7 +77,7 @@ static void append_object(Buf *out, const Node *node, const Pod *pod, uint64_t v
 
 /* --- lists and events ------------------------------------------------------------------------- */
 
-/* All objects of a kind, each between @before and @after, with @comma between two. */
+/* All objects of a kind, each between @before and @after, separated by @comma. */
 static void append_objects(Buf *out, const MockApiServer *api, Kind kind, const char *comma,
     const char *before, const char *after) {
     const NodeTable *cluster = snapshot_table(api->snapshot);
@@ -135,7 +135,7 @@ static void append_deleted(
 }
 
 /* Every object is sent as modified: scenarios have small clusters. Nodes are never deleted. The
- * bookmark brings the version also to a kind without objects. */
+ * bookmark sends the version even for a kind without objects. */
 static int send_events(MockApiServer *api, const Snapshot *before) {
     for (size_t i = 0; i < ELEMENTS_OF(api->watches); i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
@@ -255,7 +255,7 @@ static bool answer(void *context, const HttpRequest *request, Buf *out, HttpRepl
     return is_stream;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int mock_api_server_new(MockApiServer **ret) {
     _cleanup_(mock_api_server_freep) MockApiServer *api = calloc(1, sizeof(*api));

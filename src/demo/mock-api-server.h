@@ -31,11 +31,11 @@ DEFINE_CLEANUP(MockApiServer *, mock_api_server_free)
 void mock_api_server_kubeconfig(
     const MockApiServer *api, char ret[static MOCK_API_SERVER_KUBECONFIG_MAX]);
 
-/* The cluster from now on; watches get events. Housekeeping, too. 0, or -ENOMEM. */
+/* Sets the cluster and sends events to watches. Also calls mock_server_tick(). 0, or -ENOMEM. */
 int mock_api_server_show(MockApiServer *api, Snapshot *snapshot);
 
-/* Stops, and closes all connections; resumes on the same port with the cluster that it was shown
- * meanwhile. 0, or a negative errno. */
+/* Stops and closes all connections; resumes on the same port with the latest cluster. 0, or a
+ * negative errno. */
 void mock_api_server_stop(MockApiServer *api);
 int mock_api_server_resume(MockApiServer *api);
 bool mock_api_server_is_up(const MockApiServer *api);

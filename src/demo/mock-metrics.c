@@ -1,5 +1,4 @@
-/* Answers Prometheus' instant queries and metrics.k8s.io from the cluster that it was shown last.
- */
+/* Answers Prometheus' instant queries and metrics.k8s.io from the latest cluster. */
 
 #include "demo/mock-metrics.h"
 
@@ -23,7 +22,7 @@
 
 #define NODE_NAME_MAX 253u
 
-/* CPU use of a node by other processes than pods. */
+/* CPU use of a node by processes outside pods. */
 typedef struct ExtraLoad {
     char node[NODE_NAME_MAX + 1]; /* empty: none */
     double share;
@@ -120,7 +119,7 @@ static SeriesQuery read_query(const Program *rules, Str query) {
     return series;
 }
 
-/* The start of a series, after others or as the first. */
+/* Starts a series, with a comma unless it is the first. */
 static void put_start(Buf *out) {
     json_put(out, "%s{'metric':{", out->data[out->len - 1] == '[' ? "" : ",");
 }
@@ -132,7 +131,7 @@ static void put_value(Buf *out, int64_t now_nsec, double value) {
     json_put(out, "},'value':[%.3f,'%.8g']}", (double)msec / 1000, value);
 }
 
-/* The label of a metric, which is the policy's and may need escapes. */
+/* A label of a metric. The policy defines it, so it may need escapes. */
 static void put_label(Buf *out, Str label, Str value) {
     json_quote(out, label);
     buf_append_char(out, ':');
@@ -280,7 +279,7 @@ static bool answer(void *context, const HttpRequest *request, Buf *out, HttpRepl
     return false;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int mock_metrics_new(MockMetrics **ret) {
     _cleanup_(mock_metrics_freep) MockMetrics *metrics = calloc(1, sizeof(*metrics));

@@ -3,8 +3,8 @@
 /*
  * MockMetrics: a mock of Prometheus (instant queries) and of metrics.k8s.io, on loopback.
  *
- * Values (demo/usage.h) are of the cluster that it was shown last. berth polls it as it would poll
- * a real Prometheus.
+ * Values (demo/usage.h) describe the cluster of the last mock_metrics_show(). berth polls it like a
+ * real Prometheus.
  *
  *     GET, POST  /api/v1/query?query=…
  *     GET        /apis/metrics.k8s.io/v1beta1/nodes, …/pods
@@ -29,10 +29,10 @@ int mock_metrics_new(MockMetrics **ret);
 MockMetrics *mock_metrics_free(MockMetrics *metrics); /* takes NULL */
 DEFINE_CLEANUP(MockMetrics *, mock_metrics_free)
 
-/* Its URL; to stop and resume it, on the thread of mock_metrics_show(). */
+/* Gives its URL; stop and resume it on the thread of mock_metrics_show(). */
 MockServer *mock_metrics_server(MockMetrics *metrics);
 
-/* The cluster from now on. Housekeeping, too: call it now and then. */
+/* Sets the cluster. Also calls mock_server_tick(). */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 
 /* The policies in force: their metrics determine the labels of series. Other queries work, too. */

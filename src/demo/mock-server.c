@@ -1,4 +1,4 @@
-/* An http/server on loopback whose port stays reserved while it is away. */
+/* An http/server on loopback whose port stays reserved while it is stopped. */
 
 #include "demo/mock-server.h"
 
@@ -40,9 +40,9 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return true;
 }
 
-/* Binds a port of 127.0.0.1 without listening on it: no other process gets it while the server is
- * away. Linux lets two sockets of SO_REUSEADDR have the same address as long as neither listens at
- * the moment of bind(): this one never does, and the server's (http/server.c) may then. */
+/* Binds a port of 127.0.0.1 without listening, so that no other process gets it while the server is
+ * stopped. Linux lets two sockets with SO_REUSEADDR bind one address unless one already listens:
+ * this one never does, so the server's socket (http/server.c) can. */
 static int reserve_port(MockServer *mock) {
     union {
         struct sockaddr any;

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * MockServer: an HTTP server on 127.0.0.1 in place of a server of a real cluster.
+ * MockServer: an HTTP server on 127.0.0.1 that replaces a server of a real cluster.
  *
- * It answers JSON to every client, and can stop and resume on the same port: meanwhile connections
- * are refused, as by a machine on which the program has ended.
+ * It sends JSON to every client, and can stop and resume on the same port: meanwhile the kernel
+ * refuses connections, as when the program has ended.
  *
- * Functions are for one thread; answers are made on the server's worker.
+ * Functions are for one thread; replies are made on the server's worker.
  */
 
 #include <stdatomic.h>
@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "http/server.h"
 
-/* Writes the answer to @out; @reply->status is 200 unless set. True: the request has become a
- * stream (server_stream()), and nothing is sent. */
+/* Writes the reply to @out; @reply->status is 200 unless set. True: the request has become a stream
+ * (server_stream()), and nothing is sent. */
 typedef bool MockServerAnswer(
     void *context, const HttpRequest *request, Buf *out, HttpReply *reply);
 
@@ -26,13 +26,13 @@ typedef struct MockServer {
     MockServerAnswer *answer;
     void *context;
     size_t reply_max; /* bytes; a larger one is 503 */
-    size_t body_max;  /* of a request; 0: as the server has it */
+    size_t body_max;  /* of a request; 0: the server's default */
 
     int fd; /* reserves the port */
     uint16_t port;
-    Server *server;        /* NULL: it is away */
+    Server *server;        /* NULL: stopped */
     char url[64];          /* "http://127.0.0.1:39999" */
-    atomic_llong cpu_nsec; /* that answering has used so far */
+    atomic_llong cpu_nsec; /* CPU time used for replies so far */
 } MockServer;
 
 /* Listens; the caller sets the first four fields, the others are zero. mock_server_done() takes
@@ -40,7 +40,7 @@ typedef struct MockServer {
 int mock_server_open(MockServer *mock);
 void mock_server_done(MockServer *mock);
 
-/* Housekeeping, to be called now and then. */
+/* Closes connections past a deadline; call it regularly. */
 void mock_server_tick(MockServer *mock);
 
 void mock_server_stop(MockServer *mock);

@@ -20,7 +20,7 @@
 #define SUMMARY_BUDGET ((size_t)4 * 1024 * 1024)
 #define GIB (1024.0 * 1024 * 1024)
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- choice of metrics ------------------------------------------------------------------------ */
 
 static bool is_load(const Usage *usage, size_t resource) {
     return usage->kind == USAGE_USED && usage->resource == resource;
@@ -155,7 +155,7 @@ bool panel_summarize(
     return !arena_has_failed(scratch);
 }
 
-/* NULL: nothing is measured. */
+/* NULL: there are no metrics. */
 static const PanelMetric *lead_of(const Panel *panel) {
     return panel->n > 0 ? &panel->metrics[panel->lead] : NULL;
 }
@@ -286,7 +286,7 @@ static void print_summary(const PanelMetric *metric, const PanelSummary *summary
     buf_printf(out, "   %zu of %zu nodes\n", summary->n_present, summary->n_nodes);
 }
 
-/* A policy by load makes the chosen nodes differ from the rest. */
+/* A load-aware policy makes the chosen nodes differ from the rest. */
 void panel_print_summaries(const Panel *panel, const View *view, Buf *out) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SUMMARY_BUDGET);
 

@@ -3,9 +3,8 @@
 /*
  * Panel: the metrics of the policies in force.
  *
- * The first one, a load of the cpu if there is one, is shown with each placement; all of them are
- * summarized at the end, over all nodes and over the chosen ones. Of these the last PANEL_SAMPLES
- * are kept. One thread.
+ * The first one, a cpu load if there is one, is shown with each placement; all of them are
+ * summarized at the end, over all nodes and over the last PANEL_SAMPLES chosen ones. One thread.
  */
 
 #include <stdbool.h>
@@ -42,7 +41,7 @@ void panel_follow(Panel *panel, const Program *rules);
 
 /* The leading metric of one node. */
 typedef struct PanelReading {
-    double value;     /* NaN: missing. A load is in percent of the node */
+    double value;     /* NaN: missing. A load is a percentage of the node */
     double requested; /* of the same resource, in percent; NaN: not a load */
 } PanelReading;
 

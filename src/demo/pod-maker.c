@@ -137,9 +137,8 @@ const Workload *pod_maker_next(PodMaker *maker, Rng *rng) {
     return maker->queue[--maker->n_queue];
 }
 
-/* Five letters that differ for each of the first 14 million pods: multiplying by
- * a number without a common factor only shuffles, and one near the golden section
- * of the whole shuffles well. */
+/* Five letters, unique for the first 14 million pods: multiplying by a number coprime to the range
+ * is a permutation, and one near the golden ratio of the range spreads neighbours well. */
 static void pod_suffix(uint64_t number, char suffix[6]) {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     const uint64_t n = UINT64_C(27) * 27 * 27 * 27 * 27;

@@ -3,9 +3,9 @@
 /*
  * PodMaker: creates the demo's pods.
  *
- * There is a template for each workload and owner, decoded from JSON; a new pod is a copy with its
- * own name, UID and time. Workloads come in a shuffled order, each as often as its share. The same
- * random numbers give the same pods. One thread at a time.
+ * Each workload and owner has a template, decoded from JSON; a new pod is a copy with its own name,
+ * UID and time. Workloads come in shuffled order, in proportion to their shares. The same random
+ * numbers give the same pods. One thread at a time.
  */
 
 #include <stdbool.h>
@@ -21,15 +21,15 @@ typedef struct DemoPod {
     const Workload *workload;
     const PodRequest *template; /* of all pods of this workload and owner */
     Pod model;                  /* as the snapshot has it */
-    unsigned n_attempts;        /* to place it, this one included */
+    unsigned n_attempts;        /* attempts to place it, this one included */
     unsigned person;            /* its owner; below WORKLOAD_PEOPLE */
     uint64_t retry_at;          /* while pending */
     uint64_t ends_at;
     char name[32], uid[40];
 } DemoPod;
 
-/* As an API server writes a pod on @node; empty: a pending one. @is_typed: with apiVersion and
- * kind; kube-scheduler sends it without. */
+/* The pod as JSON, on @node; empty: pending. @is_typed: with apiVersion and kind, which
+ * kube-scheduler does not send. */
 void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out);
 
 typedef struct PodMaker {
@@ -48,7 +48,7 @@ const PodRequest *pod_maker_template(
 /* The workload of the next pod. */
 const Workload *pod_maker_next(PodMaker *maker, Rng *rng);
 
-/* A new pod at @now_sec since 1970, into @ret, which is all zero and must not move: the model
+/* Creates a pod at @now_sec since 1970 in @ret, which is all zero and must not move: the model
  * points into it. */
 void pod_maker_make(
     PodMaker *maker, const Workload *workload, int64_t now_sec, Rng *rng, DemoPod *ret);

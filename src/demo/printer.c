@@ -25,7 +25,7 @@
 
 #define HEADING_EVERY 20u
 
-/* In @width columns; a micro sign is one of them, but two bytes. */
+/* Pads to @width columns; a micro sign is one column, but two bytes. */
 static void print_duration(Buf *out, int64_t nsec, int width) {
     if (nsec < 100 * NSEC_PER_MSEC)
         buf_printf(out, "%*.0f µs", width - 3, (double)nsec / 1000);
@@ -66,7 +66,7 @@ static void print_with_server(Buf *out, const DemoStatus *status, const char *co
     buf_printf(out, " %s --server %s\n", command, status->url);
 }
 
-/* These work after the end, too. */
+/* Commands that also work after the demo has ended. */
 static void print_commands_for_later(Buf *out, const DemoStatus *status) {
     print_explain(out, status);
     buf_append(out, STR("  "));

@@ -15,13 +15,13 @@ static const char policy[] =
 #include "scenario-hot-node.inc"
     ;
 
-/* Whether services pass the policy's other rules there. */
+/* Whether services pass the policy's other rules on the node. */
 static bool is_candidate(const Node *node) {
     return node && node->is_ready && !node->is_unschedulable &&
            str_has_prefix(node->name, STR("general-"));
 }
 
-/* In place of the policy, which would reject the others. */
+/* Used instead of the policy, which would reject the other nodes. */
 static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
     Arena *arena, const uint16_t **ret_verdicts) {
     const NodeTable *const *table = context;
@@ -33,7 +33,7 @@ static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_
     return verdicts ? 0 : -ENOMEM;
 }
 
-/* All the pods to come, as one. */
+/* All later pods as one. */
 static PodRequest all_of_them(const DemoPod *pod, Resource items[static RESOURCES_MAX]) {
     PodRequest all = *pod->template;
 

@@ -287,7 +287,7 @@ void run_suggest(ScenarioRun *run, const char *const words[]) {
         print_command(run, "  ", words);
 }
 
-/* Runs this program again, with signals as a shell sets them; it writes to the same output. */
+/* Runs this program again with default signals and the same output. */
 static int spawn(const char *const words[], pid_t *ret) {
     char *arguments[RUN_WORDS_MAX + 2] = {strdup("berth")};
     posix_spawnattr_t attributes;

@@ -27,7 +27,7 @@
 enum {
     _RUN_CONTINUES,
     RUN_STOPPED, /* by the user */
-    RUN_FAILED,  /* something did not happen as it should: run->error */
+    RUN_FAILED,  /* a step had an unexpected result: run->error */
 };
 
 typedef struct Scenario Scenario;
@@ -65,7 +65,7 @@ typedef enum RunText {
     RUN_TEXT,
     RUN_EVENT,        /* something happens in the cluster */
     RUN_HIDDEN_EVENT, /* the same, printed with --solve only: it would give the answer away */
-    RUN_RESULT,       /* a part of the command's output */
+    RUN_RESULT,       /* part of a command's output */
 } RunText;
 
 void run_heading(ScenarioRun *run, const char *text);
@@ -94,16 +94,16 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
 void run_retry(ScenarioRun *run);
 void run_show(ScenarioRun *run); /* prints a line about run->placement */
 
-/* Makes the pod of run->placement run->pod. */
+/* Sets run->pod to the pod of run->placement. */
 void run_choose_pod(ScenarioRun *run);
 
-/* Edits the policy, and prints the difference: the first @from in it becomes @to. Does not wait for
+/* Replaces the first @from in the policy with @to, and prints the difference. Does not wait for
  * berth to reload it. */
 void run_edit(ScenarioRun *run, const char *from, const char *to);
 /* The same, and waits until the new policy is in force. */
 void run_reload(ScenarioRun *run, const char *from, const char *to);
 
-/* Waits until @is_so of the view in force; @what is for the error message. */
+/* Waits until @is_so holds for the view in force; @what is for the error message. */
 void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context);
 /* The same until the page at @path contains @text. */
 void run_await_page(ScenarioRun *run, const char *what, const char *path, const char *text);
@@ -114,8 +114,8 @@ void run_pause(ScenarioRun *run, unsigned msec);
 
 /* --- commands of berth ------------------------------------------------------------------------ */
 
-/* Prints a command to type; prints and runs it. Its exit code is ignored: a check that finds
- * something fails. */
+/* Print a command to type; print and run it. The exit code is ignored: a check that finds something
+ * fails. */
 void run_suggest(ScenarioRun *run, const char *const words[]);
 void run_command(ScenarioRun *run, const char *const words[]);
 void run_explain(ScenarioRun *run, const char *node); /* of run->pod; @node may be NULL */

@@ -9,7 +9,7 @@ static const char policy[] =
 #include "scenario-stale-metrics.inc"
     ;
 
-/* Some node has a value, or none has. */
+/* Whether some node has a value; whether none has. */
 static bool is_fresh(const View *view, const void *context) {
     (void)context;
     for (uint32_t row = 0; view->table->loads && row < view->table->n_rows; row++)

@@ -8,7 +8,7 @@
 
 #include "base/shell.h"
 
-/* Slow enough to read; pods end after a while. */
+/* Slow enough to read; pods end after some time. */
 #define PACE_MSEC 350u
 #define POD_MSEC 2000u
 #define POD_LIFE 10u
@@ -73,9 +73,9 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
     console_flush(&run->console);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- run -------------------------------------------------------------------------------------- */
 
-/* While the user looks around: more pods, and now and then run->pod again. */
+/* While the user looks around: creates pods, and sometimes tries run->pod again. */
 static void add_pods(ScenarioRun *run) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
 

@@ -3,8 +3,8 @@
 /*
  * Scenario: a problem in a cluster, and one question.
  *
- * The situation is made with the real daemon and the real protocol, and shown with berth's own
- * commands and pages. With --solve these commands run, and the cause and the fix are shown.
+ * The situation is created with the real daemon and protocol, and shown with berth's own commands
+ * and pages. With --solve these commands run, and the cause and the fix are shown.
  */
 
 #include <stdbool.h>
@@ -23,10 +23,10 @@ struct Scenario {
     size_t n_nodes;
     uint64_t seed;
     bool is_watched;      /* berth watches an API server of the demo */
-    const char *workload; /* of the pods that keep coming */
+    const char *workload; /* workload of the pods that keep arriving */
 
-    void (*build)(ScenarioRun *run);   /* makes the situation */
-    void (*show)(ScenarioRun *run);    /* what a user sees of it */
+    void (*build)(ScenarioRun *run);   /* creates the situation */
+    void (*show)(ScenarioRun *run);    /* prints the symptoms */
     void (*suggest)(ScenarioRun *run); /* commands to try, after explain */
     void (*solve)(ScenarioRun *run);   /* runs them, and fixes it */
 };
@@ -51,9 +51,9 @@ typedef struct ScenarioOptions {
 
 enum {
     _SCENARIO_E_SUCCESS,
-    SCENARIO_E_UNSOLVED, /* something did not happen as it should */
+    SCENARIO_E_UNSOLVED, /* a step had an unexpected result */
 };
 
-/* On a terminal, and without solving, it goes on until SIGINT or SIGTERM. 0, one of the above, or a
+/* On a terminal, without --solve, it runs until SIGINT or SIGTERM. 0, one of the above, or a
  * negative errno; then @error (SCENARIO_ERROR_MAX) has the reason. */
 int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error);

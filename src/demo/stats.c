@@ -72,7 +72,7 @@ void stats_add(PlacementStats *stats, const Placement *placement) {
         return;
     }
     stats->n_placed++;
-    if (!is_new) { /* it was pending before */
+    if (!is_new) { /* it was counted as pending before */
         PendingStats *pending = find_pending(stats, placement->pod->workload);
 
         if (pending && pending->n > 0)

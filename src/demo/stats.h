@@ -30,7 +30,7 @@ typedef struct ReasonStats {
 typedef struct PendingStats {
     const Workload *workload;
     size_t n;
-    char why[STATS_TEXT_MAX]; /* of the last one */
+    char why[STATS_TEXT_MAX]; /* of the last pod */
 } PendingStats;
 
 typedef struct PlacementStats {
@@ -47,7 +47,7 @@ typedef struct PlacementStats {
 
 void stats_add(PlacementStats *stats, const Placement *placement);
 
-/* The duration that @permille of 1,000 calls do not exceed; 0 without calls. */
+/* The @permille quantile of durations; 0 without calls. */
 int64_t stats_quantile(const PlacementStats *stats, Verb verb, unsigned permille);
 
 /* By frequency. */

@@ -37,7 +37,7 @@ static void test_quantiles_of_the_last_calls(void **state) {
     free(stats);
 }
 
-/* A pod is pending once, however often it is tried, until it is placed. */
+/* A pod counts as pending once, however often it is tried, until it is placed. */
 static void test_counts_pending_pods_once(void **state) {
     PlacementStats *stats = calloc(1, sizeof(*stats));
     DemoPod first = {.workload = &workloads[0], .n_attempts = 1};

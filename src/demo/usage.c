@@ -36,14 +36,14 @@ static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 #define DEVIATION_CALM 0.01
 #define DEVIATION_BUSY 0.12
 #define TEMPERATURE_IDLE 38.0
-#define TEMPERATURE_FULL 50.0 /* more than that when idle */
+#define TEMPERATURE_FULL 50.0 /* added to the idle value */
 
 #define POD_PERIOD_MIN_SEC 20
 #define POD_PERIOD_MAX_SEC 90
 #define NODE_PERIOD_MIN_SEC 90
 #define NODE_PERIOD_MAX_SEC 300
 
-/* --- numbers of names ------------------------------------------------------------------------- */
+/* --- numbers from names ----------------------------------------------------------------------- */
 
 /* FNV-1a: the same on every machine, unlike base/hash.h. */
 static Rng rng_of(Str name, Str more) {

@@ -3,9 +3,9 @@
 /*
  * Usage: the resource use of the demo's nodes and pods.
  *
- * A workload uses a share of its requests, some more than all of it, given by its name; pods vary
- * around it, and nodes have busy and calm minutes. An average shows a new pod in proportion to its
- * age.
+ * A workload uses a share of its requests, given by its name and above 100 % for some; pods vary
+ * around it, and nodes have busy and calm minutes. An average includes a new pod in proportion to
+ * its age.
  *
  * PromQL is not evaluated: the words of a query select one of the values below.
  *
@@ -26,7 +26,7 @@ typedef enum UsageKind {
     USAGE_DEVIATION,   /* standard deviation, 0 to 1 */
     USAGE_QUEUE,       /* load average per core */
     USAGE_TEMPERATURE, /* °C */
-    USAGE_OTHER,       /* unknown: 0 to 1, like the cpu */
+    USAGE_OTHER,       /* unknown metric: 0 to 1, like cpu */
 } UsageKind;
 
 /* The meaning of a number. */

@@ -22,19 +22,19 @@ typedef struct Workload {
     JsonPair
         labels[WORKLOAD_PAIRS_MAX]; /* terminated by NULL; in addition to app.kubernetes.io/name */
     JsonPair annotations[WORKLOAD_PAIRS_MAX];
-    bool has_person; /* label owner: whose it is */
+    bool has_person; /* has the label owner */
     const char *image;
     const char *cpu, *memory;
     int gpus;
     bool tolerates_gpu_taint;
     bool is_fixed;      /* the one before it with the toleration; for scenarios */
-    NodePool home;      /* where its pods ran before the demo began */
-    unsigned share;     /* how many of each WORKLOAD_SHARES new pods are its */
+    NodePool home;      /* pool of its pods before the demo began */
+    unsigned share;     /* its share of every WORKLOAD_SHARES new pods */
     unsigned home_max;  /* its pods on one node before the demo began */
     unsigned life_span; /* in percent of the average */
 } Workload;
 
-/* New pods come in rounds of so many. */
+/* New pods come in rounds of this many. */
 #define WORKLOAD_SHARES 20u
 
 extern const Workload workloads[];
