@@ -1,19 +1,19 @@
 #pragma once
 
 /*
- * Anonymous: a bundle that says what happened, and not to whom.
+ * Anonymous: hashes the names in a bundle.
  *
  * Names (of nodes, pods, namespaces, owners), UIDs, keys and values of labels and annotations,
- * images and addresses become "x-" and a keyed hash (SipHash-2-4): equal ones stay equal, wherever
- * they stand, so that rules that compare find what they found. These stay as they are:
+ * images and addresses become "x-" and a keyed hash (SipHash-2-4): equal texts stay equal
+ * everywhere, so rules that compare them give the same results. These stay as they are:
  *
- *   - what policies mention: every run of letters, digits and "._/-" in their texts
+ *   - words in policies: every run of letters, digits and "._/-" in their texts
  *   - numbers, amounts, times, true and false, and the empty text
  *   - keys of Kubernetes itself (kubernetes.io, k8s.io, pod-template-hash, …) and of berth.dev
- *   - the shape of what has parts: PREFIX/NAME of a key, REGISTRY/PATH:TAG of an image, NAME-HASH
- *     of a ReplicaSet, NAME-MINUTES of a Job
+ *   - the structure of compound texts: PREFIX/NAME of a key, REGISTRY/PATH:TAG of an image,
+ *     NAME-HASH of a ReplicaSet, NAME-MINUTES of a Job
  *
- * Rules that take strings apart (startsWith, matches, …) or order them may decide otherwise:
+ * Rules that read parts of strings (startsWith, matches, …) or order them may decide otherwise:
  * anonymous_functions() lists those that policies call. Amounts, times, the order of rows and the
  * placement of pods may still identify a cluster.
  *
@@ -33,7 +33,7 @@
 
 typedef struct Anonymous Anonymous;
 
-/* Without the salt names cannot be guessed by trying. NULL when out of memory. */
+/* Without the salt names cannot be found by trying. NULL when out of memory. */
 Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]);
 Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Anonymous *, anonymous_free)
@@ -47,7 +47,7 @@ Str anonymous_text(Anonymous *anonymous, Str text);    /* stays if all words of 
 Str anonymous_workload(Anonymous *anonymous, Str key); /* NAMESPACE/KIND/NAME */
 Str anonymous_exemption(Anonymous *anonymous, const Exemption *exemption);
 
-/* Objects, until the next one. NULL when out of memory. */
+/* Replaced objects, valid until the next call. NULL when out of memory. */
 const Node *anonymous_node(Anonymous *anonymous, const Node *node);
 const Pod *anonymous_pod(
     Anonymous *anonymous, const Pod *pod); /* with its details, if it has any */

@@ -3,14 +3,14 @@
 /*
  * Archive: files into a .tar.gz, and back.
  *
- * gzip (RFC 1952, by zlib): a file is a row of members that are read as one. So a file of the
- * archive can be compressed before its size, which its head contains, is known.
+ * gzip (RFC 1952, by zlib): a file is a sequence of members that are read as one. So a file of the
+ * archive can be compressed before its size, which the tar header before it needs, is known.
  *
  * tar (POSIX ustar): regular files with short names only. Other entries that a user's tar may have
  * added (folders, longer names, times to the nanosecond) are skipped when it is read.
  *
- * Pack writes one file after another; what is held in memory is compressed. The same files give the
- * same bytes.
+ * Pack writes one file after another and keeps only compressed data in memory. The same files give
+ * the same bytes.
  */
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* Of the form: readers refuse those that are newer than themselves. */
+/* Version of the format: readers reject newer ones. */
 #define BUNDLE_FORM 1
 
 #define BUNDLE_FOLDER "berth-bundle/"

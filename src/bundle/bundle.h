@@ -14,8 +14,8 @@
  *   berth-bundle/metrics.jsonl     what was measured, by saved view
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
- * Nothing secret is in it: of a pod only what policies can read is written, environment and volumes
- * are not. Files are not trusted when read: every part has a ceiling, and errors name the place.
+ * It contains no secrets: of a pod only the fields that policies can read are written, not
+ * environment and volumes. Files are not trusted: every part has a limit.
  */
 
 #include <stdbool.h>
@@ -48,11 +48,11 @@ typedef struct BundleParts {
     const Program *program;       /* of these policies */
     const Exemptions *exemptions; /* may be NULL */
     const Recording *recording;
-    const BundlePage *pages; /* left out where names are hashed: they are full of them */
+    const BundlePage *pages; /* omitted if names are hashed: they contain many names */
     size_t n_pages;
-    bool only_digest;  /* no cluster: its fingerprint only. Decisions cannot be made again then */
+    bool only_digest;  /* no cluster, only its fingerprint: decisions cannot be replayed */
     bool is_anonymous; /* names that policies do not mention are hashed (bundle/anonymous.h) */
-    uint64_t salt[2];  /* of the hashes: the same name is another one in another bundle */
+    uint64_t salt[2];  /* of the hashes: bundles with different salts have different hashes */
 } BundleParts;
 
 /* Appends the file to @out. 0; -ENOMEM; or the error of @out. */

@@ -7,7 +7,7 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* All of it but placements, which are the policy's affair and not the measurement's. */
+/* Everything but placements, which belong to the policy, not to the measurement. */
 void gauge_text_write(JsonWriter *writer, const Gauge *gauge);
 
 /* Errors are the reader's. Strings are of the input or in @arena. */

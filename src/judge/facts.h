@@ -3,9 +3,9 @@
 /*
  * NodeFacts: results of a program that depend on the node alone, computed before any pod is known.
  *
- * They belong to one program and one table, and are stored chunk by chunk as the table is. Where a
- * new table shares a chunk with the last one, so do its facts; of a changed chunk only the changed
- * rows are evaluated, and the others copied.
+ * They belong to one program and one table, and are stored in chunks like the table. If a new table
+ * shares a chunk with the last one, so do its facts; in a changed chunk only the changed rows are
+ * evaluated, and the others copied.
  *
  * Threads: read from any.
  */
@@ -52,7 +52,7 @@ typedef struct NodeFacts {
     bool is_late;            /* the deadline passed: there are no facts */
 } NodeFacts;
 
-/* Earlier facts of the same program, to be shared. */
+/* Earlier facts of the same program, to share with. */
 typedef struct KnownFacts {
     const NodeTable *table;
     const NodeFacts *facts;

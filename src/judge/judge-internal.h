@@ -37,7 +37,7 @@ typedef struct RowOrder {
 /* 0 or -ENOMEM. */
 int order_find(const Judge *judge, const uint32_t *candidates, size_t n, RowOrder *ret);
 
-/* The batch that begins at @begin becomes the session's; how many rows it has. */
+/* Sets the session's rows to the batch from @begin on; returns its size. */
 size_t order_begin(Judge *judge, const RowOrder *order, size_t begin);
 
 /* The index of candidate @i's result among the evaluated rows; the unknown node's is after the

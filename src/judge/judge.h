@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Judge: a program over rows of a table, for one pod.
+ * Judge: evaluates a program over rows of a table, for one pod.
  *
  * judge_open() finds the policies that apply and computes what is the same for all nodes; then
  * nodes are filtered and scored, a batch of rows at a time. The same input always gives the same
@@ -22,7 +22,7 @@
 #include "policy/program.h"
 
 /* Verdicts other than the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: no judge returns it */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: the judge never returns it */
 #define VERDICT_NARROWED (VERDICT_PASS - 2)     /* passed, but others are better */
 #define VERDICT_LATE                                                                               \
     (VERDICT_PASS - 3) /* not evaluated before the deadline, and onTimeout is reject */
@@ -45,7 +45,7 @@ typedef struct JudgeInput {
 
 typedef struct Judge Judge;
 
-/* Lies in the input's arena. All that the input points to must live as long. 0 or -ENOMEM. */
+/* In the input's arena. Everything the input points to must outlive it. 0 or -ENOMEM. */
 int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
 /* Whether policy @policy applies to the pod. One whose match.expression fails does not. */
@@ -79,14 +79,13 @@ int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) MUST_C
 /* The highest score on the wire. */
 uint32_t judge_wire_max(const Judge *judge);
 
-/* The number of nodes to return at most; 0: all. */
+/* The maximum number of nodes to return; 0: all. */
 uint32_t judge_narrow_to(const Judge *judge);
 
-/* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED;
- * of equals the first stay. Nothing to do when no more pass; nothing is done when time is up, for
- * judging or for scoring: which are the best is not known then. @ret_scores (NULL: not wanted): the
- * score of each row that passed, -1 for the others; NULL through it when nothing was done. 0 or
- * -ENOMEM. */
+/* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED; of
+ * equals the first stay. Does nothing if no more pass, or if the deadline passed while judging or
+ * scoring, because the best are not known then. @ret_scores (may be NULL): the score of each row
+ * that passed, -1 for the others; NULL through it if nothing was done. 0 or -ENOMEM. */
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 
@@ -98,7 +97,7 @@ typedef struct JudgeNotes {
     const uint32_t *filter_missing, *score_missing; /* NULL: none */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
     bool is_exempt;                      /* from the input */
-    size_t n_late; /* rows of the input that were not judged, or not scored, in time */
+    size_t n_late; /* rows of the input that were not judged, or not scored, before the deadline */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 
@@ -120,9 +119,8 @@ int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_
  * error, also out of memory. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
-/* Why @expression failed on row @row: its state there is COLUMN_ERROR. Rules that are worked out
- * beforehand have less fuel than judge_value(): where that gets through, fuel is what they lacked.
- * In @arena; never NULL. */
+/* Why @expression failed on row @row: its state there is COLUMN_ERROR. Precomputed rules have less
+ * fuel than judge_value(): if that succeeds, the rule ran out of fuel. In @arena; never NULL. */
 const CelError *judge_error(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
 /* The metrics that @expression reads and that are absent for row @row: "load, workload.metrics.x".

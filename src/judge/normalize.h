@@ -1,6 +1,6 @@
 #pragma once
 
-/* Normalize: the values of a score rule made 0..100 over the candidates of a request. */
+/* Normalize: maps the values of a score rule to 0..100 over the candidates of a request. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "policy/policy.h"
 
-/* @values, in place. Those whose state is COLUMN_ERROR, and what is not finite, become @on_error
- * and do not count for the others.
+/* @values, in place. Values whose state is COLUMN_ERROR or that are not finite become @on_error and
+ * do not affect the others.
  *
  *   MIN_MAX   the least is 0, the most 100; all 100 when they are equal
  *   RANK      100 × the share of the others that have less: equals have the same; 100 for one

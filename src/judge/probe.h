@@ -2,7 +2,7 @@
 
 /*
  * Probe: one expression of a program for one row at a time, with the value of each part. For
- * explanations; judging is judge.h's.
+ * explanations; judge.h decides.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 typedef struct Probe Probe;
 
-/* Lies in @arena; the judge and the program must be there as long. 0 or -ENOMEM. */
+/* In @arena; the judge and the program must outlive it. 0 or -ENOMEM. */
 int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **ret) MUST_CHECK;
 
 /* The values that caused the result (cel_explained_leaves()): into @ret, which has room for

@@ -13,7 +13,7 @@
 #define READS_MAX 64u
 #define CODES_MAX 64u
 
-/* State of a node or a pod that could be changed. */
+/* A property of a node or a pod that could be changed. */
 typedef enum FactKind {
     FACT_LABEL,
     FACT_ANNOTATION,
@@ -23,7 +23,7 @@ typedef enum FactKind {
     FACT_REQUESTED,
     FACT_ALLOCATABLE,
     FACT_TAINTS,
-    FACT_PODS, /* how many of those that match */
+    FACT_PODS, /* the number of pods that match */
     FACT_METRIC,
     FACT_NOW,
     FACT_POD_LABEL,
@@ -78,7 +78,7 @@ typedef struct RemedyFilter {
     size_t n_reads;
     KnownCode codes[CODES_MAX]; /* with all reads cut */
     size_t n_codes;
-    bool is_too_much; /* too many: no remedy */
+    bool is_too_much; /* over a limit: no remedy */
 } RemedyFilter;
 
 struct Remedies {
@@ -97,7 +97,7 @@ typedef struct RemedyChange {
     CelValue value; /* the new value; absent: removed */
     CelValue bound; /* the value in the description */
     const Taint *taint;
-    bool is_any; /* it must be there; its value is made up */
+    bool is_any; /* it must be present with any value; @value is an example */
 } RemedyChange;
 
 /* One row, with the changes so far. */
@@ -140,7 +140,7 @@ void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);
 
-/* Runs @code under the changes. Absent when there is no memory: attempt->error has it. */
+/* Runs @code under the changes. Absent when out of memory: attempt->error is set. */
 CelValue attempt_run(RemedyAttempt *attempt, const CelCode *code);
 
 /* The same for node @node. */
@@ -152,7 +152,7 @@ CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, Cel
 
 /* --- remedy-solve.c */
 
-/* Changes something so that @atom is @want. False, with nothing changed: it does not know how. */
+/* Changes a fact so that @atom is @want. False, with nothing changed: no way was found. */
 bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want);
 
 /* The same for < and >. */
@@ -165,7 +165,7 @@ bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
  * only in the same direction: the final text must hold for both. */
 bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change);
 
-/* A side that is a fact and nothing else. */
+/* A side of a comparison that is just a fact. */
 typedef struct RemedySide {
     uint32_t fact;
     bool may_lack;      /* it may be absent: @otherwise counts */

@@ -7,8 +7,8 @@
  *     labels[?'pool'].orValue('') == 'workspace'              label pool=workspace on the node
  *     node.spec.taints.all(t, pod.tolerates(t))               a toleration of gpu:NoSchedule …
  *
- * Found from the comparisons that fail, and verified: the filter is evaluated again with the change
- * made. Numbers change by the least amount, in units of the resource. Changes of the node are
+ * Derived from the comparisons that fail, and verified: the filter is evaluated again with the
+ * change. Numbers change by the least amount, in units of the resource. Changes of the node are
  * preferred to changes of the pod. A remedy is for that one filter, everything else unchanged.
  */
 

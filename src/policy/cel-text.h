@@ -3,9 +3,9 @@
 /*
  * Writes CEL for the built-in rules (kind.h).
  *
- * The text reads as a person would have written it, and its evaluation never fails: labels are
- * looked up with a default, and texts are converted to numbers only after a check. A buffer over
- * its limit keeps the error (buf_error()): check it once, at the end.
+ * The text is readable, and its evaluation never fails: labels are looked up with a default, and
+ * texts are converted to numbers only after a check. A buffer over its limit keeps the error
+ * (buf_error()): check it once, at the end.
  */
 
 #include <stddef.h>

@@ -5,9 +5,9 @@
  *
  *     headroom: {cpu: 500m}   ->   node.free.milliCPU >= pod.requests.milliCPU + 500.0
  *
- * A kind is a row in a table: its field, the shape of the value, and the CEL it stands for. That
- * text is compiled like one that a person wrote: one evaluator, one explanation, and
- * `berth check --print-cel` shows it.
+ * A kind is a row in a table: its field, the shape of its value, and the CEL it generates. That
+ * text is compiled like a user's expression: one evaluator, one explanation, and `berth check
+ * --print-cel` prints it.
  *
  * A filter's expression is true where a pod may go; a score's is a double from 0.0 to 100.0. Their
  * evaluation never fails, except that of metrics that are absent: the rule's onMissing decides
@@ -37,7 +37,7 @@ struct RuleKind {
 
     /* Reads @value, reports its errors, and writes the CEL text. */
     void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
-    /* Or, of a kind that is a switch (`nodeReady: true`), the text itself. */
+    /* Or, for a kind that is a switch (`nodeReady: true`), the text itself. */
     const char *expression, *message;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * MetricValues: metric values that a person writes down, for explanations and tests.
+ * MetricValues: metric values from a file, for explanations and tests.
  *
  *     metrics:                                  # by metric, by node
  *       load: {node-a: 0.25, node-b: 0.9}
@@ -9,8 +9,8 @@
  *       podCpu: {default/Deployment/web: 1.5}
  *     age: 10s                                  # how long ago they were measured
  *
- * A name stands for the metric of that name in all policies; of two names of the same metric the
- * later one counts. .nan means absent. Metrics from annotations are read on the nodes, never here.
+ * A name means the metric of that name in all policies; if two names are the same metric, the later
+ * one counts. .nan means absent. Metrics from annotations are read on the nodes, never here.
  */
 
 #include "cluster/measurement.h"

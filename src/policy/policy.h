@@ -42,8 +42,8 @@ typedef struct Filter {
     uint32_t root;         /* of the program's plan */
     uint32_t missing_root; /* UINT32_MAX: none */
     bool is_known;         /* it reads the node alone: see NodeFacts */
-    uint32_t part; /* root of a part of the test that reads the node alone, when the test as a
-                      whole does not (`for this pod || what the node has`); UINT32_MAX: none */
+    uint32_t part; /* root of a part of the test that reads the node alone, when the test as a whole
+                      does not (`pod condition || node condition`); UINT32_MAX: none */
 } Filter;
 
 typedef enum Normalize {
@@ -83,7 +83,7 @@ struct Policy {
     size_t n_filters;
     Score *scores;
     size_t n_scores;
-    Labels bind_annotations; /* set on a pod together with its node, when berth binds it */
+    Labels bind_annotations; /* set on a pod when berth binds it */
     bool has_known;          /* some filters read the node alone */
     uint32_t narrow_to;      /* number of nodes to return at most; 0: all */
     Fallback on_timeout;     /* of nodes that were not evaluated before the deadline */

@@ -67,8 +67,8 @@ enum {
 
 /* Reads and checks all of @sources. Texts may be gone afterwards. Returns 0, PROGRAM_E_INVALID or
  * -ENOMEM; @diags may hold warnings in any case, file by file from top to bottom. An error that is
- * in it before counts. @ret is set on 0 only, and the caller's (program_unref()). No source at all
- * gives a program that lets everything pass. */
+ * already in it counts. @ret is set on 0 only, and the caller's (program_unref()). Without sources
+ * the program lets every node pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
 /* The highest score on the wire, over all policies that are enforced. */

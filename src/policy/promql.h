@@ -3,9 +3,8 @@
 /*
  * Infers from a PromQL query whether it returns the load of a node, and in which unit.
  *
- * Only queries of well-known series, whose arithmetic can be followed; of any other query nothing
- * is inferred. A wrong result would add a pod's cores to bytes, or to what is free, and is worse
- * than none.
+ * Only for queries of well-known series with simple arithmetic; infers nothing from other queries.
+ * A wrong result, which would add a pod's cores to bytes or to free capacity, is worse than none.
  */
 
 #include <stdbool.h>

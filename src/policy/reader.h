@@ -42,7 +42,7 @@ bool reader_label_key(YamlReader *reader, const YamlNode *key);
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);
 
-/* The name of a namespace. Any other would match no pod, without a warning. */
+/* The name of a namespace. An invalid one would silently match no pod. */
 bool reader_namespace(YamlReader *reader, const YamlNode *name);
 
 /* Whether @name is valid for a rule or a policy: letters, digits, '-', '_' and '.'. */

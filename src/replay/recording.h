@@ -3,9 +3,9 @@
 /*
  * Recording: past decisions, with everything needed to replay them.
  *
- * What a daemon remembers (history/decisions.h) or a bundle holds (bundle/bundle.h), in one form,
- * for what-if and explanations after the fact. Oldest first. A plain value: everything lies in an
- * arena of its maker, but for saved views, which are counted: recording_done().
+ * The history of a daemon (history/decisions.h) or of a bundle (bundle/bundle.h) in one form,
+ * oldest first, for what-if and later explanations. Everything is in an arena of the caller, except
+ * saved views, which are references: recording_done().
  *
  * Pure. Threads: read from any.
  */
@@ -25,8 +25,8 @@ typedef enum RecordedKind {
     RECORDED_PASSED,
     RECORDED_REJECTED, /* by @rule */
     RECORDED_UNKNOWN,  /* berth did not know the node */
-    RECORDED_NARROWED, /* passed, and was not offered back */
-    RECORDED_LATE,     /* not judged in time, and so rejected */
+    RECORDED_NARROWED, /* passed, but narrowing did not return it */
+    RECORDED_LATE,     /* not evaluated before the deadline, so rejected */
     RECORDED_SCORED,   /* prioritize */
     _RECORDED_MAX,
 } RecordedKind;
@@ -51,13 +51,13 @@ typedef struct RecordedDecision {
     int64_t now_nsec;      /* since 1970: the time that rules were evaluated at */
     int64_t duration_nsec; /* -1: not known */
     Str pod_namespace, pod_name, pod_uid;
-    Str target;                  /* bind: where to */
+    Str target;                  /* bind: the node */
     Str error;                   /* what went wrong, or empty */
     Digest policy;               /* of the program that decided */
     Str pod_text;                /* JSON: the pod as it was sent; ptr NULL: not kept any more */
     const SavedView *saved_view; /* one of the recording's; NULL: not kept any more */
-    bool had_names; /* the request named nodes; else it carried them whole: no replay */
-    bool is_late;   /* time was up for some nodes: no replay can be exact */
+    bool had_names; /* the request named nodes; else it carried Node objects: no replay */
+    bool is_late;   /* the deadline passed for some nodes: no replay can be exact */
     bool is_exempt;
     size_t n_in, n_out;
     const RecordedNode *nodes; /* the candidates, in the order of berth's names, not that of the
@@ -79,17 +79,16 @@ typedef struct Recording {
 /* Gives the saved views back. Takes a zeroed one. */
 void recording_done(Recording *recording);
 
-/* Why @decision cannot be made again; NULL: it can. A text for people. */
+/* Why @decision cannot be replayed, as a text for users; NULL: it can. */
 const char *recorded_obstacle(const RecordedDecision *decision);
 
 static inline bool recorded_is_filter_or_score(const RecordedDecision *decision) {
     return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
 }
 
-/* Its nodes in the order in which recorded_request() names them: those that passed and were not
- * offered back behind the others. Of nodes that are as good as each other the first in the request
- * are offered back (judge/narrow.c), so that they are the same again. In @arena; NULL when out of
- * memory. */
+/* Its nodes in the order in which recorded_request() names them: narrowed nodes after the others.
+ * Among nodes of equal score narrowing returns the first of the request (judge/narrow.c), so this
+ * order returns the same nodes again. In @arena; NULL when out of memory. */
 const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *arena);
 
 /* The request as kube-scheduler may have sent it, {"Pod":…,"NodeNames":[…]}, in @arena: the same

@@ -1,15 +1,15 @@
 #pragma once
 
 /*
- * ReplayedDecision: a decision of the past explained in full.
+ * ReplayedDecision: a full explanation of a past decision.
  *
- * What is remembered of a decision says which rule rejected a node. With its saved view and its pod
- * the same question can be put again, and everything that led to the answer comes with it: values,
- * limits, what would have to change, the parts of a score (extender/explain.h), all as of then.
+ * The history has the rule that rejected a node. Replaying the request with its saved view and pod
+ * adds everything that led to the answer: values, limits, remedies, the parts of a score
+ * (extender/explain.h), all as of then.
  *
- * It says the same of a node as the answer did, with two exceptions. It is about all nodes of the
- * cluster, so that normalised scores and what narrowing left out may differ; not so where those of
- * the request are given. And a request that carried whole nodes is taken for one that named them.
+ * The result for a node is that of the answer, with two exceptions. Unless the nodes of the request
+ * are given, it evaluates all nodes of the cluster, so normalised scores and narrowing may differ.
+ * And a request that carried Node objects is replayed as one that named nodes.
  *
  * Pure. Threads: one at a time for a saved view's view; saved views are shared.
  */
@@ -38,14 +38,14 @@ enum {
     _REPLAY_E_SUCCESS,
     REPLAY_E_NO_SCENE,   /* the cluster as it was is not kept any more */
     REPLAY_E_NO_POD,     /* the pod is not kept any more, or cannot be read */
-    REPLAY_E_NO_PROGRAM, /* nor are its policies, and none were given */
+    REPLAY_E_NO_PROGRAM, /* its policies are not kept any more, and none were given */
 };
 
 /* The reason, for users. Static. */
 const char *replayed_decision_error(int error);
 
-/* By @program; NULL: by the saved view's own, which was in force then. @setting may be NULL, and
- * has no clock.
+/* With @program; NULL: the saved view's own, which was in force then. @setting may be NULL, and has
+ * no clock.
  *
  * 0: @ret_view is a reference, which must outlive everything else: the explanation and @ret_pod lie
  * in @arena and point into it. Or one of the above, or -ENOMEM; then @ret_view is NULL. */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shared by the files of what-if only; what-if.h is the contract. */
+/* Shared by the files of what-if only; what-if.h is the interface. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef struct RuleTally {
 typedef struct PodTally {
     bool is_counted;
     bool is_newly_rejected, is_newly_passing, is_moved; /* counted as such */
-    /* While decisions are gone through from the newest to the oldest: */
+    /* While decisions are processed from the newest to the oldest: */
     uint32_t chosen; /* the node that it got: a place in Recording.names, or TALLY_NONE */
     bool had_filter, had_prioritize; /* since it got the node: older ones are of other attempts */
 } PodTally;
@@ -51,7 +51,7 @@ typedef struct Tallies {
 int tallies_init(Tallies *tallies, const Recording *recording, const Program *program, Arena *arena)
     MUST_CHECK;
 
-/* The place of a rule; TALLY_NONE when out of memory. @scratch is for the way. */
+/* The place of a rule; TALLY_NONE when out of memory. @scratch: temporary data. */
 uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch);
 
 /* Writes the sorted changes to the report. 0, or -ENOMEM. */
@@ -66,7 +66,7 @@ typedef struct Comparison {
     uint32_t rule;                    /* a place in Tallies.rules, or TALLY_NONE */
     bool has_chosen;                  /* the chosen node passed then */
     bool is_chosen_lost;              /* ... and cannot now */
-    bool is_chosen_beaten;            /* it was among our best then, and is not now */
+    bool is_chosen_beaten;            /* it was among the best nodes then, and is not now */
 } Comparison;
 
 /* @answer is that to recorded_request(@decision). @chosen: a place of a name, or TALLY_NONE. Counts

@@ -1,18 +1,17 @@
 #pragma once
 
 /*
- * WhatIf: recorded decisions once more, with other policies.
+ * WhatIf: replays recorded decisions with other policies.
  *
- * Every filter and prioritize that can be made again is made again, by the same code that serves
- * kube-scheduler, on the cluster and the metrics as they were then; the results are compared. Exact
- * for our part: with the policies that were in force every decision is equal.
+ * Replays every filter and prioritize it can, by the same code that serves kube-scheduler, on the
+ * cluster and the metrics as they were then, and compares the results. Exact for berth's verdicts
+ * and scores: with the policies that were in force every decision is equal.
  *
- * Honest about the rest: which node kube-scheduler takes is its own affair, and a pod that would
- * have gone elsewhere would have changed the decisions after it. So each decision is taken by
- * itself, and "moved" means that the node which was taken (a Binding that we saw, or made) is no
- * longer our best, or is rejected now.
+ * kube-scheduler's final choice is not replayed. Each decision is replayed by itself: a pod that
+ * would have been placed elsewhere does not change later decisions. "Moved": the node of the pod
+ * (from a Binding that berth saw or made) is rejected now, or no longer berth's best.
  *
- * Pure: a clock is the caller's. Threads: one at a time.
+ * Pure: the caller provides the clock. Threads: one at a time.
  */
 
 #include <stdbool.h>
@@ -34,7 +33,7 @@ typedef enum WhatIfChange {
     WHAT_IF_REASONS, /* filter: the same nodes pass; others are rejected for another reason */
     WHAT_IF_SCORES,  /* prioritize: other scores, but the same best */
     WHAT_IF_BEST,    /* prioritize: another best node */
-    WHAT_IF_SKIPPED, /* it cannot be made again */
+    WHAT_IF_SKIPPED, /* it cannot be replayed */
     _WHAT_IF_MAX,
 } WhatIfChange;
 
@@ -47,10 +46,10 @@ typedef struct WhatIfCase {
     WhatIfChange change;
     size_t n_before, n_after;    /* filter: nodes that passed, and that pass */
     Str best_before, best_after; /* prioritize: of equals the first by name; empty: none */
-    Str rule;        /* POLICY/RULE that did it: which rejects, or no longer does, most of the nodes
-                        that differ; empty: none, scores did */
-    bool was_chosen; /* a bind followed, and the node it names is known: */
-    Str chosen;      /* ... the node */
+    Str rule; /* POLICY/RULE that rejects, or no longer rejects, most of the nodes that differ;
+                 empty: none, scores did */
+    bool was_chosen;  /* a bind followed, and the node it names is known: */
+    Str chosen;       /* ... the node */
     bool chosen_lost; /* ... would be rejected now */
 } WhatIfCase;
 
@@ -59,7 +58,7 @@ typedef struct WhatIfRule {
     Str policy, name;
     uint64_t n_rejected_before, n_rejected_after; /* pairs of pod and node */
     size_t n_newly_rejected; /* pods: it rejects most nodes of a newly rejected decision */
-    size_t n_newly_passing;  /* pods: it spoke for most nodes of one newly passing */
+    size_t n_newly_passing;  /* pods: it rejected most nodes of a newly passing decision */
 } WhatIfRule;
 
 /* How often a node was the best. */
@@ -71,7 +70,7 @@ typedef struct WhatIfNode {
 typedef struct WhatIfReport {
     size_t n;                       /* filter and prioritize */
     size_t n_changes[_WHAT_IF_MAX]; /* by WhatIfChange; they add up to n */
-    size_t n_moved;                 /* pods whose node is lost, or no longer our best */
+    size_t n_moved;                 /* pods whose node is lost, or no longer berth's best */
     size_t n_pods;                  /* pods that these were about */
     bool is_whole; /* false: the deadline passed; decisions that were not reached are not in n */
     size_t n_unmeasured;     /* metrics of the new policies that were not polled then */

@@ -8,8 +8,8 @@
  * is 0.0; `key in m` tells whether it is there. AMOUNT_MILLI_CPU reads cpu in thousandths, as whole
  * numbers, and is not listed. Every pod takes one of the resource pods.
  *
- * A row lists the resources that its node offers, also those with amount 0. Free of a resource that
- * the node does not offer is 0.0, whatever its pods request; it is below 0 when the node is
+ * A row lists the resources that its node offers, also those with amount 0. node.free of a resource
+ * that the node does not offer is 0.0, whatever its pods request; it is negative when the node is
  * overcommitted.
  */
 

@@ -3,16 +3,15 @@
 /*
  * Metrics: measured numbers as expressions see them.
  *
- *     metrics.load              double, absent when nothing is known: has(metrics.load)
+ *     metrics.load              double, absent without a value: has(metrics.load)
  *     metrics.load.age          duration: how long ago it was measured
  *     metrics.load.time         timestamp: when it was measured
  *     metrics.load.measured     double: without the pods that were placed since
- *     workload.metrics.load     double, absent: what the pods of the pod's workload have, for
- *                               metrics of pods
+ *     workload.metrics.load     double or absent: the value of the pod's workload (metrics of pods)
  *
  * Each policy has its own names for them; here they are numbers of the program's gauges. A policy's
- * `metrics` is not a variable that a run is given: it stands for something of the node, so that it
- * is read, kept and judged like anything else of it.
+ * `metrics` is not a variable of a run: it is replaced by reads of the node, so it is precomputed
+ * and evaluated like any other field of the node.
  */
 
 #include "cel/check.h"
@@ -61,12 +60,11 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) MUST_C
 CelValue schema_workload(
     const SchemaMetrics *metrics, const Loads *loads, const Pod *pod, Arena *arena);
 
-/* The metric, by number of its field, of whose age, time or measured value a name is; UINT32_MAX:
- * it is no such name. */
+/* The field number of the metric whose age, time or measured value @note reads, or UINT32_MAX. */
 uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note);
 
 /* Which metrics @checked names: bit i of @ret for field i of `metrics`, also by its age; of
- * @ret_workload for those of `workload.metrics`. Where one of the two is taken as a whole and given
- * another name (cel.bind(m, metrics, m.load)), any of it may be read: all are named. */
+ * @ret_workload for those of `workload.metrics`. If one of the two is used as a whole (cel.bind(m,
+ * metrics, m.load)), all its metrics count as named. */
 void schema_metrics_named(
     const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret, uint64_t *ret_workload);

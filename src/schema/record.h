@@ -10,11 +10,11 @@
  *         …
  *     SCHEMA_RECORD(schema_taint, "Taint", TAINT)
  *
- * and that list makes its type, its accessors, the parts of a Node object it needs, and its table
- * in the docs. Everything is constant data: values find their type without an environment.
+ * and that list generates its type, its accessors, the parts of a Node object it needs, and its
+ * table in the docs. Everything is constant data: values need no environment to find their type.
  *
- * Objects are wrapped when an expression reads them, never before: a value is a head and a pointer
- * to the object.
+ * Objects are wrapped only when an expression reads them: a value is a header and a pointer to the
+ * object.
  */
 
 #include <stddef.h>
@@ -136,7 +136,7 @@ SchemaGet schema_absent;
 #define OBJECT_OF(record, type, member)                                                            \
     ((const type *)(const void *)((const char *)(record)-offsetof(type, member)))
 
-/* A string; an empty one has a place in memory too. */
+/* A string; its pointer is never NULL. */
 static inline CelValue schema_text(Str text) {
     return cel_string(text.ptr ? text : STR(""));
 }

@@ -13,7 +13,7 @@
 
 /* Lists and maps of the model as values: elements are wrapped when they are fetched.
  *
- * Each function gives a value that borrows what it shows, or an error when there is no memory. */
+ * Each function returns a value that borrows its data, or an error when out of memory. */
 
 extern const CelType schema_strings_type; /* list(string) */
 extern const CelType schema_labels_type;  /* map(string, string) */

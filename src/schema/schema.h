@@ -59,19 +59,19 @@ typedef struct Schema {
     struct SchemaReads *reads; /* leaves that plans requested, by number */
 } Schema;
 
-/* In @arena, which it goes on using while plans are made with it: that is one thread's. Once all
- * are made it is only read, by any number. NULL when out of memory. */
+/* In @arena, which it keeps using while one thread builds plans with it. Afterwards it is
+ * read-only, for any number of threads. NULL when out of memory. */
 Schema *schema_new(Arena *arena) MUST_CHECK;
 
 /* The pod to be placed as a value; borrows @pod. Lies in @arena. An ABSENT value when out of
  * memory. */
 CelValue schema_pod(const Pod *pod, Arena *arena);
 
-/* One row of a table, which must outlive it; a row without a node is one of which nothing is known.
- * An ABSENT value when out of memory. */
+/* One row of a table, which must outlive it; a row without a node reads as an empty node. An ABSENT
+ * value when out of memory. */
 CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena);
 
-/* The cluster's totals; works them out now. The rest as above. */
+/* Computes the cluster's totals. The rest as above. */
 CelValue schema_cluster(const NodeTable *table, Arena *arena);
 
 /* A time in nanoseconds since 1970 as a timestamp. */
