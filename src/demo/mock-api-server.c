@@ -44,7 +44,7 @@ typedef struct Watch {
 struct MockApiServer {
     MockServer mock;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the next fields */
     Snapshot *snapshot;   /* NULL: none yet */
     uint64_t version;     /* incremented for each cluster */
     Watch watches[WATCHES_MAX];

@@ -31,7 +31,7 @@ typedef struct ExtraLoad {
 struct MockMetrics {
     MockServer mock;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the next fields */
     Snapshot *snapshot;   /* NULL: none yet */
     Program *rules;       /* NULL: none yet */
     ExtraLoad extra_load;

@@ -114,7 +114,7 @@ void run_pause(ScenarioRun *run, unsigned msec);
 
 /* --- commands of berth ------------------------------------------------------------------------ */
 
-/* Print a command to type; print and run it. The exit code is ignored: a check that finds something
+/* Print a command to type; print and run it. The exit code is ignored: a check that finds problems
  * fails. */
 void run_suggest(ScenarioRun *run, const char *const words[]);
 void run_command(ScenarioRun *run, const char *const words[]);

@@ -13,7 +13,7 @@ static const char policy[] =
 #include "scenario-weight-war.inc"
     ;
 
-/* Places @n Jobs on an empty cluster; returns how many nodes they are on. */
+/* Places N_PODS Jobs on an empty cluster; returns how many nodes they are on. */
 static size_t place_all(ScenarioRun *run) {
     char nodes[N_PODS][RUN_NAME_MAX];
     size_t n = 0;

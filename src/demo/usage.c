@@ -36,7 +36,7 @@ static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 #define DEVIATION_CALM 0.01
 #define DEVIATION_BUSY 0.12
 #define TEMPERATURE_IDLE 38.0
-#define TEMPERATURE_FULL 50.0 /* added to the idle value */
+#define TEMPERATURE_FULL 50.0 /* added to the idle value at full load */
 
 #define POD_PERIOD_MIN_SEC 20
 #define POD_PERIOD_MAX_SEC 90

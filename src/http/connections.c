@@ -94,7 +94,7 @@ static void count(Connections *connections, ServerRefusal refusal) {
     atomic_fetch_add_explicit(&connections->refused[refusal], 1, memory_order_relaxed);
 }
 
-/* --- who holds it ----------------------------------------------------------------------------- */
+/* --- holding ---------------------------------------------------------------------------------- */
 
 bool connection_arm(Connection *connection, uint32_t events) {
     struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};

@@ -5,15 +5,14 @@
  *
  *   accept → HEADERS → BODY → HANDLING → REPLY → IDLE → HEADERS → …
  *                        │               STREAM → gone
- *                        └──→ REPLY → LINGER (refused: the answer is out, input is thrown
- *                             away until the client has seen it)
+ *                        └──→ REPLY → LINGER (refused: the reply is sent; input is discarded
+ *                             until the client has read it)
  *
  * A connection is held by exactly one thread, or by none:
  *
  *   held by the accepting thread or a worker
  *     → armed (connection_arm): its worker gets it when its socket is ready
- *     → asleep (connection_sleep): connection_wake() arms it, when a reply that was put off is
- * there
+ *     → asleep (connection_sleep): connection_wake() arms it when a deferred reply is ready
  *
  * Every state has its own deadline, which a byte now and then does not extend. connections_tick()
  * cuts connections past it with shutdown(2); the thread that gets the connection next sees the end

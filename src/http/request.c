@@ -173,7 +173,7 @@ static void say(Connection *connection, unsigned status, const char *text) {
 
 /* --- the end of a request -------------------------------------------------------------------- */
 
-/* @is_sent: the reply, or the stream as far as the client wanted it, was sent. */
+/* @is_sent: the whole reply was sent; always true for streams. */
 static void report(const Request *request, bool is_sent) {
     const Server *server = request->server;
     bool is_late = atomic_load(&request->connection->is_late);
@@ -457,7 +457,7 @@ static HttpRequest describe(const Server *server, Connection *connection, const 
     };
 }
 
-/* The input behind the head is the start of the body. */
+/* The input after the head is the start of the body. */
 static Step start_body(Request *request) {
     Connection *connection = request->connection;
     size_t n = connection->input_len - request->head_size;
@@ -561,7 +561,7 @@ static Step end_input(Server *server, Connection *connection) {
 }
 
 static Step read_head(Server *server, Connection *connection) {
-    if (connection->input_len > connection->input_scanned) { /* behind the last request */
+    if (connection->input_len > connection->input_scanned) { /* after the last request */
         Step step = take_head(server, connection);
 
         if (step != STEP_READ || connection->request)
@@ -620,7 +620,7 @@ static Step read_body(Request *request) {
         atomic_store_explicit(&connection->body_bytes, request->body.len, memory_order_relaxed);
         turn += (size_t)n;
         if (turn >= READ_TURN && !body_is_complete(&request->body))
-            return STEP_WRITE; /* others first */
+            return STEP_WRITE; /* serve other connections first */
     }
     return connection_enter(
                server->connections, connection, CONNECTION_HANDLING, clock_monotonic_nsec())

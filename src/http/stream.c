@@ -27,7 +27,7 @@ struct HttpStream {
 
     pthread_mutex_t lock;   /* guards what follows */
     Connection *connection; /* NULL: the request has ended */
-    bool is_over;           /* the sender sends no more */
+    bool is_over;           /* no more bytes are accepted */
     bool is_ended;          /* the last chunk is in the ring */
     bool is_given_up;       /* the client reads too slowly */
     char *ring;             /* RING_SIZE */

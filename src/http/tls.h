@@ -47,7 +47,7 @@ DEFINE_CLEANUP(TlsStore *, tls_store_free)
 typedef enum TlsReload {
     TLS_UNCHANGED,
     TLS_RELOADED,
-    TLS_REFUSED, /* the old set stays; @error says why */
+    TLS_REFUSED, /* the old set stays; @error has the reason */
 } TlsReload;
 
 /* Reads the files again. */

@@ -21,7 +21,7 @@ struct BerthExtender {
     uint32_t *rows; /* row of the cluster's table to row of the view's */
 };
 
-/* The view of the cluster as it is now. */
+/* The view of the current cluster. */
 static int refresh(BerthExtender *berth) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     ViewParts parts = {

@@ -30,9 +30,9 @@ typedef struct RunOptions {
     const Resources *shapes;
     size_t n_shapes;
 
-    /* Called now and then; may be NULL. True: the run stops early. */
+    /* Called every few pods; may be NULL. True: the run stops early. */
     bool (*is_over)(void *context);
-    /* Called now and then with the number of arrivals; may be NULL. */
+    /* Called every few pods with the number of arrivals; may be NULL. */
     void (*progress)(void *context, size_t n_done);
     void *context;
 } RunOptions;

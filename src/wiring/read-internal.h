@@ -51,7 +51,7 @@ WiringRead wiring_read_election, wiring_read_connection, wiring_read_parallelism
 /* podInitialBackoffSeconds and podMaxBackoffSeconds, which belong together. */
 void wiring_check_backoff(WiringReading *reading, const YamlNode *root);
 
-/* The value of @key in @mapping; NULL when it is not there or empty. */
+/* The value of @key in @mapping; NULL when it is missing or empty. */
 const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
 
 /* The position of @key, else of the whole mapping. A legacy key may have another case. */

@@ -310,8 +310,8 @@ static int alias_add(YamlBuilder *builder, struct fy_event *event) {
     return node_add(builder, node);
 }
 
-/* Anchor and tag come before the node. An anchor without an alias does nothing;
- * a tag would change what the value means. */
+/* Anchor and tag precede the node. An anchor without an alias does nothing; a tag would change the
+ * value's meaning. */
 static void check_properties(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *anchor = fy_event_get_anchor_token(event);
     struct fy_token *tag = fy_event_get_tag_token(event);

@@ -120,7 +120,7 @@ static bool check_bytes(YamlSource *source, DiagList *diags) {
     return false;
 }
 
-/* Is there a "?" that could start an explicit key? */
+/* Whether a "?" could start an explicit key. */
 static bool has_explicit_key(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         const char *mark = memchr(text.ptr + i, '?', text.len - i);
