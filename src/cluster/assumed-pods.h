@@ -3,8 +3,8 @@
 /*
  * AssumedPods: pods that count on a node before any watch shows them there.
  *
- * Entries by UID; each holds a record of the pod with that node as its node, and a time
- * after which it counts no more. Knows nothing of rows. Not thread safe.
+ * Entries by UID; each holds a record of the pod with that node as its node, and an expiry time.
+ * Independent of rows. Not thread safe.
  */
 
 #include <stddef.h>
@@ -37,8 +37,7 @@ AssumedPod *assumed_pods_find(const AssumedPods *assumed, Str uid);
  * fails. 0, or -ENOMEM. */
 int assumed_pods_add(AssumedPods *assumed, const Pod *pod, int64_t until_nsec) MUST_CHECK;
 
-/* Removes the entry of @uid. Its pod, whose reference is the caller's now; NULL when there
- * was none. */
+/* Removes the entry of @uid. Returns its pod, with the reference; NULL when there was none. */
 const Pod *assumed_pods_take(AssumedPods *assumed, Str uid);
 
 /* Removes an entry that has expired at @now, as assumed_pods_take(). @i starts at 0 and is not

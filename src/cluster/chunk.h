@@ -3,10 +3,9 @@
 /*
  * NodeChunk: CHUNK_ROWS rows of a NodeTable, column by column.
  *
- * A table is a list of chunks. Chunks of a snapshot are refcounted and do not change
- * once they are published: a new snapshot shares every chunk that nothing happened
- * to, so publishing costs what changed. Chunks of a request's own table live in its
- * arena and are never counted.
+ * A table is a list of chunks. Chunks of a snapshot are refcounted and do not change once they are
+ * published: a new snapshot shares every unchanged chunk, so the cost of publishing depends on the
+ * changes only. Chunks of a request's own table live in its arena and are never counted.
  *
  * A row without a node is all zero: no labels, not ready, offers nothing.
  */
@@ -19,7 +18,7 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-#define CHUNK_ROWS 64u /* one bit of a word each, and small enough to copy for one event */
+#define CHUNK_ROWS 64u /* one bit each in a uint64_t, and small enough to copy for one event */
 
 /* The living pods on one node. Immutable, refcounted like chunks. */
 typedef struct PodList {
@@ -63,7 +62,7 @@ const NodeChunk *chunk_unref(const NodeChunk *chunk); /* takes NULL, returns NUL
 NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources);
 NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
 
-/* Where the amounts of one resource and kind begin, in entries; a row's own is at its slot. */
+/* The offset of the amounts of one resource and kind, in entries; add the row's slot. */
 #define CHUNK_AMOUNT(resource, kind) (((size_t)(resource)*_AMOUNT_KINDS + (kind)) * CHUNK_ROWS)
 
 static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKind kind) {
@@ -85,7 +84,7 @@ const PodList *pod_list_new(const Pod *const *pods, uint32_t n);
 const PodList *pod_list_ref(const PodList *list);
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
-/* In an arena, uncounted, pods borrowed: @list (which may be NULL) and @pod; @list less the pod
- * @uid. An empty list is NULL. 0, or -ENOMEM. */
+/* In an arena, uncounted, pods borrowed: @list (may be NULL) plus @pod; @list without the pod @uid.
+ * An empty list is NULL. 0, or -ENOMEM. */
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);

@@ -3,8 +3,8 @@
 /*
  * Delta: the changes between two snapshots, as text, and back.
  *
- * Snapshots of one store share every chunk that nothing happened to; only chunks that are not the
- * same are looked at. Written are members of a JSON object:
+ * Snapshots of one store share unchanged chunks; only chunks that differ are compared. The text is
+ * members of a JSON object:
  *
  *   "forgotten":    ["UID", …]              assumed pods that are not any more
  *   "removedPods":  [["NAMESPACE","NAME"], …]
@@ -12,15 +12,15 @@
  *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
  *   "pods":         [{"pod":{…}}, {"assumed":true,"pod":{…}}, …]
  *
- * in the order in which they are to be applied. NodeRows, and the order of pods on a node, come out
- * as they were: sums of fractions depend on the order in which they are made.
+ * in the order in which they are to be applied. Rows, and the order of pods on a node, are restored
+ * exactly, because sums of doubles depend on the order.
  *
  * The first snapshot is a dump (cluster/dump.h), which is sorted by name, and
  *
  *   "order": {"rows":[4,0,null,…],"pods":[…],"assumed":[…]}
  *
- * which objects of the dump, counted from 0, nodes and pods each, stand in which row, in which
- * order pods came, and which of these are only assumed.
+ * "rows" has the dump's node (from 0) of each row, "pods" its pods (from 0) in the order they came,
+ * "assumed" which of these are only assumed.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,8 @@
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* Members into the object that is open. Either snapshot may be NULL: nothing. @mask may be NULL. 0
- * or -ENOMEM; errors of the buffer are the writer's. */
+/* Writes the members into the open object. Either snapshot may be NULL: an empty cluster. @mask may
+ * be NULL. 0 or -ENOMEM; errors of the buffer are the writer's. */
 int delta_write(JsonWriter *writer, const Snapshot *before, const Snapshot *after,
     const ObjectMask *mask) MUST_CHECK;
 
@@ -56,7 +56,7 @@ typedef struct DeltaPodName {
 } DeltaPodName;
 
 typedef struct DeltaNode {
-    uint32_t row; /* DELTA_NO_ROW: it has one, or any will do */
+    uint32_t row; /* DELTA_NO_ROW: it keeps its row, or takes any */
     Node node;
 } DeltaNode;
 
@@ -70,7 +70,7 @@ typedef struct DeltaOrder {
     VEC(uint32_t) pods, assumed;
 } DeltaOrder;
 
-/* All zero: nothing happened. */
+/* All zero: no changes. */
 typedef struct Delta {
     VEC(Str) forgotten;
     VEC(DeltaPodName) removed_pods;
@@ -93,12 +93,12 @@ enum {
     DELTA_E_FULL,      /* more than a store takes */
 };
 
-/* Brings nodes and pods, as they were read of a dump, into the order that was read. 0,
- * DELTA_E_MALFORMED or -ENOMEM. */
+/* Sorts nodes and pods, as read from a dump, by the order that was read. 0, DELTA_E_MALFORMED or
+ * -ENOMEM. */
 int delta_put_in_order(Delta *delta, Arena *arena) MUST_CHECK;
 
-/* Applies it to @store, whose last snapshot is @before (NULL: none yet). @spare: how many rows may
- * still be held free for others, over all calls: nothing of it can be driven without end. 0,
- * DELTA_E_FULL or -ENOMEM. */
+/* Applies it to @store, whose last snapshot is @before (NULL: none yet). @spare: how many empty
+ * rows may still be made, over all calls: bounds memory for malformed input. 0, DELTA_E_FULL or
+ * -ENOMEM. */
 int delta_apply(const Delta *delta, Store *store, const Snapshot *before, Arena *arena,
     size_t *spare) MUST_CHECK;

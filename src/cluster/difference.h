@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Difference: how two snapshots differ, for people.
+ * Difference: how two snapshots differ, as text for users.
  *
- * "Here" is the one berth works with, "there" one that was read afresh. Every field that is
- * kept counts, but for resourceVersion, which changes without any of them, and for
- * tolerations of pods, which running ones do not keep. Sums of requests are compared as well: they
- * are counted while events come in, so a wrong sum shows even where all objects are the same.
+ * "Here" is the snapshot berth uses, "there" a newly read one. All kept fields are compared, except
+ * resourceVersion, which changes without the others, and tolerations, which are not kept for
+ * running pods. Sums of requests are compared too: they are updated by events, so a wrong sum shows
+ * even if all objects are equal.
  *
  *     node n7: label zone is "a" here, "b" there
  *     node n8: only there

@@ -3,12 +3,12 @@
 /*
  * Dump: a snapshot as the text that `--cluster` reads.
  *
- * A v1 List of Node and Pod objects as kubectl writes them, one object a line, nodes by
- * name, then pods by namespace and name: equal snapshots give equal text. It holds the
- * fields that are kept, and nothing made up, but for three stand-ins:
+ * A v1 List of Node and Pod objects as kubectl writes them, one object a line, nodes by name, then
+ * pods by namespace and name: equal snapshots give equal text. It has the kept fields, and three
+ * substitutes for fields that are not kept:
  *
- *   requests            one container "sum" that asks for what the whole pod counts
- *   deletionTimestamp   of a pod that is being deleted: 1970, as the real one is not kept
+ *   requests            one container "sum" with the requests of the whole pod
+ *   deletionTimestamp   of a pod that is being deleted: 1970
  *   phase               of a finished pod: Failed; other pods have none
  *
  * Pods that are only assumed to be on a node look like pods that are bound to it. Read
@@ -21,7 +21,7 @@
 #include "cluster/object-text.h"
 #include "cluster/snapshot.h"
 
-#define DUMP_CHUNK ((size_t)64 * 1024) /* the most that is handed to a sink at once */
+#define DUMP_CHUNK ((size_t)64 * 1024) /* the most that is passed to a sink at once */
 
 /* The longest text of one object; a node with everything at its ceiling has less than 2 MiB. */
 #define DUMP_OBJECT_MAX ((size_t)64 * 1024 * 1024)

@@ -3,11 +3,10 @@
 /*
  * Fingerprint: a digest of a cluster's state.
  *
- * Two berths that know the same of the same cluster have the same fingerprint, whatever the order
- * in which they learned it: rows, columns and numbers are not part of it, nodes and amounts are.
- * It covers what decisions mostly use: of each node its name, labels, taints, whether it is ready
- * and cordoned, how many pods it has, what it offers and what they request. While pods come and go
- * two replicas differ for a moment.
+ * Two replicas with the same state of the same cluster have the same fingerprint, whatever the
+ * order of events: rows, columns and numbers are not part of it. It covers what most decisions use:
+ * each node's name, labels, taints, readiness, whether it is cordoned, its number of pods,
+ * allocatable and requested amounts. While pods come and go two replicas differ for a moment.
  */
 
 #include "base/cleanup.h"

@@ -3,8 +3,8 @@
 /*
  * Inventory: the contents of a table in an order that does not depend on its history.
  *
- * NodeRows and lists of pods keep the order in which things happened; two equal clusters compare
- * equal, and are written alike, only once they are sorted.
+ * Rows and lists of pods are in the order of events; equal clusters compare equal, and are written
+ * as equal text, only after sorting.
  */
 
 #include <stddef.h>

@@ -3,11 +3,10 @@
 /*
  * Loads: the gauges of a program as columns for a table.
  *
- * A chunk of loads for each chunk of the table. Made of the last measurements, of the nodes'
- * annotations and of the pods that were placed a moment ago (model/gauge.h: placements), for one
- * moment: a value older than its gauge allows is absent. Where neither the chunk nor the
- * measurements have changed and nothing has expired meanwhile, chunks are shared with the
- * loads before.
+ * A chunk of loads for each chunk of the table, computed for one point in time from the last
+ * measurements, the nodes' annotations and recently placed pods (model/gauge.h: placements). A
+ * value older than its gauge allows is absent. If neither the chunk nor the measurements changed
+ * and nothing expired, chunks are shared with the previous loads.
  *
  * Pure functions: time is an argument. Threads: read from any.
  */
@@ -37,7 +36,7 @@ typedef enum LoadKind {
     _LOAD_KINDS,
 } LoadKind;
 
-/* Where the column of one gauge and kind begins, in entries; a row's own is at its slot. */
+/* The offset of the column of one gauge and kind, in entries; add the row's slot. */
 #define LOAD_COLUMN(gauge, kind) (((size_t)(gauge)*_LOAD_KINDS + (kind)) * CHUNK_ROWS)
 
 struct Loads {
@@ -48,7 +47,7 @@ struct Loads {
     const Measurement **workloads; /* by gauge: values of workloads; NULL: none, or expired.
                                       Borrowed from @measurements */
     int64_t until_nsec;            /* monotonic: when to build again */
-    int64_t clock_nsec;            /* the wall clock was so far ahead of the monotonic one */
+    int64_t clock_nsec;            /* wall clock minus monotonic clock */
     bool reads_clock;              /* there are annotations: their ages go by the wall clock */
     bool is_counted;               /* chunks are on the heap, shared and counted; else an arena's */
 };
@@ -68,7 +67,7 @@ typedef struct LoadsInput {
     const LoadZones *zones;     /* NULL: gauges with a zone have no values */
 } LoadsInput;
 
-/* Loads that may be shared: of the same gauges. */
+/* Earlier loads of the same gauges, to share with. */
 typedef struct KnownLoads {
     const NodeTable *table;
     const Loads *loads;
@@ -102,7 +101,7 @@ int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row);
 /* The use of the pods of a workload; NaN: not known. @loads may be NULL. */
 double loads_workload(const Loads *loads, size_t gauge, Str key);
 
-/* How many rows have a value, of how many nodes: for figures. */
+/* How many rows have a value, of how many nodes: for metrics. */
 typedef struct LoadsFigures {
     size_t n_present;
     size_t n_nodes;
@@ -110,8 +109,8 @@ typedef struct LoadsFigures {
 } LoadsFigures;
 void loads_figures(const Loads *loads, const NodeTable *table, size_t gauge, LoadsFigures *ret);
 
-/* A number that another program has written on a node, with a time: "0.25,2026-01-02T03:04:05Z".
- * The time is RFC 3339. With a @zone (not empty) it is a local time of that zone, whatever follows
- * it: "Z", an offset or nothing; @zones may be NULL: none. False, with nothing returned, when there
- * is no finite number with a time. */
+/* Parses a value that another program wrote on a node, with an RFC 3339 time:
+ * "0.25,2026-01-02T03:04:05Z". With a @zone (not empty) the time is local to it, and a "Z" or an
+ * offset is ignored; @zones may be NULL: none. False, with nothing returned, when there is no
+ * finite number with a time. */
 bool annotation_read(Str text, Str zone, const LoadZones *zones, double *ret, int64_t *ret_at_nsec);

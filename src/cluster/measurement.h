@@ -24,7 +24,7 @@
 typedef struct Measurement {
     Ref ref;
     Arena *arena;        /* of its own: all below */
-    NodeNames *names;    /* which row is which node: a reference */
+    NodeNames *names;    /* the nodes of the rows: a reference */
     int64_t at_nsec;     /* since 1970, by our clock: when the query was sent */
     int64_t uptime_nsec; /* the same, monotonic: for its age */
     double *values;      /* by row of @names; NaN: none. Never infinite */
@@ -43,8 +43,8 @@ Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_n
 int measurement_set(Measurement *measurement, uint32_t row, double value, int64_t lag_nsec)
     MUST_CHECK;
 
-/* Room for @n more workloads, then their values; one that has a value gets the later one. Keys are
- * copied. 0 or -ENOMEM. */
+/* Reserves @n more workloads, then adds their values; a later value of the same key replaces it.
+ * Keys are copied. 0 or -ENOMEM. */
 int measurement_reserve_workloads(Measurement *measurement, size_t n) MUST_CHECK;
 int measurement_set_workload(Measurement *measurement, Str key, double value) MUST_CHECK;
 
@@ -52,11 +52,11 @@ DEFINE_REF(Measurement, measurement)
 Measurement *measurement_unref(Measurement *measurement); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Measurement *, measurement_unref)
 
-/* NaN: nothing is known. */
+/* NaN: no value. */
 double measurement_workload(const Measurement *measurement, Str key);
 
-/* The row of @names that is row @row, called @name, of a table whose names are @now; n_rows: it was
- * not there. Mostly the names are the same, and so is the row. */
+/* The row in @names of node @name, which is row @row of a table with names @now; n_rows: it did not
+ * exist then. Usually both names and rows are the same. */
 uint32_t measurement_row(
     const Measurement *measurement, const NodeNames *now, uint32_t row, Str name);
 

@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * NodeNames: which row is which node.
+ * NodeNames: maps rows to node names and back.
  *
  * Shared by all snapshots between two changes of the set of nodes. A node keeps its row while it
- * exists; the row of a node that is gone is empty until another one takes it.
+ * exists; the row of a deleted node is empty until a new node takes it.
  *
- * Hints: kube-scheduler sends nodes in much the same order every time, so the name that followed
- * last time mostly follows again. A wrong hint costs time, never correctness. Names that hints got
- * right in a long request become a sequence, which is faster still.
+ * Hints: kube-scheduler sends nodes in much the same order every time, so the name after a node is
+ * usually the same as last time. A wrong hint costs time, never correctness. If the hints were
+ * right for a long request, its names become a sequence, which is faster still.
  *
  * Threads: reference and read from any; followers and sequences are written by any.
  */
@@ -28,8 +28,8 @@
  *
  * Requests of a large cluster have mostly the same names in the same order, all or some of them.
  * Where a part of a request is byte for byte a part of the sequence, the rows of all its names are
- * known after one comparison. Like a hint it is no state: what differs costs time, never
- * correctness. Made by one thread, never changed, read from any.
+ * known after one comparison. Like a hint it is only a cache: differences cost time, never
+ * correctness. Immutable; read from any thread.
  */
 #define SEQUENCE_NOWHERE UINT32_MAX
 
@@ -79,10 +79,9 @@ static inline const NameSequence *names_sequence(const NodeNames *names) {
     return names->sequence ? atomic_load_explicit(names->sequence, memory_order_acquire) : NULL;
 }
 
-/* A request brought the @n nodes of @rows, the unknown one perhaps among them, in an order
- * that was mostly guessed. They go into a new sequence when they are many, and it would be more
- * than an eighth longer than the one that there is: so there are few, however many requests
- * come, whatever they bring. */
+/* A request had the @n nodes of @rows (maybe with the unknown node), and most hints were right.
+ * Makes a new sequence if there are many nodes and it would be more than an eighth longer than the
+ * current one: this bounds the number of sequences, whatever the requests. */
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n);
 
 /* The row of @name, or n_rows. */

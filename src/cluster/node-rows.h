@@ -3,15 +3,13 @@
 /*
  * NodeRows: nodes and the pods on them while they change.
  *
- * A NodeEntry is a node's name with what is known of it: the node, if there is one, and the
- * pods with its name as their node. Events of nodes and pods come in any order, so pods may
- * be at a entry before its node is known, and stay when it is gone. A entry with a node
- * has a row; a entry with neither node nor pods is gone.
+ * A NodeEntry is a node's name, the node if it is known, and the pods with that nodeName. Events of
+ * nodes and pods come in any order, so an entry may have pods before its node is known, and after
+ * it is deleted. An entry with a node has a row; an entry with neither node nor pods is removed.
  *
- * Which rows differ from the last snapshot is kept with them; cluster/snapshot-build.h makes
- * the next one of it.
+ * It records which rows differ from the last snapshot, for snapshot-build.c.
  *
- * Steps that may fail come first: make room, then change. Not thread safe.
+ * Callers reserve memory first (rows_promise_pod()), so changes cannot fail. Not thread safe.
  */
 
 #include <stdbool.h>
@@ -30,7 +28,7 @@ typedef struct NodeEntry {
     const Node *node; /* a reference; NULL: not known (yet) */
     uint32_t row;     /* while it has a node */
     uint32_t n_pods;
-    uint32_t n_promised;   /* rooms for pods, or the node, that are about to come */
+    uint32_t n_promised;   /* reserved places for pods or the node */
     uint32_t n_rooms;      /* of pods */
     bool has_pods_changed; /* since the last snapshot */
     const Pod **pods;      /* borrowed, in the order they came */
@@ -46,7 +44,7 @@ typedef struct NodeRows {
     size_t first_free;    /* rows below are taken */
     uint64_t *changed;    /* by chunk, one bit a row; also of rows that are gone */
     size_t n_changed;     /* bits set */
-    bool has_set_changed; /* a row was given or taken */
+    bool has_set_changed; /* a row was assigned or freed */
 } NodeRows;
 
 void rows_done(NodeRows *rows);
@@ -73,5 +71,5 @@ void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the
 void rows_set_node(NodeRows *rows, const Node *node);
 void rows_remove_node(NodeRows *rows, NodeEntry *entry);
 
-/* A snapshot of all of it was made. */
+/* A snapshot was made: clears the marks of changed rows. */
 void rows_settle(NodeRows *rows);

@@ -3,9 +3,9 @@
 /*
  * ObjectText: a node or a pod as the JSON that node_decode() and pod_decode() read.
  *
- * Writes the kept fields, and the stand-ins that cluster/dump.h names. A
- * pod with details has its containers' names and images; its requests stand with the first of them,
- * all together, and if it has none, as overhead.
+ * Writes the kept fields, and the substitutes that cluster/dump.h lists. A pod with details has its
+ * containers' names and images; the first container has the requests of the whole pod; without
+ * containers they are written as overhead.
  */
 
 #include "base/str.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Placements: what pods that were just bound to a node will add to a number that cannot show them
- * yet (model/gauge.h).
+ * Placements: the load that recently bound pods will add to a metric that was measured before them
+ * (model/gauge.h).
  */
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@
 typedef struct Placements {
     const Gauge *gauge;
     size_t column;         /* of its resource in the table; SIZE_MAX: it has none */
-    const Measurement *by; /* what pods use, by workload; NULL: what they request counts */
+    const Measurement *by; /* usage of pods by workload; NULL: their requests count */
 } Placements;
 
 /* Whether @chunk's row @slot has a pod that a number of @measured_nsec (since 1970) does not show
- * in full. Looks at no pod. */
+ * in full. Does not read the pods. */
 bool placements_are_there(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);
 

@@ -3,14 +3,14 @@
 /*
  * RecordPool: the shared parts that records (cluster/record.h) are made of.
  *
- * A part is an immutable, refcounted piece of memory: a text, or a block of some
- * structure whose strings are texts. A pool has each content once and holds one
- * reference to it, so that of two parts of one pool equal content means equal
- * address; that is also how blocks are compared, byte by byte with the addresses of
- * their texts. Without a pool (NULL) every part is new and its taker's alone.
+ * A part is an immutable, refcounted piece of memory: a text, or a block of some structure whose
+ * strings are texts. A pool has each content once and holds one reference to it, so that of two
+ * parts of one pool equal content means equal address; that is also how blocks are compared, byte
+ * by byte with the addresses of their texts. Without a pool (NULL) every part is new and not
+ * shared.
  *
- * The takers hold the other references, so that a record may be dropped on any thread;
- * record_pool_sweep() later finds the parts that only the pool still holds.
+ * Records hold the other references, so any thread may drop a record; record_pool_sweep() later
+ * frees the parts that only the pool still holds.
  *
  * Threads: a pool belongs to one; parts may be dropped on any.
  */
@@ -25,11 +25,11 @@ typedef struct RecordPool RecordPool;
 
 RecordPool *record_pool_new(void); /* NULL when out of memory */
 RecordPool *record_pool_free(
-    RecordPool *pool); /* parts live on with their takers. Takes NULL, returns NULL */
+    RecordPool *pool); /* parts live as long as their records. Takes NULL, returns NULL */
 DEFINE_CLEANUP(RecordPool *, record_pool_free)
 
-/* Frees the parts that only the pool holds. Costs a walk over all parts: for when
- * many have come since the last time. Returns how many were freed. */
+/* Frees the parts that only the pool holds. Walks all parts: call it after many were added. Returns
+ * how many were freed. */
 size_t record_pool_sweep(RecordPool *pool);
 size_t record_pool_size(const RecordPool *pool); /* parts in it */
 

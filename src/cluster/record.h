@@ -3,15 +3,15 @@
 /*
  * Records: nodes and pods as a cluster keeps them.
  *
- * A record is one immutable, refcounted copy of what is kept of an object. Tables
- * and snapshots share records; an event makes a new one, and the old one goes with
- * the last snapshot that shows it.
+ * A record is an immutable, refcounted copy of the kept fields of an object. Tables and snapshots
+ * share records; an event makes a new one, and the old one is freed with the last snapshot that has
+ * it.
  *
- * Much is the same for many objects: the pods of one ReplicaSet differ in name, UID
- * and node only, nodes list the same images, labels and resources. Records that are made
- * with one RecordPool have such parts once.
+ * Many objects have equal parts: the pods of one ReplicaSet differ only in name, UID and node;
+ * nodes list the same images, labels and resources. Records made with one RecordPool share such
+ * parts.
  *
- * Threads: reference and read records from any; make them where the pool is at home.
+ * Threads: reference and read records from any; make them on the pool's thread.
  */
 
 #include <stdbool.h>
@@ -37,6 +37,6 @@ DEFINE_CLEANUP(const Pod *, pod_record_unref)
 
 /* Whether all kept fields are equal, but for resourceVersion, which every heartbeat changes. An
  * event that changes nothing must not cost a snapshot. Fields that no rule reads (annotations,
- * images, conditions but Ready, times) counts too: a snapshot shows it. */
+ * images, conditions but Ready, times) count too: a snapshot has them. */
 bool node_record_equal(const Node *a, const Node *b);
 bool pod_record_equal(const Pod *a, const Pod *b);

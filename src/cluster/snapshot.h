@@ -3,9 +3,8 @@
 /*
  * Snapshot: the cluster as one request sees it.
  *
- * A Snapshot does not change once a Store has published it. A reader takes a
- * reference, keeps it for one request and drops it. It owns everything its table
- * points to, together with the other snapshots that share it.
+ * A Snapshot does not change once a Store has published it. A reader takes a reference, keeps it
+ * for one request and drops it. Snapshots that share data own it together.
  *
  * Threads: reference and read from any.
  */
@@ -29,10 +28,9 @@ const NodeTable *snapshot_table(const Snapshot *snapshot);
 
 /* --- for the store -------------------------------------------------------------- */
 
-/* Takes the references that @table's names and chunks, and @dictionary, stand for, also on
- * failure. Resources and taint sets are those of @dictionary, not of @table; the other
- * arrays are copied, nominated and assumed pods (records) referenced; there are no loads. 0, or
- * -ENOMEM. */
+/* Takes over the references of @table's names and chunks, and of @dictionary, also on failure.
+ * Resources and taint sets are those of @dictionary, not of @table; the other arrays are copied,
+ * nominated and assumed pods (records) referenced; there are no loads. 0, or -ENOMEM. */
 int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);
 
 /* Borrowed. */

@@ -23,7 +23,7 @@ typedef struct StagedList {
     Set current;        /* by key: those that count */
     const void **items; /* all */
     size_t n, n_rooms;
-    size_t n_added; /* since the beginning: a list that repeats itself has an end too */
+    size_t n_added; /* since the beginning: bounds a list that repeats objects */
     bool is_open;   /* a list is coming in */
 } StagedList;
 
@@ -33,7 +33,7 @@ struct Store {
 
     NodeRows rows; /* nodes, and which pods are on them */
     Set pods;      /* by namespace and name, pending ones too; references */
-    Set nominated; /* those of them that wait for a node they were promised; borrowed */
+    Set nominated; /* pending pods with a nominated node; borrowed */
     bool has_nominated_changed;
     AssumedPods assumed; /* its pods are at their rows too */
     StagedList staged_nodes, staged_pods;
@@ -54,7 +54,7 @@ const Pod *pods_find(const Set *pods, const Pod *pod);
 
 /* --- changes of pods ----------------------------------------------------------------- */
 
-/* It takes something of a node, known or not. */
+/* Whether it uses resources of a node, known or not. */
 static inline bool pod_is_counted(const Pod *pod) {
     return !pod->is_terminal && !str_is_empty(pod->node_name);
 }
@@ -73,7 +73,7 @@ static inline bool pod_is_same(const Pod *a, const Pod *b) {
  * record. NULL when out of memory. */
 const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST_CHECK;
 
-/* The assumed has changed: that may show, or hide, nominated pods. */
+/* The assumed pods have changed, which may add or remove nominated pods. */
 void store_touch_nominated(Store *store);
 
 /* --- changing a pod ------------------------------------------------------------------ */

@@ -4,24 +4,23 @@
  * Store: the cluster while it changes.
  *
  * One thread owns a store, applies what it learns (watch events, lists, its own binds) and
- * publishes a Snapshot now and then. Publishing costs what changed since the last time: chunks that
- * nothing happened to are shared with the snapshots before.
+ * publishes a Snapshot now and then. The cost depends on the changes since the last time: unchanged
+ * chunks are shared with previous snapshots.
  *
- * Nodes keep their row as long as they exist, also over a relist. A pod is known by
- * namespace and name; a new UID under the same name is a new pod. Requested amounts
- * count every pod that has a node and is not finished, as kube-scheduler does
- * (model/pod.h: pod_decode), and the pods of the assumed.
+ * Nodes keep their row as long as they exist, also over a relist. A pod is known by namespace and
+ * name; a new UID under the same name is a new pod. Requested amounts count every pod that has a
+ * node and is not finished, as kube-scheduler does (model/pod.h: pod_decode), and assumed pods.
  *
- * A relist is staged: store_list_begin(), any number of objects, store_list_end(). Until the end
- * nothing of it is visible; then objects that it did not name are removed, all at once. Unchanged
- * objects share the record that is there, so that staged a whole cluster takes little memory. (By
- * content, not resourceVersion: heartbeats change that one all the time. A record keeps the
- * resourceVersion with which its content came.)
+ * A relist is staged: store_list_begin(), any number of objects, store_list_end(). Nothing of it is
+ * visible before the end; then objects that are not in the list are removed, all at once. Unchanged
+ * objects share the existing record, so a staged cluster takes little memory. (Compared by content:
+ * heartbeats change resourceVersion all the time. A record keeps the resourceVersion of the event
+ * that last changed its content.)
  *
  * Assumed pods: store_assume() counts a pod on a node before any watch shows it there, until the
  * watch does, the pod is deleted, store_forget(), or it expires.
  *
- * Everything here is a pure function of what was applied; time is an argument.
+ * The state depends only on the applied events; time is an argument.
  */
 
 #include <stdbool.h>
@@ -34,8 +33,8 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-/* Over these, objects are not taken (STORE_FULL): named ceilings of what an API server can
- * make us hold. */
+/* Limits of the memory that an API server can make berth use. Objects over them are rejected
+ * (STORE_FULL). */
 #define STORE_NODES_MAX 50000u
 #define STORE_PODS_MAX 1000000u
 #define STORE_ASSUMED_MAX 65536u
@@ -51,7 +50,7 @@ enum {
     _STORE_OK,
     STORE_BOUND, /* pods: it was not known to have a node before, and now has one (which may
                   * itself be unknown) and has not ended */
-    STORE_FULL,  /* over a ceiling: not taken */
+    STORE_FULL,  /* over a limit: rejected */
 };
 
 /* Adds, or replaces the one of the same name. The object may be gone afterwards. Nodes without a
@@ -81,7 +80,7 @@ int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing chan
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
 
-/* The pod as it is assumed, its node_name where, and until when; NULL when it is not. Borrowed
+/* The assumed pod, with the assumed node as node_name, and its expiry; NULL: not assumed. Borrowed
  * until the store changes. */
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec);
 
@@ -99,7 +98,7 @@ bool store_is_dirty(const Store *store); /* store_publish() would make a new one
 
 typedef struct StoreFigures {
     size_t n_nodes, n_pods, n_assumed; /* pods: all that are kept, finished ones are not */
-    size_t n_chunks_copied;            /* since the start: what publishing has cost */
+    size_t n_chunks_copied;            /* since the start: the cost of publishing */
     size_t n_parts;                    /* shared parts (cluster/record.h) */
     size_t n_resources_left_out;       /* that nodes of the last snapshot offer, and that have no
                                         * column in it: over TABLE_RESOURCES_MAX */

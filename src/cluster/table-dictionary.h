@@ -3,8 +3,8 @@
 /*
  * TableDictionary: the names of resource columns and the distinct lists of taints, by number.
  *
- * Both mostly grow at the end, so that numbers in chunks without a change stay valid, and rarely at
- * all: snapshots share a dictionary until then.
+ * Both rarely change, and mostly grow at the end, so numbers in unchanged chunks stay valid.
+ * Snapshots share a dictionary until it changes.
  *
  * Immutable, refcounted, one block. Threads: reference and read from any.
  */
@@ -70,7 +70,7 @@ void table_dictionary_builder_init(
 /* Columns for what @node offers, as far as there is room. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node);
 
-/* When some names found no room, now or before: decides again which have a column, by what all
+/* If some names had no room, now or before: decides again which names have a column, by what all
  * nodes of @rows offer. */
 void table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows);
 

@@ -3,18 +3,16 @@
 /*
  * NodeTable: nodes as columns.
  *
- * A row is a node; what rules read of it stands in columns, CHUNK_ROWS rows of them
- * at a time (cluster/chunk.h), so that a rule over 5,000 nodes is a loop over
- * arrays. A table does not change once it is built.
+ * A row is a node; the fields that rules read are columns, in chunks of CHUNK_ROWS rows
+ * (cluster/chunk.h), so a rule over 5,000 nodes is a loop over arrays. A table does not change once
+ * it is built.
  *
- * Row n_rows is the unknown node: it has a place in the last chunk, no labels,
- * is not ready and offers nothing, so that rules can run over it like over any other
- * and the caller decides what it means. A row below it may be empty (its node is
- * gone); no name leads to it.
+ * Row n_rows is the unknown node: it is in the last chunk, has no labels, is not ready and offers
+ * nothing. Rules can evaluate it like any other, and the caller decides what the result means. A
+ * row below it may be empty (its node was deleted); no name maps to it.
  *
- * The table of a whole cluster belongs to a Snapshot; a request that carries its own
- * Node objects, or that must see the cluster a little different from how it is (as if
- * a pod were gone), gets one in its arena.
+ * The table of the whole cluster belongs to a Snapshot. A request that carries Node objects, or
+ * that needs a modified cluster (as if a pod were deleted), builds a table in its arena.
  */
 
 #include <stdbool.h>
@@ -51,18 +49,17 @@ typedef struct NodeTable {
     const Taints *taint_sets; /* each distinct list of taints once; [0] is the empty one */
     size_t n_taint_sets;
 
-    /* Pods that wait for the node they were promised (status.nominatedNodeName), on any row;
-     * at most TABLE_NOMINATED_MAX. They are not among the pods of the row. */
+    /* Pending pods with a status.nominatedNodeName, on any row; at most TABLE_NOMINATED_MAX. They
+     * are not among the pods of the row. */
     const Pod *const *nominated;
     size_t n_nominated;
 
-    /* Pods that were bound by us and that no watch shows yet: who they are and where, sorted by
-     * UID. They are among the pods of their row. */
+    /* Pods that berth bound and that no watch shows yet, sorted by UID. They are among the pods of
+     * their row. */
     const Pod *const *assumed;
     size_t n_assumed;
 
-    /* Measured values of these rows; NULL: none. A snapshot's table has none: a view brings the two
-     * together. */
+    /* Measured values of these rows; NULL: none. A snapshot's table has none: a view adds them. */
     const Loads *loads;
 } NodeTable;
 
@@ -97,7 +94,7 @@ static inline uint32_t table_find(const NodeTable *table, Str name) {
     return names_find(table->names, name);
 }
 
-/* SIZE_MAX: it has no column. Then no node of the table offers it, or it was one too many. */
+/* SIZE_MAX: it has no column. Then no node of the table offers it, or it was over the limit. */
 size_t table_find_resource(const NodeTable *table, Str name);
 
 /* Builds the table of @nodes, without pods. Everything is borrowed and must live as long
@@ -112,7 +109,7 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
 /* One difference: @add is on the row too, or the pod @remove is not. */
 typedef struct PodChange {
     uint32_t row;
-    const Pod *add; /* NULL: @remove it is */
+    const Pod *add; /* NULL: @remove is used */
     Str remove;     /* a UID; unknown ones are skipped */
 } PodChange;
 
