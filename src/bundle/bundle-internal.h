@@ -83,7 +83,7 @@ typedef struct BundleRead {
     Str clusters, changes, metrics, pod_lines, decisions; /* the files; ptr NULL: not there */
 } BundleRead;
 
-/* BUNDLE_E_MALFORMED with a text for people. */
+/* Sets the error text; returns BUNDLE_E_MALFORMED. */
 int bundle_wrong(BundleRead *read, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Reports @reader's error in line @number (from 1; 0: it has no lines) of @file. Returns -ENOMEM if

@@ -5,13 +5,13 @@
  *
  * A .tar.gz that can be opened by hand:
  *
- *   berth-bundle/about.json        version, when, what is in it, whether names were hashed
+ *   berth-bundle/about.json        version, time, contents, whether names were hashed
  *   berth-bundle/policy/NAME.yaml  the policies in force, as they were read
  *   berth-bundle/decisions.jsonl   one decision a line, oldest first
- *   berth-bundle/pods.jsonl        the pods they were about, what policies can read of them
+ *   berth-bundle/pods.jsonl        their pods, with the fields that policies can read
  *   berth-bundle/cluster.json      the oldest cluster of these (`--cluster` reads it)
- *   berth-bundle/changes.jsonl     how it became the others, a line for each saved view
- *   berth-bundle/metrics.jsonl     what was measured, by saved view
+ *   berth-bundle/changes.jsonl     the changes to later clusters, a line for each saved view
+ *   berth-bundle/metrics.jsonl     measured values, by saved view
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
  * It contains no secrets: of a pod only the fields that policies can read are written, not
@@ -78,7 +78,7 @@ enum {
     BUNDLE_E_MALFORMED, /* not a bundle, or damaged; the text has the error and its position */
 };
 
-/* @file is the whole file, and may be gone afterwards. 0; BUNDLE_E_MALFORMED with @error
+/* @file is the whole file, and may be freed afterwards. 0; BUNDLE_E_MALFORMED with @error
  * (BUNDLE_ERROR_MAX); or -ENOMEM. bundle_done() ends it, also after a failure. */
 int bundle_read(Str file, Bundle *ret, char *error) MUST_CHECK;
 void bundle_done(Bundle *bundle); /* takes a zeroed one */

@@ -42,7 +42,7 @@ typedef struct CelCallee {
 typedef struct CelShared {
     uint32_t entry;
     uint32_t n_instructions;
-    uint32_t node; /* of the graph, for people */
+    uint32_t node; /* of the graph, for the disassembler */
     uint8_t level; /* of that loop; CEL_SHARED_ALWAYS: it reads none */
 } CelShared;
 

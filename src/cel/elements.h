@@ -25,8 +25,8 @@ bool cel_is_comparable(CelKind kind);
 uint64_t cel_compare_price(CelValue a, CelValue b);
 
 /* The numbers 0 to @n - 1 such that keys[ret[0]] ≤ keys[ret[1]] ≤ …; equal keys keep their order,
- * and so does NaN, which is neither less nor greater. All keys are of one comparable kind.
- * Charges for every comparison. NULL: @ret_error says why. */
+ * and so does NaN, which is neither less nor greater. All keys are of one comparable kind. Charges
+ * for every comparison. NULL: the error is in @ret_error. */
 const uint32_t *cel_order(CelRun *run, const CelValue *keys, uint32_t n, CelValue *ret_error)
     MUST_CHECK;
 

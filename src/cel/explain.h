@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Explain: an expression with the value of each of its parts, for people.
+ * Explain: an expression with the value of each of its parts, for users.
  *
  *     labels.tier == 'gpu' && free.cpu >= 4                  false
  *     ├─ labels.tier == 'gpu'                                true

@@ -102,10 +102,10 @@
     X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
     /* Shared parts: the first place computes them. */                                             \
     X(RECALL, "recall", FLOW, 0, SHARED) /* its value; runs the part the first time */             \
-    X(KEEP, "keep", FLOW, 1, NOTHING)    /* the end of a part: remembers, goes back */             \
+    X(KEEP, "keep", FLOW, 1, NOTHING)    /* the end of a part: stores it, returns */               \
     /* Loops. The range is taken from the stack, and nothing of the loop is on it while the body   \
-     * runs. A STEP takes what the body came to and goes on at NEXT (all(), exists(): unless it is \
-     * decided by that); an END pushes what the loop came to. */                                   \
+     * runs. A STEP takes the body's result and jumps to NEXT, unless the result decides all() or  \
+     * exists(); an END pushes the loop's result. */                                               \
     X(LOOP, "loop", FLOW, 1, RANGE)  /* the range: begins the loop */                              \
     X(NEXT, "next", FLOW, 0, TARGET) /* the next element; at the end, jumps to the target */       \
     X(SKIP_UNLESS, "skip-unless", FLOW, 1, TARGET) /* jumps if the predicate is false */           \

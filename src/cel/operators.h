@@ -6,8 +6,8 @@
  *
  * Each returns a value or an error. The kinds of the arguments are certain, except where it says
  * otherwise. Overflow is an error, and so are quotients without a result (INT64_MIN / -1, anything
- * by 0); doubles go on to infinities and NaN. An optional selects from its value, and gives an
- * optional.
+ * by 0); doubles become infinities and NaN. Selecting from an optional selects from its value and
+ * returns an optional.
  */
 
 #include "cel/run.h"

@@ -2,7 +2,7 @@
 
 /* Parse: text to a tree, by operator precedence, with an explicit stack instead of recursion. The
  * limits (limits.h) are errors like any other. All mistakes of a text are reported: after one, the
- * parser goes on at the next comma, closing bracket or operator that fits. */
+ * parser resumes at the next comma, closing bracket or operator that fits. */
 
 #include <stdbool.h>
 

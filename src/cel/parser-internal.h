@@ -109,10 +109,10 @@ typedef struct CelOpen {
     uint32_t first; /* the first node that will be below its node */
     uint32_t n;     /* finished children */
     uint32_t args;  /* CALL: the first node of the arguments */
-    CelToken name;  /* CALL: the function; STRUCT: the field at hand */
+    CelToken name;  /* CALL: the function; STRUCT: the current field */
     Str type_name;  /* STRUCT */
     uint32_t optional_at;
-    bool is_optional; /* the element at hand has a '?'; INDEX: [? */
+    bool is_optional; /* the current element has a '?'; INDEX: [? */
     bool has_key;     /* MAP, STRUCT: key and colon were read */
     bool has_comma;   /* a comma was the last thing read */
     bool is_receiver, is_absolute;

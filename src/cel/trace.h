@@ -26,7 +26,7 @@ typedef struct CelTraceLog {
     VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
     uint32_t *loop_of; /* by node: the loop that runs it on every turn, + 1 */
     uint32_t *skipped; /* by node: turns of that loop that were not kept */
-    bool is_cut;       /* over the ceiling, or out of memory */
+    bool is_cut;       /* over the limit, or out of memory */
 } CelTraceLog;
 
 /* 0 or -ENOMEM. The graph must not grow after this. */

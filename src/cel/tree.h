@@ -3,9 +3,9 @@
 /*
  * Tree: an expression as it was written, in one array.
  *
- * The nodes stand in post-order: children before their parent, left before right, and each node
- * knows how many nodes its part of the array has. So every later step is a loop over the array with
- * a stack: deep expressions cause no recursion.
+ * The nodes are in post-order: children before their parent, left before right, and each node knows
+ * how many nodes its part of the array has. So every later step is a loop over the array with a
+ * stack: deep expressions cause no recursion.
  *
  *     a.b(c) + 1      0 IDENT a   1 IDENT c   2 CALL b (receiver, 2 children)
  *                     3 LITERAL 1   4 CALL _+_ (2 children)
@@ -98,5 +98,5 @@ const char *cel_node_name(CelNodeKind kind);
 /* The name of an operator's function as it was written: "_+_" is "+". NULL: no operator. */
 const char *cel_operator_text(Str function);
 
-/* One node a line, indented, with its text: for people and tests. */
+/* One node a line, indented, with its text: for debugging and tests. */
 void cel_tree_print(const CelTree *tree, Buf *out);

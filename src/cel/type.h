@@ -66,7 +66,7 @@ typedef struct CelField {
     const CelType *type;
     bool always;       /* never absent: has() is always true */
     uint32_t max_size; /* bytes or elements, for the cost; 0: not known */
-    Str about;         /* one line for people; may be empty */
+    Str about;         /* one line for users; may be empty */
 } CelField;
 
 /* A closed record: a misspelt field is an error when the expression is checked. */

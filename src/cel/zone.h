@@ -2,7 +2,7 @@
 
 /* Zone: a time zone's offsets from UTC, read from the bytes of a TZif file (RFC 9636, versions 1 to
  * 4) with the rule in its footer. Immutable; any thread reads it. libc's own zones are global state
- * and not used. This folder touches no file: the run is given a CelZones (input/zones.h). */
+ * and not used. This folder reads no files: the caller sets CelRun.zones (input/zones.h). */
 
 #include <stdbool.h>
 #include <stdint.h>

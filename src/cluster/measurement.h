@@ -25,7 +25,7 @@ typedef struct Measurement {
     Ref ref;
     Arena *arena;        /* of its own: all below */
     NodeNames *names;    /* the nodes of the rows: a reference */
-    int64_t at_nsec;     /* since 1970, by our clock: when the query was sent */
+    int64_t at_nsec;     /* since 1970, by berth's clock: when the query was sent */
     int64_t uptime_nsec; /* the same, monotonic: for its age */
     double *values;      /* by row of @names; NaN: none. Never infinite */
     int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
@@ -62,7 +62,7 @@ uint32_t measurement_row(
 
 typedef struct Measurements {
     Ref ref;
-    uint64_t owner; /* whose gauges these are, as poller_follow() was given it */
+    uint64_t owner; /* identifies the gauges, as passed to poller_follow() */
     size_t n;
     Measurement *items[]; /* references; NULL: none yet */
 } Measurements;

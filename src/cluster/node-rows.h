@@ -42,7 +42,7 @@ typedef struct NodeRows {
     size_t n_rooms;     /* of by_row; a multiple of CHUNK_ROWS */
     size_t n_nodes;
     size_t first_free;    /* rows below are taken */
-    uint64_t *changed;    /* by chunk, one bit a row; also of rows that are gone */
+    uint64_t *changed;    /* by chunk, one bit a row; also of removed rows */
     size_t n_changed;     /* bits set */
     bool has_set_changed; /* a row was assigned or freed */
 } NodeRows;

@@ -36,12 +36,11 @@ int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snap
 /* Borrowed. */
 const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
 
-/* --- snapshot-build.c: the next one, of the last one and the rows that changed since. Chunks
- * without a change, names and the dictionary are taken over as they are; a change of columns makes
- * every chunk anew. --- */
+/* --- snapshot-build.c: builds the next snapshot from the last one and the changed rows. Shares
+ * unchanged chunks, names and the dictionary; a change of columns rebuilds every chunk. --- */
 
-/* Taint sets that no row has any more are kept, for their numbers, until there are more than this
- * plus twice those in use. */
+/* Unused taint sets are kept, so that numbers stay valid, until there are more than this plus twice
+ * those in use. */
 #define BUILD_TAINT_SETS_SPARE 64u
 
 /* Pods of a table that are not in rows; records. */

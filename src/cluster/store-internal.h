@@ -90,10 +90,10 @@ int store_make_room(Store *store, const Pod *old, const Pod *record) MUST_CHECK;
  * be room. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record);
 
-/* @pod, one of the store's, is gone. */
+/* Removes @pod, one of the store's. */
 void store_drop_pod(Store *store, const Pod *pod);
 
-/* @pod has ended: as if it were deleted. @old: the store's pod of that name, or NULL. */
+/* @pod has finished: handled like a deletion. @old: the store's pod of that name, or NULL. */
 void store_end_pod(Store *store, const Pod *old, const Pod *pod);
 
 /* --- other functions ----------------------------------------------------------------- */

@@ -3,9 +3,9 @@
 /*
  * Store: the cluster while it changes.
  *
- * One thread owns a store, applies what it learns (watch events, lists, its own binds) and
- * publishes a Snapshot now and then. The cost depends on the changes since the last time: unchanged
- * chunks are shared with previous snapshots.
+ * One thread owns a store, applies changes (watch events, lists, berth's binds) and publishes a
+ * Snapshot now and then. The cost depends on the changes since the last time: unchanged chunks are
+ * shared with previous snapshots.
  *
  * Nodes keep their row as long as they exist, also over a relist. A pod is known by namespace and
  * name; a new UID under the same name is a new pod. Requested amounts count every pod that has a
@@ -53,7 +53,7 @@ enum {
     STORE_FULL,  /* over a limit: rejected */
 };
 
-/* Adds, or replaces the one of the same name. The object may be gone afterwards. Nodes without a
+/* Adds, or replaces the one of the same name. The object may be freed afterwards. Nodes without a
  * name are skipped. */
 int store_apply_node(Store *store, const Node *node);
 int store_apply_pod(Store *store, const Pod *pod);
@@ -84,7 +84,7 @@ void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
  * until the store changes. */
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec);
 
-/* Drops entries that are over; how many. INT64_MAX through @ret_next when none is left. */
+/* Drops expired entries; returns how many. @ret_next: the next expiry; INT64_MAX: none. */
 size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next);
 
 /* NULL when unknown; borrowed until the store changes. */

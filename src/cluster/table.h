@@ -26,11 +26,11 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-/* Distinct resource names in one table. cpu and memory always have a column, and what some
- * node offers; of names beyond the ceiling amounts are not counted. */
+/* Distinct resource names in one table. cpu, memory and every resource that a node offers have a
+ * column; amounts of names beyond the limit are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
-/* Of more the first by priority, then by namespace and name. */
+/* If there are more: the first by priority, then by namespace and name. */
 #define TABLE_NOMINATED_MAX 1024u
 
 #define TABLE_CPU 0u

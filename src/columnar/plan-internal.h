@@ -85,7 +85,7 @@ typedef enum ReduceOp {
 
 /* One step of a list, in the order of work. */
 typedef enum PlanStepKind {
-    STEP_COLUMN, /* works out @column */
+    STEP_COLUMN, /* computes @column */
     STEP_LOAD,   /* fetches it from the blocks */
     STEP_RANGE,  /* opens space @column (kept only) */
     STEP_WHERE, /* skips to @target for entries where @column is not @wanted; if none is left, jumps

@@ -161,7 +161,7 @@ int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *row
 
 /* The block @old with some of its rows replaced: entry i of @fresh, a block of @n_rows rows, is row
  * @rows[i] of it (ascending). Everything is in @keep, including strings; @scratch is for temporary
- * data. The result equals a newly computed block. 0, PLAN_BLOCK_FULL (compute it anew) or
+ * data. The result equals a newly computed block. 0, PLAN_BLOCK_FULL (compute it from scratch) or
  * -ENOMEM. */
 int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBlock *fresh,
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret)

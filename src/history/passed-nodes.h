@@ -3,8 +3,8 @@
 /*
  * PassedNodes: the pod of a filter request and the nodes that passed it, for bind to look up.
  *
- * Nodes are one bit for each row of the cluster's names. A row belongs to the same node as long as
- * NodeNames.since says so (cluster/names.h): a node that was deleted and created again has not
+ * Nodes are one bit for each row of the cluster's names. NodeNames.since (cluster/names.h) shows
+ * whether a row still belongs to the same node: a node that was deleted and created again has not
  * passed. Nodes that the cluster does not know have no row and are not kept.
  *
  * Threads: one at a time; it does not change once it is filled.

@@ -3,7 +3,7 @@
 /*
  * RecentPods: what berth remembers of the pods that filter requests were about, and of the
  * schedulers that sent them. One entry per pod, by UID; without one by namespace and name. An entry
- * says
+ * has:
  *
  *   known    there was a filter request. A pod that gets its node without one bypassed berth
  *            (live/bypass.h). After a restart nothing is known.

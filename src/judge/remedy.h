@@ -29,7 +29,7 @@ typedef struct Remedy {
     Str relation;   /* ==, !=, <, <=, >, >=, in, not in, present, absent, without */
     CelValue value; /* the right side of the relation; absent: none */
     CelValue has;   /* the present value; absent: none */
-    Str text;       /* for people: "label pool=workspace on the node" */
+    Str text;       /* for users: "label pool=workspace on the node" */
 } Remedy;
 
 typedef struct Remedies Remedies;

@@ -32,7 +32,7 @@ void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gau
 
 extern const Shape metric_shape;
 
-/* "cpu, as a fraction of the node (inferred from its query)", for people: how placements are
+/* "cpu, as a fraction of the node (inferred from its query)", for users: how placements are
  * counted. Empty: they are not. */
 void metric_describe_placements(const Gauge *gauge, Buf *out);
 

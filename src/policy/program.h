@@ -9,7 +9,7 @@
  *
  * Filters are numbered over all policies, in order of precedence; unresolvable filters come first.
  * When a node fails several, the one with the lowest number is its verdict, so a node is
- * unresolvable whenever any rule says so.
+ * unresolvable if any unresolvable filter rejects it.
  */
 
 #include <stdbool.h>
@@ -48,7 +48,7 @@ typedef struct Program {
     const Gauge *gauges; /* by number: the metrics of all policies */
     size_t n_gauges;
     uint8_t groups;   /* SCHEMA_BIT()s that some expression reads */
-    uint32_t n_slots; /* of variables that a run is given */
+    uint32_t n_slots; /* of variables of a run */
     CelGraph *graph;
     Plan *plan;
     NodeParts filter_parts; /* the parts of a node that filters read; */
@@ -65,7 +65,7 @@ enum {
     PROGRAM_E_INVALID, /* at least one error is in the list */
 };
 
-/* Reads and checks all of @sources. Texts may be gone afterwards. Returns 0, PROGRAM_E_INVALID or
+/* Reads and checks all of @sources. Texts may be freed afterwards. Returns 0, PROGRAM_E_INVALID or
  * -ENOMEM; @diags may hold warnings in any case, file by file from top to bottom. An error that is
  * already in it counts. @ret is set on 0 only, and the caller's (program_unref()). Without sources
  * the program lets every node pass. */

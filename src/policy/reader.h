@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Reads mappings of a policy file into structs, as their shapes say (shape.h).
+ * Reads mappings of a policy file into structs, by their shapes (shape.h).
  *
- * Every mistake is reported at its place, unknown fields with a suggestion. Reading goes on after
- * a mistake, so that one run shows them all. A list that does not fit into the arena is reported
+ * Every mistake is reported at its place, unknown fields with a suggestion. Reading continues after
+ * a mistake, so that one run reports them all. A list that does not fit into the arena is reported
  * by arena_has_failed() only.
  */
 

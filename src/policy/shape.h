@@ -66,7 +66,7 @@ struct Field {
     Str name;
     bool is_required;
     const Shape *shape;
-    const char *about; /* one line for people */
+    const char *about; /* one line for users */
     size_t offset;     /* of the member that reader_value() stores to */
     const char *what;  /* the name in messages, if it is not @name */
     /* Reads the value instead of reader_value(). May be NULL. */

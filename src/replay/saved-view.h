@@ -26,8 +26,8 @@
 
 typedef struct SavedView SavedView;
 
-/* A bundle builds one by hand: calloc(), REF_ONE, its own references and an arena (NULL if it has
- * no gauges of its own); saved_view_unref() releases all. */
+/* The bundle reader builds one itself: calloc(), REF_ONE, its own references and an arena (NULL if
+ * it has no gauges of its own); saved_view_unref() releases all. */
 struct SavedView {
     Ref ref;
     uint64_t generation;        /* of the view */

@@ -5,8 +5,8 @@
  * totals of the cluster.
  *
  * map(string, double): cpu in cores, everything else in whole units. m[key] of an absent resource
- * is 0.0; `key in m` tells whether it is there. AMOUNT_MILLI_CPU reads cpu in thousandths, as whole
- * numbers, and is not listed. Every pod takes one of the resource pods.
+ * is 0.0; `key in m` tests whether it is present. AMOUNT_MILLI_CPU reads cpu in thousandths, as
+ * whole numbers, and is not listed. Every pod takes one of the resource pods.
  *
  * A row lists the resources that its node offers, also those with amount 0. node.free of a resource
  * that the node does not offer is 0.0, whatever its pods request; it is negative when the node is

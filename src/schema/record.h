@@ -51,7 +51,7 @@ extern const size_t schema_n_records;
 /* get() of every record. */
 CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run);
 
-/* The record of @type; NULL: not one of ours. */
+/* The record of @type; NULL: not a record of the schema. */
 const SchemaRecord *schema_record_of(const CelType *type);
 
 #define ALWAYS true /* has() is always true: an unset field has the API's default */
@@ -123,7 +123,7 @@ SchemaGet schema_absent;
 #define NAME_MAX_BYTES 253 /* of an object */
 #define WORD_MAX_BYTES 63  /* namespaces, label values, words of the API */
 #define KEY_MAX_BYTES 317  /* a prefix of 253, a slash, a name of 63 */
-#define LABELS_ASSUMED 64  /* Kubernetes has no ceiling */
+#define LABELS_ASSUMED 64  /* Kubernetes has no limit */
 
 /* A getter: GET(name, value), where the value may use @record and @run. */
 #define GET(name, ...)                                                                             \

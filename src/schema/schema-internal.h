@@ -134,7 +134,7 @@ CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key);
 /* node.domain(key), cluster.domains(key), cluster.nodesByLabel(key), pod.tolerates(taint),
  * amount(resource, number), pow(x, y). */
 extern const CelOverloadSpec schema_functions[];
-extern const Str schema_function_abouts[]; /* one a function, for people */
+extern const Str schema_function_abouts[]; /* one a function, for users */
 extern const size_t schema_n_functions;
 
 CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;

@@ -14,22 +14,22 @@
  * Closed and typed: a misspelt field is an error when it is compiled. Fields have the API's names;
  * fields that users may expect but that are not kept are refused with the reason (annotations of
  * running pods, the phase of a pod). Optional fields read as their default where that is a text, a
- * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: has() tells,
- * reading them is an error.
+ * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: test with
+ * has(), reading them is an error.
  *
  * node.free, node.requested, node.allocatable and pod.requests are plain numbers: cpu in cores,
- * everything else in whole units, all as double, and 0.0 for a resource that is not there
- * (`'nvidia.com/gpu' in node.allocatable` tells). The key milliCPU is cpu in thousandths: whole
- * numbers, exact in sums and comparisons, not listed with the others.
+ * everything else in whole units, all as double, and 0.0 for an absent resource (test:
+ * `'nvidia.com/gpu' in node.allocatable`). The key milliCPU is cpu in thousandths: whole numbers,
+ * exact in sums and comparisons, not listed with the others.
  *
- * Each record is one list of fields (record.h); from these lists come the types, the checks, the
- * accessors, the docs and the needs of a request that carries whole nodes.
+ * Each record is one list of fields (record.h); these lists generate the types, checks, accessors,
+ * docs, and the parts to decode of a request that carries Node objects.
  *
- * Functions besides the language's: amount(resource, number) -> string for people
- * ("250m", "1.5Gi"); pod.tolerates(taint) -> bool as kube-scheduler judges one; node.domain(key) ->
- * Domain (the nodes with the same value of that label, and their pods; none if the node has no
- * such label); cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int);
- * pow(x, y) -> double.
+ * Functions besides the language's: amount(resource, number) -> string for users ("250m", "1.5Gi");
+ * pod.tolerates(taint) -> bool as kube-scheduler judges one; node.domain(key) -> Domain (the nodes
+ * with the same value of that label, and their pods; none if the node has no such label);
+ * cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int); pow(x, y) ->
+ * double.
  */
 
 #include <stdint.h>
