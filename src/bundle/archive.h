@@ -32,7 +32,7 @@ Pack *pack_free(Pack *pack); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Pack *, pack_free)
 
 /* A file: a beginning with a name of at most TAR_NAME_MAX bytes, any number of writes, an end. The
- * first failure sticks. */
+ * first error is kept for pack_finish(). */
 void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);

@@ -53,7 +53,7 @@ typedef struct BundleWrite {
 /* The mask, or NULL. */
 const ObjectMask *bundle_mask(const BundleWrite *write);
 
-/* A text as it may be shown. Failures stick. */
+/* A text, hashed if the bundle is anonymous. A failure sets write->error. */
 Str bundle_name(BundleWrite *write, Str name);
 Str bundle_workload(BundleWrite *write, Str key);
 Str bundle_text(BundleWrite *write, Str text);
@@ -62,7 +62,7 @@ Str bundle_text(BundleWrite *write, Str text);
 void bundle_write_text(JsonWriter *writer, Str key, Str text);
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest);
 
-/* Files of the bundle, until pack_end(). Failures stick. */
+/* Files of the bundle, until pack_end(). Errors are kept and reported at the end. */
 void bundle_begin(BundleWrite *write, Str name);
 JsonWriter bundle_line(BundleWrite *write); /* an object is open */
 void bundle_end_line(BundleWrite *write, JsonWriter *writer);

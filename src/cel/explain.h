@@ -62,8 +62,8 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
 /* The tree above; values are cut after @value_max bytes. */
 void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out);
 
-/* A value that the expression read, with its source text: `node.free.cpu`, 0.5. Of an optional its
- * value; CEL_ABSENT: none. */
+/* A value that the expression read, with its source text: `node.free.cpu`, 0.5. For an optional,
+ * its value; CEL_ABSENT: none. */
 typedef struct CelLeaf {
     Str text;
     CelValue value;
@@ -71,8 +71,7 @@ typedef struct CelLeaf {
 
 #define CEL_LEAF_COLUMNS 60 /* of a leaf's text; longer ones are cut */
 
-/* The leaves that caused the result, in the order of the source, each once: of an && that is false
- * those of its false side, of an || that is true those of the true one, of ?: the condition's and
- * the chosen side's, of all() and exists() those of the deciding element. At most @max; returns
- * their number. Out of memory: fewer. */
+/* The leaves that caused the result, in the order of the source, each once: the false side of a
+ * false &&, the true side of a true ||, the condition and the chosen side of ?:, the deciding
+ * element of all() and exists(). At most @max; returns their number. Out of memory: fewer. */
 size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max);

@@ -1,8 +1,8 @@
 #pragma once
 
 /* Trace: the values that one run computed, in post-order like a tree (tree.h): operands come before
- * a value, and each entry has the number of entries of its part. Of a loop's body only the first
- * iterations are kept; the others are counted. */
+ * a value, and each entry has the number of entries of its part. Only the first iterations of a
+ * loop are kept; the others are counted. */
 
 #include "base/vec.h"
 #include "cel/code.h"

@@ -27,7 +27,7 @@ typedef struct PodList {
     const Pod *items[]; /* records (cluster/record.h), one reference each; borrowed in an arena */
 } PodList;
 
-/* Three amounts a resource and row. Never negative, but for free. */
+/* Three amounts per resource and row. Only free may be negative. */
 typedef enum AmountKind {
     AMOUNT_ALLOCATABLE,
     AMOUNT_REQUESTED, /* by the living pods on the node; of the resource pods each takes one */

@@ -13,6 +13,6 @@
 #include "base/digest.h"
 #include "cluster/table.h"
 
-/* Of all nodes of @table, in *@ret; DIGEST_NONE when there are none. Takes some milliseconds for
- * 15,000 nodes: not for a decision. 0, or -ENOMEM. */
+/* The fingerprint of @table in *@ret; DIGEST_NONE if it has no nodes. Takes some milliseconds for
+ * 15,000 nodes: too slow for a decision. 0, or -ENOMEM. */
 int table_fingerprint(const NodeTable *table, Digest *ret) MUST_CHECK;

@@ -34,7 +34,7 @@ typedef struct Measurement {
     size_t n_workloads;
 } Measurement;
 
-/* Every value NaN. Of a snapshot's @names a reference is taken; others must live longer. The caller
+/* Every value is NaN. Takes a reference to a snapshot's @names; others must outlive it. The caller
  * fills values and calls the two below before it is shared. NULL when out of memory. */
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
 

@@ -63,8 +63,8 @@ typedef struct NodeNames {
     NameSequence *_Atomic *sequence;
 } NodeNames;
 
-/* Of @names by row; empty ones are free rows. Strings are copied. @before: the version that
- * this one follows, for since and followers; NULL: none. 0, or -ENOMEM. */
+/* Makes it from @names by row; empty ones are free rows. Strings are copied. @before: the version
+ * that this one follows, for since and followers; NULL: none. 0, or -ENOMEM. */
 int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeNames **ret);
 
 /* In @arena, with strings borrowed and no hints. 0, or -ENOMEM. */

@@ -35,7 +35,7 @@ const Pod *pod_record_unref(const Pod *pod); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const Node *, node_record_unref)
 DEFINE_CLEANUP(const Pod *, pod_record_unref)
 
-/* Whether all kept fields are equal, but for resourceVersion, which every heartbeat changes. An
+/* Whether all kept fields are equal, except resourceVersion, which every heartbeat changes. An
  * event that changes nothing must not cost a snapshot. Fields that no rule reads (annotations,
  * images, conditions but Ready, times) count too: a snapshot has them. */
 bool node_record_equal(const Node *a, const Node *b);

@@ -16,9 +16,9 @@
 #include "cluster/record-pool.h"
 #include "cluster/store.h"
 
-/* The objects of a list that is not complete yet, in its order; of two under one key (a list that
- * comes in pages may have an object twice) the later one counts. Records, counted by store-list.c.
- */
+/* The objects of a list that is not complete yet, in its order. If two have one key (a list in
+ * pages may have an object twice), the later one counts. Records, counted by store-list.c.
+ * */
 typedef struct StagedList {
     Set current;        /* by key: those that count */
     const void **items; /* all */
@@ -64,7 +64,7 @@ static inline bool pod_is_nominated(const Pod *pod) {
            !str_is_empty(pod->nominated_node_name);
 }
 
-/* Of two of one name. */
+/* Whether two pods of one name are the same pod. */
 static inline bool pod_is_same(const Pod *a, const Pod *b) {
     return str_eq(a->uid, b->uid);
 }

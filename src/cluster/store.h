@@ -68,7 +68,7 @@ typedef enum StoreKind {
     STORE_PODS,
 } StoreKind;
 
-/* Objects and the end belong between a beginning and an end. Of two objects of one name
+/* Call store_list_begin(), then add objects, then store_list_end(). If two objects have one name,
  * the later one counts. */
 void store_list_begin(Store *store, StoreKind kind); /* drops the staged objects of @kind */
 int store_list_node(Store *store, const Node *node);

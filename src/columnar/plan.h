@@ -100,8 +100,8 @@ typedef struct PlanTable {
     /* The value of the row variable; lives as long as the run's arena. */
     CelValue (*row)(const struct PlanTable *table, uint32_t row, CelRun *run);
 
-    /* Fills @ret (room is there, states included; lane TEXT: values into @ret_texts instead,
-     * which live as long as the table) for @n rows. May set ret->states to NULL: all fine. */
+    /* Fills @ret, which has memory for values and states (lane TEXT: values into @ret_texts, valid
+     * as long as the table), for @n rows. May set ret->states to NULL: all OK. */
     void (*load)(const struct PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
         Column *ret, CelValue *ret_texts);
 

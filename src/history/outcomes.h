@@ -3,10 +3,10 @@
 /*
  * Outcomes: the outcome of each node in one decision, in few bytes.
  *
- * Columns over the numbers of a NodeNumbers: one byte is the outcome (one of the decision's rules,
- * or another result), one more the score, two the rank if the filter narrowed. A request about most
- * nodes has an entry for every number of the node_numbers; one about a few lists their numbers. The
- * smaller form is used.
+ * Columns over the numbers of a NodeNumbers: one byte for the outcome (one of the decision's rules,
+ * or another result), one for the score, two for the rank if the filter narrowed. A request about
+ * most nodes has an entry for every number of the node_numbers; one about a few lists their
+ * numbers. The smaller form is used.
  *
  * Threads: reference and read from any; it does not change.
  */
@@ -55,7 +55,7 @@ typedef struct RulePlaces {
     uint8_t of[PROGRAM_FILTERS_MAX];
 } RulePlaces;
 
-/* Of a decision that has args; @numbers[i] is the number of its node i in @node_numbers, or
+/* For a decision with args: @numbers[i] is the number of its node i in @node_numbers, or
  * NODE_NUMBER_NONE: that node is left out. Takes a reference to @node_numbers. NULL when out of
  * memory. */
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
@@ -73,7 +73,7 @@ size_t outcomes_size(const Outcomes *outcomes);
 /* Entry @i, without its rank; the node's number through @ret_number. */
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 
-/* Of the node with @number, which may be NODE_NUMBER_NONE. */
+/* The outcome of the node with @number, which may be NODE_NUMBER_NONE. */
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
 
 /* The ranks of all entries, in @arena: returned nodes before narrowed ones, better ones first. @ret

@@ -63,8 +63,8 @@ typedef struct PastTimes {
     int64_t at_nsec, duration_nsec;
 } PastTimes;
 
-/* Of @decision by @view; takes a reference to @rule_names, which is of the view's program. The
- * places of its rules go to @ret_places. NULL when out of memory. */
+/* The summary of @decision by @view; takes a reference to @rule_names, those of the view's program.
+ * The places of its rules go to @ret_places. NULL when out of memory. */
 PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
     PastTimes times, RuleNames *rule_names, RulePlaces *ret_places);
 DEFINE_REF(PastDecision, past)

@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * RecentPods: what berth remembers of the pods that filter requests were about, and of the
- * schedulers that sent them. One entry per pod, by UID; without one by namespace and name. An entry
- * has:
+ * RecentPods: the pods of recent filter requests, and the schedulers that sent them. One entry per
+ * pod, by UID; without one by namespace and name. An entry has:
  *
  *   known    there was a filter request. A pod that gets its node without one bypassed berth
  *            (live/bypass.h). After a restart nothing is known.
@@ -47,8 +46,8 @@
 typedef struct RecentPods RecentPods;
 
 typedef struct RecentPodsOptions {
-    size_t max;          /* RECENT_PODS_MAX, but for tests */
-    size_t bytes_max;    /* RECENT_PODS_BYTES_MAX, but for tests; 0: passed nodes are not kept */
+    size_t max;          /* RECENT_PODS_MAX, except in tests */
+    size_t bytes_max;    /* RECENT_PODS_BYTES_MAX, except in tests; 0: passed nodes are not kept */
     int64_t window_nsec; /* how long a bind may follow its filter */
     uint64_t
         pending_within; /* a pod counts as pending for at most this many decisions after its filter,
@@ -111,7 +110,7 @@ typedef struct RecentScheduler {
  * many. */
 size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHEDULERS_MAX + 1]);
 
-/* Of passed nodes. */
+/* Counts of passed nodes. */
 typedef struct PassedFigures {
     size_t n, bytes;
     uint64_t n_kept;    /* since the start */

@@ -52,7 +52,7 @@ typedef struct RemedyFact {
 /* How a filter reads a fact. FactsRead are recomputed when the fact is changed. */
 typedef enum ReadMode {
     READ_VALUE,
-    READ_TEST,     /* whether it is there */
+    READ_TEST,     /* whether it is present */
     READ_OPTIONAL, /* an optional */
 } ReadMode;
 

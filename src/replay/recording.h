@@ -52,7 +52,7 @@ typedef struct RecordedDecision {
     int64_t duration_nsec; /* -1: not known */
     Str pod_namespace, pod_name, pod_uid;
     Str target;                  /* bind: the node */
-    Str error;                   /* what went wrong, or empty */
+    Str error;                   /* the error, or empty */
     Digest policy;               /* of the program that decided */
     Str pod_text;                /* JSON: the pod as it was sent; ptr NULL: not kept any more */
     const SavedView *saved_view; /* one of the recording's; NULL: not kept any more */

@@ -78,7 +78,7 @@ typedef struct WhatIfReport {
     size_t n_cases;          /* at most WHAT_IF_CASES_MAX */
     const WhatIfRule *rules; /* those that reject more or fewer nodes than before, most first */
     size_t n_rules;
-    const WhatIfNode *nodes; /* whose number of bests changed, most first */
+    const WhatIfNode *nodes; /* nodes that were best more or less often, largest change first */
     size_t n_nodes;          /* at most WHAT_IF_NODES_MAX */
     const char *skipped_why; /* the obstacle of one that was skipped, or NULL */
 } WhatIfReport;
