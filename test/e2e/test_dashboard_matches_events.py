@@ -181,6 +181,12 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
         if i % 9 == 8:
             cluster.delete_pod(dice.choice(names))
     unrest.calm()
+    # On a busy machine loads expire, and no pod before this one may have had more than two nodes.
+    wait_for(
+        "loads of all nodes", lambda: find_metric(berth, "load")["nodes"]["covered"] >= N_NODES
+    )
+    cluster.add_pod("few-last", {"kind": "few"}, "100m", priorityClassName="low")
+    cluster.wait_bound("few-last")
     for name in ("urgent-1", "urgent-2"):  # they preempt others
         cluster.add_pod(name, cpu="5600m", priorityClassName="high")
     for name in ("urgent-1", "urgent-2"):
