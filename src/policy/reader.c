@@ -175,8 +175,10 @@ static bool read_number(
 static bool read_true(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
     char hint[64];
 
-    if (!reader_bool(reader, value, what, ret) || *ret)
-        return *ret;
+    if (!reader_bool(reader, value, what, ret))
+        return false;
+    if (*ret)
+        return true;
     (void)snprintf(hint, sizeof(hint), "write %s: true, or leave it out", what);
     reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
     return false;

@@ -5,6 +5,7 @@
 
 #include "cel/program.h"
 #include "policy/cel-text.h"
+#include "policy/reader.h"
 #include "policy/test-kind.h"
 #include "schema/schema.h"
 
@@ -232,6 +233,25 @@ static void test_mistakes(void **state) {
     }
 }
 
+/* A value of the wrong type leaves what is there as it was, and nothing reads it: it may be memory
+ * that nobody wrote yet. */
+static void test_wrong_type_reads_no_result(void **state) {
+    static const Shape shape = {.kind = SHAPE_TRUE};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    DiagList diags = DIAG_LIST_IN(arena);
+    Str source = STR("x: 3");
+    YamlStream stream = {0};
+    YamlReader reader = {.arena = arena, .diags = &diags, .source = source};
+    unsigned char unwritten = 0x5a;
+
+    (void)state;
+    assert_int_equal(yaml_parse(STR("f.yaml"), source, arena, &diags, &stream), 0);
+    assert_false(
+        reader_value(&reader, stream.documents[0]->pairs[0].value, "x", &shape, &unwritten));
+    assert_int_equal(diags.n_errors, 1);
+    assert_int_equal(unwritten, 0x5a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
@@ -239,6 +259,7 @@ int main(void) {
         cmocka_unit_test(test_failed_part_fails_the_whole),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_wrong_type_reads_no_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
