@@ -352,17 +352,29 @@ void attempt_end(Call *call) {
 /* libcurl has one code for many causes, and texts that change with its version. Users need to know
  * what the server, the network or the configuration did. */
 
+/* No CA that berth knows has signed the server's certificate. @remedy: "" or more to say. */
+static void explain_signer(Call *call, const char *remedy) {
+    const char *server = access_server(call->client->access);
+    const char *origin = access_origin(call->client->access);
+
+    if (call->identity->ca.fd >= 0)
+        call_stop(call, CALL_REFUSED, "%s: its certificate is not signed by the CA of %s", server,
+            origin);
+    else
+        call_stop(call, CALL_REFUSED,
+            "%s: its certificate is not signed by a CA of this system%s, and %s names no CA",
+            server, remedy, origin);
+}
+
 /* Why a certificate was not taken. */
 static void explain_certificate(Call *call) {
     const char *server = access_server(call->client->access);
-    const char *origin = access_origin(call->client->access);
     Origin wanted = {0};
     long status = 0;
 
     (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &status);
     if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
-        call_stop(call, CALL_REFUSED, "%s: its certificate is not signed by the CA of %s", server,
-            origin);
+        explain_signer(call, "");
     else if (status & GNUTLS_CERT_EXPIRED)
         call_stop(call, CALL_REFUSED, "%s: its certificate has expired", server);
     else if (status & GNUTLS_CERT_NOT_ACTIVATED)
@@ -449,7 +461,10 @@ void client_explain(Call *call, CURLcode code) {
         explain_certificate(call);
         break;
     case CURLE_SSL_CACERT_BADFILE:
-        call_stop(call, CALL_REFUSED, "%s: the CA of %s cannot be used", server, origin);
+        if (call->identity->ca.fd >= 0)
+            call_stop(call, CALL_REFUSED, "%s: the CA of %s cannot be used", server, origin);
+        else
+            explain_signer(call, ", which has none (the package ca-certificates has them)");
         break;
     case CURLE_OPERATION_TIMEDOUT:
         call_stop(call, CALL_TIMEOUT, "%s: no connection within %d s", server, CLIENT_CONNECT_SEC);
