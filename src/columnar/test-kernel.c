@@ -223,9 +223,10 @@ static void fill(Scene *s, TestColumn *t, ColumnLane lane, unsigned holes) {
 /* --- rows as values ---------------------------------------------------------------------- */
 
 static CelValue time_of(int64_t ns) {
-    int64_t sec = ns / 1000000000 - (ns % 1000000000 < 0);
+    int64_t sec = ns / 1000000000, rest = ns % 1000000000;
 
-    return cel_timestamp(sec, (uint32_t)(ns - sec * 1000000000));
+    return rest < 0 ? cel_timestamp(sec - 1, (uint32_t)(rest + 1000000000))
+                    : cel_timestamp(sec, (uint32_t)rest);
 }
 
 static CelValue value_at(const Column *column, const CelType *type, size_t i) {
