@@ -59,7 +59,7 @@ static Block *block_new(size_t size, Block *previous) {
     block->previous = previous;
     block->size = size;
 #ifdef ARENA_ASAN
-    block->data[0] = 0; /* gcc 14 warns of memory that nobody wrote when its address is passed */
+    block->data[0] = 0; /* else gcc 14 warns that uninitialized memory is used */
 #endif
     POISON(block->data, size);
     return block;

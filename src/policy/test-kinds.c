@@ -233,8 +233,8 @@ static void test_mistakes(void **state) {
     }
 }
 
-/* A value of the wrong type leaves what is there as it was, and nothing reads it: it may be memory
- * that nobody wrote yet. */
+/* A value of the wrong type does not change the result, and the result is not read: the caller need
+ * not have initialized it. */
 static void test_wrong_type_reads_no_result(void **state) {
     static const Shape shape = {.kind = SHAPE_TRUE};
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
