@@ -332,12 +332,13 @@ static int eval_lines(FILE *in, const EvalContext *context, Arena *arena) {
 int eval_batch(const char *path, const EvalContext *context) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
     const char *name = path ? path : "-";
-    FILE *in = strcmp(name, "-") != 0 ? fopen(name, "r") : stdin;
+    bool is_stdin = strcmp(name, "-") == 0;
+    FILE *in = is_stdin ? stdin : fopen(name, "r");
     int r = arena && in ? eval_lines(in, context, arena) : -errno;
 
     if (r < 0)
         (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));
-    if (in && in != stdin)
+    if (in && !is_stdin)
         (void)fclose(in);
     return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;
 }

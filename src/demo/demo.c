@@ -286,14 +286,15 @@ int demo_run(const DemoOptions *options, char *error) {
 
 /* 0, or a negative errno. */
 static int write_out(const char *path, Str text) {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    bool is_stdout = strcmp(path, "-") == 0;
+    FILE *file = is_stdout ? stdout : fopen(path, "we");
     int r = 0;
 
     if (!file)
         return -errno;
     if (fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file) != 0)
         r = -errno;
-    if (file != stdout && fclose(file) != 0 && r == 0)
+    if (!is_stdout && fclose(file) != 0 && r == 0)
         r = -errno;
     return r;
 }

@@ -3,6 +3,7 @@
  * totals: rules and nodes, those that changed most first.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,6 +81,11 @@ static Str pod_key(const RecordedDecision *decision, Arena *arena) {
         arena, "%.*s/%.*s", STR_FMT(decision->pod_namespace), STR_FMT(decision->pod_name));
 }
 
+static PodTally *pod_at(Tallies *tallies, uint32_t place) {
+    assert(place < tallies->pods.n);
+    return &tallies->pods.items[place];
+}
+
 static uint32_t find_pod(Tallies *tallies, const RecordedDecision *decision, bool may_add) {
     Str key = pod_key(decision, tallies->arena);
     uint32_t place = key.ptr ? map_find(&tallies->pod_keys, key) : MAP_NONE;
@@ -111,7 +117,7 @@ static void note_row(Tallies *tallies, const PodList *pods, Str node) {
         uint32_t place = map_find(&tallies->pod_keys, pods->items[i]->uid);
 
         if (place != MAP_NONE)
-            tallies->pods.items[place].chosen = find_name(tallies, node);
+            pod_at(tallies, place)->chosen = find_name(tallies, node);
     }
 }
 
@@ -135,7 +141,7 @@ static void note_bind(Tallies *tallies, const RecordedDecision *bind) {
 
     if (place == TALLY_NONE || !str_is_empty(bind->error))
         return;
-    pod = &tallies->pods.items[place];
+    pod = pod_at(tallies, place);
     pod->chosen = find_name(tallies, bind->target);
     pod->had_filter = pod->had_prioritize = false;
 }
@@ -160,9 +166,8 @@ static void find_chosen(Tallies *tallies) {
 
         if (decision->verb == VERB_BIND)
             note_bind(tallies, decision);
-        tallies->chosen[i] = place == TALLY_NONE
-                                 ? TALLY_NONE
-                                 : take_chosen(&tallies->pods.items[place], decision->verb);
+        tallies->chosen[i] =
+            place == TALLY_NONE ? TALLY_NONE : take_chosen(pod_at(tallies, place), decision->verb);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "simulate/images.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define MIB ((int64_t)1024 * 1024)
@@ -21,6 +22,7 @@ static int add_image(Images *images, uint32_t row, Str name, int64_t size, Arena
             return -ENOMEM;
         state->size = size;
     }
+    assert(number < images->states.n);
     state = &images->states.items[number];
     if (state->rows.n > 0 && state->rows.items[state->rows.n - 1] == row)
         return 0;
