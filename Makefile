@@ -97,6 +97,11 @@ bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENC
 	@$(PYTHON) bench/memory $(BENCH)
 	@$(PYTHON) bench/churn $(BENCH)
 
+soak: setup-test ## two hours of mixed load: memory, descriptors, p99 (BENCH="--minutes 10")
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth bench/floor bench/client
+	@$(PYTHON) bench/soak $(BENCH)
+
 web-test: setup-build ## the dashboard in a real browser (needs node, npm and chromium)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
@@ -150,5 +155,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance e2e compat lint fuzz bench bench-live web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance e2e compat lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)
