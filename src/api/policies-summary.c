@@ -430,18 +430,22 @@ int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void 
     Arena *arena, PoliciesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(RULE_EVALUATION_BUDGET);
+    _cleanup_(arena_freep) Arena *of_judge = arena_new(RULE_EVALUATION_BUDGET);
     PoliciesMaking making = {
         .api = api,
         .view = view,
         .arena = arena,
         .scratch = scratch,
-        .time = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = context},
+        .time = {.now_nsec = clock_wall_nsec(),
+            .is_over = is_over,
+            .context = context,
+            .scratch = of_judge},
         .result = ret,
     };
     int r;
 
     *ret = (PoliciesSummary){0};
-    if (!scratch)
+    if (!scratch || !of_judge)
         return -ENOMEM;
     r = set_policies(&making);
     if (r == 0)

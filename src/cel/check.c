@@ -323,6 +323,28 @@ static void check_literals(CelChecker *checker) {
     }
 }
 
+/* math.least(a, b, c): the list that the arguments became may be mixed, of numbers. */
+static void check_numbers(CelChecker *checker) {
+    const CelTree *tree = checker->tree;
+
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        if (!tree->nodes[i].is_mixed)
+            continue;
+        cel_tree_children(tree, i, checker->children);
+        for (uint32_t k = 0; k < tree->nodes[i].n_children; k++) {
+            const CelType *found = checker->infos[checker->children[k]].type;
+
+            if (found->kind == CEL_T_INT || found->kind == CEL_T_UINT ||
+                found->kind == CEL_T_DOUBLE || found->kind == CEL_T_DYN || is_refused(found))
+                continue;
+            cel_checker_report_all(checker, checker->children[k],
+                cel_checker_printf(checker, "this argument must be a number, it is %.*s",
+                    STR_FMT(cel_checker_type_text(checker, found))),
+                STR_NULL);
+        }
+    }
+}
+
 static void check_expected(CelChecker *checker) {
     uint32_t root = checker->tree->n_nodes - 1;
     const CelType *want = checker->options->expect, *found = checker->infos[root].type;
@@ -361,6 +383,8 @@ static int check_all(CelChecker *checker) {
         settle(checker);
         if (!checker->options->no_check)
             cel_check_formats(checker);
+        if (!checker->options->no_check)
+            check_numbers(checker);
         if (!checker->options->no_check && !checker->options->mixed_literals)
             check_literals(checker);
         check_expected(checker);

@@ -33,11 +33,15 @@ typedef struct CelOptions {
     bool no_macros;
     bool no_check;
     bool mixed_literals;   /* [1, "a"] is allowed (plain CEL); else an error, as in Kubernetes */
-    bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), not of
-                              the check */
+    bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), never
+                              of the check */
     bool no_fold;          /* constants stay calls: for tests and for --dump */
+    bool may_be_unused;    /* a field of a composite: what always fails in it is a warning */
     uint64_t cost_limit;   /* reject expressions that could cost more; 0: no limit */
-    const CelType *expect; /* the type the result must have; NULL: any */
+    const CelType *expect; /* the type the result must have; NULL: any. The check accepts dyn: then
+                              bool and string are an error of the run where it is another */
+    bool expect_number;    /* for the lowering: the result is a double where its type is neither int
+                              nor double, or an error of the run */
     const CelComposite *composite; /* for the lowering; NULL: none */
 } CelOptions;
 

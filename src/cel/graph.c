@@ -27,6 +27,7 @@ struct CelGraph {
     VEC(CelGraphNode) nodes;
     uint32_t *index; /* open addressing: node + 1; 0: free */
     uint32_t n_index;
+    VEC(CelFailing) failing;
     bool is_apart; /* nothing is shared */
 };
 
@@ -44,6 +45,23 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) {
 
 void cel_graph_keep_apart(CelGraph *graph, bool is_apart) {
     graph->is_apart = is_apart;
+}
+
+bool cel_graph_note_failing(CelGraph *graph, const CelFailing *failing) {
+    CelFailing *added = VEC_PUSH(&graph->failing, graph->arena);
+
+    if (added)
+        *added = *failing;
+    return added != NULL;
+}
+
+size_t cel_graph_n_failing(const CelGraph *graph) {
+    return graph->failing.n;
+}
+
+const CelFailing *cel_graph_failing(const CelGraph *graph, size_t i) {
+    assert(i < graph->failing.n);
+    return &graph->failing.items[i];
 }
 
 const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number) {

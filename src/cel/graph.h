@@ -85,11 +85,12 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
  * memory. */
 uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
-/* @diags has the errors (a constant that fails, too many nested loops), unless the cause is a
- * composite's field with earlier errors. */
+/* @diags has the errors (a constant that fails in every run, too many nested loops), unless the
+ * cause is a composite's field with earlier errors. */
 #define CEL_LOWER_REFUSED 1
 
-/* lower.c: adds an expression; @ret_root is its node. The tree, its source and the environment must
+/* lower.c: adds an expression; @ret_root is its node. @diags gets a warning for a constant that
+ * fails in some runs. The tree, its source and the environment must
  * outlive the graph. 0, CEL_LOWER_REFUSED or -ENOMEM. */
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
@@ -105,7 +106,17 @@ uint32_t cel_graph_size(const CelGraph *graph);
 Arena *cel_graph_arena(const CelGraph *graph);
 Arena *cel_graph_keep(const CelGraph *graph);
 
+/* A constant that fails when it is evaluated. */
+typedef struct CelFailing {
+    uint32_t number;
+    Str text, hint;
+    const CelNode *place; /* in the tree that has it */
+} CelFailing;
+
 /* For the lowering. */
+bool cel_graph_note_failing(CelGraph *graph, const CelFailing *failing); /* false: out of memory */
+size_t cel_graph_n_failing(const CelGraph *graph);
+const CelFailing *cel_graph_failing(const CelGraph *graph, size_t i); /* until one is noted */
 void cel_graph_keep_apart(CelGraph *graph, bool is_apart); /* equal nodes are not shared */
 void cel_graph_use(CelGraph *graph, uint32_t number);      /* one more root */
 void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared);

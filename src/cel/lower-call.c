@@ -118,7 +118,7 @@ static bool prepare(CelLower *l, const CelPart *part, uint32_t number) {
     if (!prepared && arena_has_failed(keep))
         return false;
     if (!prepared && error.len > 0 && !l->options->lazy_literals)
-        cel_lower_refuse_arg(l, part, spec->prepare_arg, error, STR_NULL);
+        cel_lower_failing(l, part, spec->prepare_arg, number, error, STR_NULL);
     cel_graph_prepare(l->graph, number, prepared);
     return true;
 }
@@ -126,7 +126,7 @@ static bool prepare(CelLower *l, const CelPart *part, uint32_t number) {
 static uint32_t add_call(CelLower *l, const CelPart *part, uint16_t op,
     const CelOverload *const *overloads, size_t n_overloads) {
     CelGraphNode node = cel_lower_blank(l, part, op);
-    size_t n_errors = l->diags->n_errors;
+    size_t n_errors = l->diags->n_errors, n_failing = cel_graph_n_failing(l->graph);
     uint32_t number;
 
     node.overloads = overloads;
@@ -134,7 +134,9 @@ static uint32_t add_call(CelLower *l, const CelPart *part, uint16_t op,
     number = cel_graph_add(l->graph, &node);
     if (number == CEL_NO_NODE || !prepare(l, part, number))
         return CEL_NO_NODE;
-    return l->diags->n_errors > n_errors ? number : cel_lower_fold(l, part, number);
+    if (l->diags->n_errors > n_errors || cel_graph_n_failing(l->graph) > n_failing)
+        return number; /* once is enough */
+    return cel_lower_fold(l, part, number);
 }
 
 /* x.or(y) and x.orValue(y): y is evaluated only when x holds nothing, as in cel-go. */

@@ -3,7 +3,14 @@
 /* Internals of the lowering: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds
  * nodes and computes constants. graph.h is the interface. */
 
+#include "base/vec.h"
 #include "cel/graph.h"
+
+/* A field of a composite, where the tree reads it. */
+typedef struct CelFieldUse {
+    uint32_t number; /* of the graph */
+    const CelNode *place;
+} CelFieldUse;
 
 typedef struct CelLower {
     CelGraph *graph;
@@ -19,7 +26,10 @@ typedef struct CelLower {
     uint32_t *nodes;   /* of each node of the tree; may be NULL */
     uint32_t level;    /* loops around */
     int64_t fuel;      /* for folding */
+    VEC(CelFieldUse) uses;
+    size_t n_failing_before; /* constants of the graph that fail, in other expressions */
     bool is_folding, is_refused;
+    bool has_failed; /* out of memory */
 } CelLower;
 
 /* The tree's node that is being lowered, with the graph nodes of its children. */
@@ -70,11 +80,18 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part);
 /* Whether it is the constant @want. */
 bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
 
+/* lower-expected.c: @root, the whole expression, as the type that CelOptions expects. */
+uint32_t cel_lower_expected(CelLower *l, uint32_t root);
+
 /* Reports an error of the expression. */
 void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
+void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint);
 
-/* The same because of argument @arg of a call. */
-void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str text, Str hint);
+/* lower-failing.c: the constant that node @number is fails, because of argument @arg (n_args: all
+ * of them). cel_lower_judge_failing() reports it when the whole graph is known. */
+void cel_lower_failing(
+    CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint);
+void cel_lower_judge_failing(CelLower *l, uint32_t root);
 
 #define CEL_FOLD_FUEL_MAX 100000          /* units, for all nodes of an expression */
 #define CEL_FOLD_FUEL 20000               /* for one node */

@@ -55,22 +55,13 @@ uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text) {
     return text.ptr ? cel_graph_add(l->graph, &node) : CEL_NO_NODE;
 }
 
-static void refuse_at(CelLower *l, const CelNode *node, Str text, Str hint) {
-    cel_report(l->diags, l->tree->file, l->tree->source, node->from, node->to, text, hint);
+void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint) {
+    cel_report(l->diags, l->tree->file, l->tree->source, place->from, place->to, text, hint);
     l->is_refused = true;
 }
 
 void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
-    refuse_at(l, part->node, text, hint);
-}
-
-/* The arguments are the last children; before them may be the function's name space. */
-void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str text, Str hint) {
-    uint32_t child = part->i - 1;
-
-    for (uint32_t i = part->n_args - 1; i > arg; i--)
-        child -= l->tree->nodes[child].size;
-    refuse_at(l, &l->tree->nodes[child], text, hint);
+    cel_lower_refuse_at(l, part->node, text, hint);
 }
 
 /* OPT_ELEMENT may be no value at all; only the LIST around it knows what that means. */
@@ -90,7 +81,7 @@ static bool is_literal(const CelGraphNode *node) {
     return node->n_overloads == 1 && node->overloads[0]->spec->is_literal;
 }
 
-/* timestamp('x') cannot be meant: it is refused, not left to fail. */
+/* timestamp('x') is not left to fail, if every run would. */
 static bool is_bad_literal(const CelLower *l, const CelGraphNode *node, CelValue v) {
     return v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals;
 }
@@ -105,10 +96,9 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
     if (!can_fold(l, node) || (!l->is_folding && !is_literal(node)) || l->fuel <= 0)
         return number;
     v = cel_fold(l->graph, number, &l->fuel);
-    if (is_bad_literal(l, node, v) && part->n_args == 1)
-        cel_lower_refuse_arg(l, part, 0, v.error->text, v.error->hint);
-    else if (is_bad_literal(l, node, v))
-        cel_lower_refuse(l, part, v.error->text, v.error->hint);
+    if (is_bad_literal(l, node, v))
+        cel_lower_failing(
+            l, part, part->n_args == 1 ? 0 : part->n_args, number, v.error->text, v.error->hint);
     if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         return number;
     constant = add_typed_constant(l, part, v, node->type);

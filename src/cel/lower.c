@@ -49,6 +49,15 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     return number;
 }
 
+/* False: out of memory. */
+static bool note_use(CelLower *l, const CelPart *part, uint32_t number) {
+    CelFieldUse *use = VEC_PUSH(&l->uses, cel_graph_arena(l->graph));
+
+    if (use)
+        *use = (CelFieldUse){number, part->node};
+    return use != NULL;
+}
+
 /* The expression of the field. */
 static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
     const CelComposite *composite = l->options->composite;
@@ -61,6 +70,8 @@ static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
         l->is_refused = true;
         return part->args[0];
     }
+    if (!note_use(l, part, number))
+        return CEL_NO_NODE;
     if (part->node->kind == CEL_NODE_OPT_SELECT)
         return cel_lower_unary(l, part, OP_OPT_OF, number, cel_lower_type(l, part->i));
     return number;
@@ -283,11 +294,16 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         if (r < 0)
             return r;
     }
-    if (l->is_refused) {
-        cel_sort_errors(l->diags, first);
+    *ret_root = l->is_refused || l->nodes ? l->stack[0] : cel_lower_expected(l, l->stack[0]);
+    if (*ret_root == CEL_NO_NODE)
+        return -ENOMEM;
+    if (!l->is_refused)
+        cel_lower_judge_failing(l, *ret_root);
+    cel_sort_errors(l->diags, first);
+    if (l->is_refused)
         return CEL_LOWER_REFUSED;
-    }
-    *ret_root = l->stack[0];
+    if (l->has_failed)
+        return -ENOMEM;
     cel_graph_use(l->graph, *ret_root);
     return 0;
 }
@@ -301,6 +317,7 @@ static CelLower lower_of(
         .options = options,
         .diags = diags,
         .fuel = CEL_FOLD_FUEL_MAX,
+        .n_failing_before = cel_graph_n_failing(graph),
     };
 }
 

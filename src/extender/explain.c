@@ -18,11 +18,16 @@
 #define ERROR_TEXT_MAX ((size_t)4096)
 #define ERROR_PART_MAX 60u /* bytes of the part of an expression that failed */
 
+/* What one evaluation may build: as in a request (serve/answers.c). */
+#define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+
 struct Explainer {
     const View *view;
     JudgeInput input; /* over all candidate nodes */
     Judge *judge;
     Arena *arena;
+    Arena *scratch;  /* of the judges' evaluations; NULL after extender_explain_rows() */
+    Arena *messages; /* the same for one value of a message or an error */
     Explanation *result;
     Probe **probes; /* by number of the filter; NULL: not made yet */
     Remedies *remedies;
@@ -30,7 +35,7 @@ struct Explainer {
 
 static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows, size_t n,
     Arena *arena, Explainer *ret) {
-    const RequestTime time = {.now_nsec = now_nsec};
+    const RequestTime time = {.now_nsec = now_nsec, .scratch = ret->scratch};
     NodeSet *node_set = ARENA_NEW(arena, NodeSet);
     NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
     int r;
@@ -180,7 +185,8 @@ static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row
 
 /* The error of an expression that failed. */
 static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row) {
-    return tell_error(x, expression, judge_error(x->judge, expression, row, x->arena));
+    arena_reset(x->messages);
+    return tell_error(x, expression, judge_error(x->judge, expression, row, x->messages));
 }
 
 /* The message of the rule: which value met which limit. */
@@ -194,10 +200,11 @@ static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state
         return tell_failure(x, &filter->test, row);
     if (!expression_is_given(&filter->message))
         return STR_NULL;
-    value = judge_value(x->judge, &filter->message, row, x->arena);
+    arena_reset(x->messages);
+    value = judge_value(x->judge, &filter->message, row, x->messages);
     if (value.kind == CEL_ERROR)
         return tell_error(x, &filter->message, value.error);
-    return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
+    return value.kind == CEL_STRING ? arena_copy(x->arena, cel_str(value)) : STR_NULL;
 }
 
 static bool passes(const Filter *filter, uint8_t state) {
@@ -434,13 +441,20 @@ int extender_explain(
 
 int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
     size_t n, Arena *arena, Explanation *ret) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(arena_freep) Arena *messages = arena_new(SCRATCH_BUDGET);
     Explainer *x = ARENA_NEW(arena, Explainer);
     int r;
 
     *ret = (Explanation){.explainer = x};
-    if (!x)
+    if (!x || !scratch || !messages)
         return -ENOMEM;
-    *x = (Explainer){.view = view, .input = {.pod = pod}, .arena = arena, .result = ret};
+    *x = (Explainer){.view = view,
+        .input = {.pod = pod},
+        .arena = arena,
+        .scratch = scratch,
+        .messages = messages,
+        .result = ret};
     r = start(view, now_nsec, pod, rows, n, arena, x);
     if (r == 0)
         r = find_policies(x);
@@ -452,7 +466,10 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
         r = find_scores(x);
     if (r == 0)
         find_score_errors(x);
-    x->result = NULL; /* the caller's: it may be moved */
+    if (r == 0 && arena_has_failed(arena))
+        r = -ENOMEM;                                    /* a text is missing */
+    x->scratch = x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
+    x->result = NULL;                                   /* the caller's: it may be moved */
     return r;
 }
 

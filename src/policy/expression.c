@@ -25,7 +25,6 @@ typedef struct ExpressionCompiler {
     Scope *scope;
     const YamlNode *at;
     Expression *result;
-    CelOptions options;
     DiagList diags; /* as the language has them */
     Arena *scratch;
 } ExpressionCompiler;
@@ -185,20 +184,38 @@ static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
     };
 }
 
-/* Adds the variables it uses to a graph of its own: @nodes by number. */
-static int lower_variables(
-    const Expression *expression, CelGraph *graph, DiagList *diags, uint32_t *nodes) {
+static CelOptions options_of(const Expression *expression, const CelComposite *composite) {
+    static const CelType *const expected[] = {
+        [EXPRESSION_BOOL] = &cel_bool_type,
+        [EXPRESSION_NUMBER] = NULL, /* of two types */
+        [EXPRESSION_STRING] = &cel_string_type,
+        [EXPRESSION_ANY] = NULL,
+    };
+
+    return (CelOptions){
+        .composite = composite,
+        .expect = expected[expression->type],
+        .expect_number = expression->type == EXPRESSION_NUMBER,
+        .may_be_unused = expression->type == EXPRESSION_ANY,
+    };
+}
+
+/* Adds the variables it uses to a graph of its own: @nodes by number. Their errors and warnings
+ * were reported when they were read. */
+static int lower_variables(const Expression *expression, CelGraph *graph, uint32_t *nodes) {
     const Scope *scope = expression->scope;
+    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
     CelComposite composite = composite_of(scope, nodes);
-    CelOptions options = {.composite = &composite};
 
     for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        const Expression *variable = &scope->variables[i].expression;
+        CelOptions options = options_of(variable, &composite);
         int r;
 
         nodes[i] = CEL_NO_NODE;
         if (!(expression->variables >> i & 1))
             continue;
-        r = cel_lower(graph, scope->variables[i].expression.checked, &options, diags, &nodes[i]);
+        r = cel_lower(graph, variable->checked, &options, &nothing, &nodes[i]);
         if (r != 0)
             return error_fold(r); /* it was lowered before, when it was read */
     }
@@ -207,10 +224,8 @@ static int lower_variables(
 
 int expression_lower_variables(
     const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret) {
-    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
-
     *ret = composite_of(expression->scope, ret_nodes);
-    return lower_variables(expression, graph, &nothing, ret_nodes);
+    return lower_variables(expression, graph, ret_nodes);
 }
 
 /* --- compiler -------------------------------------------------------------------------- */
@@ -229,18 +244,17 @@ static int compile_code(ExpressionCompiler *compiler) {
     CelEmitOptions emit = {.scratch = compiler->scratch};
     uint32_t nodes[SCOPE_VARIABLES_MAX];
     CelComposite composite = composite_of(compiler->scope, nodes);
+    CelOptions options = options_of(result, &composite);
     uint32_t root = CEL_NO_NODE;
     CelCode *code = NULL;
     int r;
 
     if (!graph)
         return -ENOMEM;
-    r = lower_variables(result, graph, &compiler->diags, nodes);
+    r = lower_variables(result, graph, nodes);
     if (r != 0)
         return r;
-    compiler->options.composite = &composite;
-    r = cel_lower(graph, result->checked, &compiler->options, &compiler->diags, &root);
-    compiler->options.composite = NULL;
+    r = cel_lower(graph, result->checked, &options, &compiler->diags, &root);
     if (r == CEL_LOWER_REFUSED)
         return CEL_COMPILE_REFUSED;
     if (r != 0)
@@ -262,11 +276,12 @@ static void add_cost(CelCostRange *sum, CelCostRange cost) {
 
 static int check(ExpressionCompiler *compiler) {
     Expression *result = compiler->result;
+    CelOptions options = options_of(result, /* composite= */ NULL);
     CelChecked *checked = NULL;
     int r;
 
-    r = cel_compile_tree(compiler->scope->env, compiler->at->place.file, result->text,
-        &compiler->options, compiler->reader->arena, &compiler->diags, &checked);
+    r = cel_compile_tree(compiler->scope->env, compiler->at->place.file, result->text, &options,
+        compiler->reader->arena, &compiler->diags, &checked);
     if (r != 0)
         return r;
     result->checked = checked;
@@ -285,12 +300,35 @@ static int check(ExpressionCompiler *compiler) {
     return 0;
 }
 
+static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
+    static const char *const names[] = {[EXPRESSION_BOOL] = "a bool",
+        [EXPRESSION_NUMBER] = "a number",
+        [EXPRESSION_STRING] = "a string"};
+    static const char *const hints[] = {
+        [EXPRESSION_BOOL] =
+            "write bool(…) around it if it is a bool or a string, or compare it: … == true",
+        [EXPRESSION_NUMBER] = "write double(…) around it",
+        [EXPRESSION_STRING] = "write string(…) around it"};
+    const Expression *result = compiler->result;
+    Str text;
+
+    if (result->type == EXPRESSION_ANY || cel_checked_type(result->checked)->kind != CEL_T_DYN)
+        return;
+    text = arena_printf(compiler->scratch,
+        "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
+        names[result->type]);
+    expression_warn(compiler->reader, result, 0, (uint32_t)result->text.len,
+        str_from_c(hints[result->type]), text);
+}
+
 /* Numbers may be of two types, which no single expected type can express. */
-static bool has_type(ExpressionCompiler *compiler, ExpressionType type, const char *what) {
+static bool has_type(const ExpressionCompiler *compiler, const char *what) {
     const CelType *found = cel_checked_type(compiler->result->checked);
+    ExpressionType type = compiler->result->type;
     _cleanup_(buf_done) Buf name = BUF_INIT(TYPE_NAME_MAX);
 
-    if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE)
+    if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE ||
+        found->kind == CEL_T_DYN)
         return true;
     cel_type_print(found, /* is_wire= */ false, &name);
     reader_error_hint(compiler->reader, compiler->at, STR("double(…) converts a string or an int"),
@@ -321,11 +359,6 @@ static void report_failure(const ExpressionCompiler *compiler, const char *what,
 }
 
 static bool compile(ExpressionCompiler *compiler, ExpressionType type, const char *what) {
-    static const CelType *const expected[] = {
-        [EXPRESSION_BOOL] = &cel_bool_type,
-        [EXPRESSION_STRING] = &cel_string_type,
-        [EXPRESSION_ANY] = NULL,
-    };
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     int r;
 
@@ -335,14 +368,16 @@ static bool compile(ExpressionCompiler *compiler, ExpressionType type, const cha
     }
     compiler->scratch = scratch;
     compiler->diags = DIAG_LIST_IN(scratch);
-    compiler->options.expect = expected[type];
+    compiler->result->type = type;
     compiler->result->scope = compiler->scope;
     compiler->result->node = CEL_NO_NODE;
     r = check(compiler);
-    if (r == 0 && (uses_refused(compiler) || !has_type(compiler, type, what)))
+    if (r == 0 && (uses_refused(compiler) || !has_type(compiler, what)))
         return false;
     if (r == 0)
         r = compile_code(compiler);
+    if (r == 0)
+        warn_if_dyn(compiler, what);
     report_all(compiler);
     if (r < 0 || (r > 0 && compiler->diags.n_errors == 0))
         report_failure(compiler, what, r);
@@ -380,7 +415,7 @@ bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str 
 
 int expression_lower(Expression *expression, CelGraph *graph) {
     CelComposite composite = composite_of(expression->scope, expression->scope->nodes);
-    CelOptions options = {.composite = &composite};
+    CelOptions options = options_of(expression, &composite);
     DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
 
     /* It was lowered before, alone: what could be refused has been. */

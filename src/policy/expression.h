@@ -29,10 +29,20 @@ typedef struct Scope Scope; /* scope.h */
  * 10,000: real time is limited by the deadline of a request and the fuel of an evaluation. */
 #define EXPRESSION_COST_MAX UINT64_C(1000000000000)
 
+/* The required type of an expression. dyn is accepted with a warning: then a value of another type
+ * is an error of the run. */
+typedef enum ExpressionType {
+    EXPRESSION_BOOL,
+    EXPRESSION_NUMBER, /* int or double */
+    EXPRESSION_STRING,
+    EXPRESSION_ANY, /* a variable's */
+} ExpressionType;
+
 typedef struct Expression {
     Str text;    /* CEL; empty: none */
     Place place; /* of the text, or of the built-in rule that wrote it */
     bool is_built_in;
+    ExpressionType type;
     const Scope *scope;
     const CelChecked *checked;
     const CelCode *code; /* for the scalar machine */
@@ -47,14 +57,6 @@ typedef struct Expression {
 static inline bool expression_is_given(const Expression *expression) {
     return expression->text.len > 0;
 }
-
-/* The required type of an expression. */
-typedef enum ExpressionType {
-    EXPRESSION_BOOL,
-    EXPRESSION_NUMBER, /* int or double */
-    EXPRESSION_STRING,
-    EXPRESSION_ANY,
-} ExpressionType;
 
 /* Reads the CEL text in @value, a scalar. @what names it in messages. False after an error, which
  * has been reported. */

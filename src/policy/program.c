@@ -192,7 +192,7 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
         for (uint32_t i = 0; i < 2; i++) {
             const CelGraphNode *side = cel_graph_node(graph, whole->args[i]);
 
-            if (side->groups == SCHEMA_BIT(SCHEMA_NODE))
+            if (side->groups == SCHEMA_BIT(SCHEMA_NODE) && side->type->kind == CEL_T_BOOL)
                 return whole->args[i];
             if (side->groups & SCHEMA_BIT(SCHEMA_NODE))
                 next = side;

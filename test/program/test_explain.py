@@ -394,6 +394,51 @@ def test_files_of_metrics_that_cannot_be_used(explain, tmp_path):
     assert f"{two}:3:1: error: a file of metric values has one document" in result.stderr
 
 
+# --- memory ---
+
+LONG = "lists.range(20000).map(x, x + node.pods.size() + pod.spec.priority)"
+WORDS = "lists.range(2000).map(x, string(x) + node.metadata.name).join(' ').substring(0, 9)"
+
+
+def peak_memory(command):
+    """In bytes, of a run that succeeds."""
+    # A sanitizer keeps what was freed for a while.
+    options = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    proc = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env=os.environ | {"ASAN_OPTIONS": options}
+    )
+    _, status, usage = os.wait4(proc.pid, 0)
+    proc.returncode = os.waitstatus_to_exitcode(status)
+    assert proc.returncode == FINE
+    return usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f'expression: "{LONG}.sum() > 1"',
+        f'expression: "{LONG}.sum() < 1", messageExpression: "{WORDS}"',
+        f'expression: "{LONG}[30000] > 1"',
+    ],
+    ids=["pass", "message", "error"],
+)
+def test_memory_does_not_grow_with_the_nodes(berth_path, tmp_path, rule):
+    """Each evaluation builds a megabyte and more, which is released before the next node."""
+    policy, cluster = tmp_path / "policy.yaml", tmp_path / "cluster.json"
+    policy.write_text(
+        HEAD + f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"
+    )
+    (tmp_path / "pod.json").write_text(json.dumps(pod("web")))
+    command = [berth_path, "explain", "--cluster", cluster, "--policy", policy]
+    command += ["--pod", tmp_path / "pod.json"]
+    peaks = []
+    for n in (50, 1000):
+        items = [node(f"n{i}") for i in range(n)]
+        cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        peaks.append(peak_memory(command))
+    assert peaks[1] < peaks[0] + 32 * 2**20, peaks
+
+
 # --- JSON ---
 
 
