@@ -4,29 +4,35 @@
 
 #define GENERATED_PODS 600u
 
-static unsigned pick(Rng *rng, unsigned n) {
-    return (unsigned)rng_pick(rng, n);
+static unsigned pick(Choices *choices, unsigned n) {
+    if (choices->rng)
+        return (unsigned)rng_pick(choices->rng, n);
+    if (choices->n == 0)
+        return 0;
+    choices->n--;
+    return *choices->bytes++ % n;
 }
 
-static const char *pick_word(Rng *rng, const char *const *words) {
+static const char *pick_word(Choices *choices, const char *const *words) {
     unsigned n = 0;
 
     while (words[n])
         n++;
-    return words[pick(rng, n)];
+    return words[pick(choices, n)];
 }
 
-#define PICK(rng, ...) pick_word((rng), (const char *const[]){__VA_ARGS__, NULL})
+#define PICK(choices, ...) pick_word((choices), (const char *const[]){__VA_ARGS__, NULL})
 
 /* --- expressions ----------------------------------------------------------------------- */
 
 typedef enum Sort { BOOL, INT, DOUBLE, TEXT, TIME } Sort;
 
-static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out);
+static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods, Buf *out);
 
-/* Fills @format: %b %i %d %t %T with parts of that type, %k with a key, %c with a comparison, %B %I
- * %D with parts that may read the pod p of a loop. */
-static void write_form(Rng *rng, const char *format, unsigned depth, bool in_pods, Buf *out) {
+/* Fills @format: %b %i %d %t %T with parts of that type, %k with a key, %w with a label's value, %n
+ * with a number, %c with a comparison, %B %I %D with parts that may read the pod p of a loop. */
+static void write_form(
+    Choices *choices, const char *format, unsigned depth, bool in_pods, Buf *out) {
     for (const char *c = format; *c; c++) {
         if (*c != '%') {
             buf_append_char(out, *c);
@@ -34,37 +40,43 @@ static void write_form(Rng *rng, const char *format, unsigned depth, bool in_pod
         }
         switch (*++c) {
         case 'b':
-            write_any(rng, BOOL, depth, in_pods, out);
+            write_any(choices, BOOL, depth, in_pods, out);
             break;
         case 'i':
-            write_any(rng, INT, depth, in_pods, out);
+            write_any(choices, INT, depth, in_pods, out);
             break;
         case 'd':
-            write_any(rng, DOUBLE, depth, in_pods, out);
+            write_any(choices, DOUBLE, depth, in_pods, out);
             break;
         case 't':
-            write_any(rng, TEXT, depth, in_pods, out);
+            write_any(choices, TEXT, depth, in_pods, out);
             break;
         case 'T':
-            write_any(rng, TIME, depth, in_pods, out);
+            write_any(choices, TIME, depth, in_pods, out);
             break;
         case 'B':
-            write_any(rng, BOOL, depth, true, out);
+            write_any(choices, BOOL, depth, true, out);
             break;
         case 'I':
-            write_any(rng, INT, depth, true, out);
+            write_any(choices, INT, depth, true, out);
             break;
         case 'D':
-            write_any(rng, DOUBLE, depth, true, out);
+            write_any(choices, DOUBLE, depth, true, out);
             break;
         case '%':
             buf_append_char(out, '%');
             break;
         case 'k':
-            buf_printf(out, "%s", PICK(rng, "a", "b", "zone", "n"));
+            buf_printf(out, "%s", PICK(choices, "a", "b", "zone", "n"));
+            break;
+        case 'w':
+            buf_printf(out, "%s", PICK(choices, "a", "b", "x", "aax"));
+            break;
+        case 'n':
+            buf_printf(out, "%s", PICK(choices, "1", "2", "3", "10"));
             break;
         case 'c':
-            buf_printf(out, "%s", PICK(rng, "<", "<=", ">", ">=", "==", "!="));
+            buf_printf(out, "%s", PICK(choices, "<", "<=", ">", ">=", "==", "!="));
             break;
         default:
             fail_msg("no such form: %s", format);
@@ -113,12 +125,17 @@ static const char *const forms[][32] = {
     [BOOL] = {"(%b && %b)", "(%b || %b)", "!%b", "(%b ? %b : %b)", "(%i %c %i)", "(%d %c %d)",
         "(%t == %t)", "(%t != %t)", "(%t %c %t)", "%t.startsWith(%t)", "(%t in ['a', 'x', ''])",
         "%t.matches('^[ax]+$')", "(%T - %T %c duration('100s'))", "(%T %c %T)",
-        "(now - %T < duration('1h'))", "(%t in pod.metadata.labels)", "(%b == %b)", "(%i < %d)"},
+        "(now - %T < duration('1h'))", "(%t in pod.metadata.labels)", "(%b == %b)", "(%i < %d)",
+        "dyn(%b)", "[dyn(%b), dyn(%i)][%i]", "(params.since == '' || %T > timestamp(params.since))",
+        "(%b || %T > timestamp(params.until))", "(dyn(%d) %c %i)", "variables.flag",
+        "{'a': dyn(%b), 'x': dyn(%t)}[%t]"},
     [INT] = {"(%i + %i)", "(%i - %i)", "(%i * %i)", "(%i / %i)", "(%i %% %i)", "(%b ? %i : %i)",
-        "size(%t)", "-%i", "int(%d)", "int(%t)"},
+        "size(%t)", "-%i", "int(%d)", "int(%t)", "dyn(%i)", "math.least(%i, %i, %i)"},
     [DOUBLE] = {"(%d + %d)", "(%d - %d)", "(%d * %d)", "(%d / %d)", "(%b ? %d : %d)", "double(%i)",
-        "-%d", "math.least(%d, %d)", "math.abs(%d)", "math.sqrt(%d)", "math.floor(%d)"},
-    [TEXT] = {"(%t + %t)", "(%b ? %t : %t)", "%t.upperAscii()", "string(%i)"},
+        "-%d", "math.least(%d, %d)", "math.abs(%d)", "math.sqrt(%d)", "math.floor(%d)",
+        "math.greatest(%d, %i)", "math.greatest(%i, %d, %d)", "dyn(%d)", "variables.number",
+        "[dyn(%d), dyn(%t)][%i]"},
+    [TEXT] = {"(%t + %t)", "(%b ? %t : %t)", "%t.upperAscii()", "string(%i)", "dyn(%t)"},
     [TIME] = {"(%T + duration('90s'))", "(%b ? %T : %T)"},
 };
 
@@ -138,24 +155,25 @@ static const char *const loops[][8] = {
     [TIME] = {"node.pods[0].metadata.creationTimestamp"},
 };
 
-static const char *choose(Rng *rng, const char *const *list, unsigned room) {
+static const char *choose(Choices *choices, const char *const *list, unsigned room) {
     unsigned n = 0;
 
     while (n < room && list[n])
         n++;
-    return list[pick(rng, n)];
+    return list[pick(choices, n)];
 }
 
-static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out) {
-    if (depth == 0 || pick(rng, 4) == 0) {
-        bool of_pod = in_pods && pick(rng, 2);
+static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods, Buf *out) {
+    if (depth == 0 || pick(choices, 4) == 0) {
+        bool of_pod = in_pods && pick(choices, 2);
 
-        write_form(rng, of_pod ? choose(rng, pod_leaves[sort], 8) : choose(rng, leaves[sort], 16),
-            0, in_pods, out);
-    } else if (!in_pods && pick(rng, 4) == 0) {
-        write_form(rng, choose(rng, loops[sort], 8), depth - 1, false, out);
+        write_form(choices,
+            of_pod ? choose(choices, pod_leaves[sort], 8) : choose(choices, leaves[sort], 16), 0,
+            in_pods, out);
+    } else if (!in_pods && pick(choices, 4) == 0) {
+        write_form(choices, choose(choices, loops[sort], 8), depth - 1, false, out);
     } else {
-        write_form(rng, choose(rng, forms[sort], 32), depth - 1, in_pods, out);
+        write_form(choices, choose(choices, forms[sort], 32), depth - 1, in_pods, out);
     }
 }
 
@@ -165,92 +183,133 @@ static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *ou
     "{name: load, prometheus: {query: load}, maxAge: 30s}, "                                       \
     "{name: podCpu, resourceMetrics: cpu, pods: {}}"
 
-static void write_fallbacks(Rng *rng, Sort sort, Buf *out) {
+static void write_fallbacks(Choices *choices, Sort sort, Buf *out) {
     static const char *const fields[] = {"onError", "onMissing"};
 
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
-        if (pick(rng, 2))
+        if (pick(choices, 2))
             continue;
         if (sort == BOOL)
-            buf_printf(out, "      %s: %s\n", fields[i], PICK(rng, "allow", "reject"));
+            buf_printf(out, "      %s: %s\n", fields[i], PICK(choices, "allow", "reject"));
         else
-            buf_printf(out, "      %s: %u\n", fields[i], pick(rng, 101));
+            buf_printf(out, "      %s: %u\n", fields[i], pick(choices, 101));
     }
     if (sort != BOOL)
-        buf_printf(out, "      normalize: %s\n", PICK(rng, "none", "none", "minMax", "rank"));
+        buf_printf(out, "      normalize: %s\n", PICK(choices, "none", "none", "minMax", "rank"));
 }
 
-static void write_rule(Rng *rng, unsigned i, Sort sort, Buf *out) {
+static const char *const built_in_filters[] = {"nodeReady: true", "nodeLabels: {%k: [%w, %w]}",
+    "nodeLabels: {%k: {notIn: [%w]}}", "nodeLabels: {n: {gt: %n}}",
+    "nodeLabels: {%k: {absent: true}}", "nodeAnnotations: {%k: %w}",
+    "nodeConditions: {DiskPressure: \"False\"}", "tolerations: true", "noTaints: [team-a]",
+    "dedicated: {key: %k}", "nodeAge: {min: %nm}", "headroom: {cpu: %n%%}",
+    "headroom: {cpu: %n, memory: %nGi}", "maxPods: %n", "maxPods: {limit: %n, per: owner}",
+    "maxPods: {limit: %n, topologyKey: zone}", "maxFreshPods: {limit: %n, youngerThan: %nm}",
+    "podAffinity: {podSelector: {matchLabels: {a: %w}}, topologyKey: %k}",
+    "podAntiAffinity: {sameOwner: true}",
+    "topologySpread: {topologyKey: zone, maxSkew: %n, sameOwner: true}",
+    "metricLimit: {metric: load, max: 0.%n}"};
+
+static const char *const built_in_scores[] = {"binPack: {cpu: %n, memory: %n}", "spread: {cpu: %n}",
+    "balance: [cpu, memory]", "nodeLabelPreference: {key: %k, values: {%w: %n}, otherwise: %n}",
+    "labelOrder: {key: %k, values: [x, a]}", "labelNumber: {key: n, prefer: low, min: 0, max: %n}",
+    "nodeAge: {prefer: old, full: %nd}", "imageLocality: true", "podSpread: {sameOwner: true}",
+    "podPack: {full: %n, podSelector: {matchLabels: {a: %w}}}",
+    "metricScore: {metric: load, low: 0.%n, high: 20, prefer: low}"};
+
+static void write_rule(Choices *choices, unsigned i, Sort sort, Buf *out) {
+    bool is_filter = sort == BOOL;
+
     buf_printf(out, "    - name: r%u\n", i);
-    write_fallbacks(rng, sort, out);
+    write_fallbacks(choices, sort, out);
+    if (pick(choices, 4) == 3) {
+        buf_append(out, STR("      "));
+        write_form(choices,
+            is_filter ? choose(choices, built_in_filters, ELEMENTS_OF(built_in_filters))
+                      : choose(choices, built_in_scores, ELEMENTS_OF(built_in_scores)),
+            0, false, out);
+        buf_append(out, STR("\n"));
+        return;
+    }
     buf_append(out, STR("      expression: |\n        "));
-    write_any(rng, sort, 1 + pick(rng, 4), false, out);
+    write_any(choices, sort, 1 + pick(choices, 4), false, out);
     buf_append(out, STR("\n"));
 }
 
-void generate_policy(Rng *rng, Buf *out) {
+void generate_policy(Choices *choices, Buf *out) {
     buf_append(out,
         STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
-            "  metrics: [" METRICS "]\n  filters:\n"));
+            "  params: {since: '', until: soon}\n"
+            "  metrics: [" METRICS "]\n  variables:\n    - name: flag\n      expression: "));
+    buf_append(
+        out, str_from_c(PICK(choices, "node.ready", "dyn(node.ready)", "dyn(pod.spec.priority)")));
+    buf_append(out, STR("\n    - name: number\n      expression: "));
+    buf_append(out,
+        str_from_c(PICK(choices, "node.free.cpu", "dyn(node.free.cpu)", "dyn(pod.metadata.name)")));
+    buf_append(out, STR("\n  filters:\n"));
     for (unsigned i = 0; i < GENERATED_RULES; i++)
-        write_rule(rng, i, BOOL, out);
+        write_rule(choices, i, BOOL, out);
     buf_append(out, STR("  scores:\n"));
     for (unsigned i = GENERATED_RULES; i < 2 * GENERATED_RULES; i++)
-        write_rule(rng, i, pick(rng, 2) ? INT : DOUBLE, out);
+        write_rule(choices, i, pick(choices, 2) ? INT : DOUBLE, out);
 }
 
-static void write_labels(Rng *rng, Buf *out) {
+static void write_labels(Choices *choices, Buf *out) {
     buf_append(out, STR("labels: {"));
-    if (pick(rng, 3))
-        buf_printf(out, "a: %s, ", PICK(rng, "a", "x", "aax", "''"));
-    if (pick(rng, 3))
-        buf_printf(out, "zone: %s, ", PICK(rng, "a", "b", "x"));
-    if (pick(rng, 3))
-        buf_printf(out, "n: '%s'", PICK(rng, "0", "12", "-3", "x", "9223372036854775807"));
+    if (pick(choices, 3))
+        buf_printf(out, "a: %s, ", PICK(choices, "a", "x", "aax", "''"));
+    if (pick(choices, 3))
+        buf_printf(out, "zone: %s, ", PICK(choices, "a", "b", "x"));
+    if (pick(choices, 3))
+        buf_printf(out, "n: '%s'", PICK(choices, "0", "12", "-3", "x", "9223372036854775807"));
     buf_append(out, STR("}"));
 }
 
 /* For some nodes or none; sometimes older than maxAge. */
-static void write_measured(Rng *rng, Buf *out) {
+static void write_measured(Choices *choices, Buf *out) {
     static const char *const names[] = {"load", "podCpu"};
 
-    buf_printf(out, "measuredAge: %s\nmeasured:\n", PICK(rng, "0s", "10s", "29s", "31s", "60s"));
+    buf_printf(
+        out, "measuredAge: %s\nmeasured:\n", PICK(choices, "0s", "10s", "29s", "31s", "60s"));
     for (size_t m = 0; m < ELEMENTS_OF(names); m++) {
-        unsigned share = pick(rng, 4);
+        unsigned share = pick(choices, 4);
 
         buf_printf(out, "  %s: {", names[m]);
         for (unsigned i = 0; i < GENERATED_NODES; i++)
-            if (pick(rng, 3) < share)
-                buf_printf(out, "n%u: %s, ", i, PICK(rng, "0.25", "0.5", "0.75", "3", ".nan", "0"));
+            if (pick(choices, 3) < share)
+                buf_printf(
+                    out, "n%u: %s, ", i, PICK(choices, "0.25", "0.5", "0.75", "3", ".nan", "0"));
         buf_append(out, STR("}\n"));
     }
-    if (pick(rng, 2))
+    if (pick(choices, 2))
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
-void generate_scene(Rng *rng, Buf *out) {
+void generate_scene(Choices *choices, Buf *out) {
     buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
-    write_measured(rng, out);
+    write_measured(choices, out);
     buf_append(out, STR("now: 2026-02-03T04:05:06Z\nnodes:\n"));
     for (unsigned i = 0; i < GENERATED_NODES; i++) {
         buf_printf(out, "  n%u: {", i);
-        write_labels(rng, out);
+        write_labels(choices, out);
         buf_printf(out, ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
-            PICK(rng, "true", "false"), PICK(rng, "true", "false"), pick(rng, 9),
-            PICK(rng, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
-            PICK(rng, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
-            PICK(rng, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
+            PICK(choices, "true", "false"), PICK(choices, "true", "false"), pick(choices, 9),
+            PICK(choices, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
+            PICK(choices, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
+            PICK(choices, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
     }
     buf_append(out, STR("pods:\n"));
     for (unsigned i = 0; i < GENERATED_PODS; i++) {
-        buf_printf(out, "  - {on: n%u, uid: u%u, ", pick(rng, GENERATED_NODES), i);
-        write_labels(rng, out);
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", pick(choices, GENERATED_NODES), i);
+        write_labels(choices, out);
         buf_printf(out, ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
-            PICK(rng, "team-a", "team-b"), PICK(rng, "o1", "o2"), pick(rng, 3), pick(rng, 999),
-            PICK(rng, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
+            PICK(choices, "team-a", "team-b"), PICK(choices, "o1", "o2"), pick(choices, 3),
+            pick(choices, 999),
+            PICK(
+                choices, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
-    write_labels(rng, out);
+    write_labels(choices, out);
     buf_append(out, STR("}\n"));
     buf_append_char(out, '\0');
 }

@@ -2,7 +2,8 @@
 
 /*
  * Random policies and clusters as text: expressions of every type over all fields that a rule can
- * read, including errors: absent keys, overflows, NaN. The same rng gives the same text.
+ * read, including errors: absent keys, overflows, NaN, values of another type than a rule's. The
+ * same choices give the same text.
  */
 
 #include "base/buf.h"
@@ -11,9 +12,17 @@
 #define GENERATED_NODES 150u /* n0, n1, … */
 #define GENERATED_RULES 12u  /* filters, and as many scores */
 
+/* What decides: @rng, or without it the bytes of a fuzzer, and after the last of them always the
+ * first way, which ends soon. */
+typedef struct Choices {
+    Rng *rng;
+    const uint8_t *bytes;
+    size_t n;
+} Choices;
+
 /* A policy file. Constants that are certain to fail (1 / 0, a timestamp out of range) are compile
  * errors. */
-void generate_policy(Rng *rng, Buf *out);
+void generate_policy(Choices *choices, Buf *out);
 
 /* A TestScene (policy/test-scene.h), terminated by NUL. */
-void generate_scene(Rng *rng, Buf *out);
+void generate_scene(Choices *choices, Buf *out);

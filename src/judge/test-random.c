@@ -30,12 +30,16 @@ static Program *compile(Rng *rng, Arena *arena) {
     _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
     PolicySource source = {.file = STR("random.yaml")};
     DiagList diags = DIAG_LIST_IN(arena);
+    Choices choices = {.rng = rng};
     Program *program = NULL;
+    int r;
 
-    generate_policy(rng, &text);
+    generate_policy(&choices, &text);
     source.text = buf_str(&text);
-    if (program_compile(&source, 1, &diags, &program) == 0)
+    r = program_compile(&source, 1, &diags, &program);
+    if (r == 0)
         return program;
+    assert_int_equal(r, PROGRAM_E_INVALID); /* what the check accepts can be planned */
     diag_list_print(&diags, /* colour= */ false, &messages);
     if (getenv("SHOW_REFUSED"))
         (void)fprintf(stderr, "%.*s\n", STR_FMT(buf_str(&messages)));
@@ -297,7 +301,7 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     assert_non_null(round);
     round->scratch = arena_new((size_t)64 << 20);
     assert_non_null(round->scratch);
-    generate_scene(rng, &text);
+    generate_scene(&(Choices){.rng = rng}, &text);
     scene_init_text(&round->scene, text.data);
     round->table = &round->scene.table;
     round->program = compile(rng, round->scene.arena);
