@@ -19,6 +19,7 @@ typedef struct Entry {
     BindJob *job;
     Binding *binding; /* NULL: not sent yet */
     int64_t deadline;
+    bool is_assumed;      /* by this job */
     const Pod *before;    /* as it was assumed before this job, a reference; NULL: it was not */
     int64_t before_until; /* ... and until when */
 } Entry;
@@ -37,6 +38,13 @@ static void list_push(EntryList *list, Entry *entry) {
     entry->next = NULL;
     *list->end = entry;
     list->end = &entry->next;
+}
+
+static void list_push_front(EntryList *list, Entry *entry) {
+    entry->next = list->first;
+    if (!list->first)
+        list->end = &entry->next;
+    list->first = entry;
 }
 
 static Entry *list_pop(EntryList *list) {
@@ -152,34 +160,51 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     return false;
 }
 
-/* The job's pod as the watch will show it: bound now, unless it has been assumed on this node
+/* The job's pod as the watch will show it on @node: bound now, unless it has been assumed there
  * before. */
-static Pod bound_pod(const Entry *entry) {
+static Pod bound_pod(const Entry *entry, Str node) {
     Pod pod = *entry->job->pod;
 
-    if (entry->before && str_eq(entry->before->node_name, entry->job->node))
+    if (entry->before && str_eq(entry->before->node_name, node))
         pod.scheduled_at = entry->before->scheduled_at;
     else
         pod.scheduled_at = entry->binder->options.wall_clock() / NSEC_PER_SEC;
     return pod;
 }
 
-static bool assume(Entry *entry, char *error) {
+/* As store_assume(). */
+static int assume_on(Entry *entry, Str node) {
     Store *store = entry->binder->options.store;
-    const BindJob *job = entry->job;
     int64_t until = entry->binder->options.clock() + WATCHER_ASSUME_SEC * NSEC_PER_SEC;
-    const Pod *before = store_find_assumed(store, job->uid, &entry->before_until);
+    const Pod *before = store_find_assumed(store, entry->job->uid, &entry->before_until);
     Pod pod;
-    int r;
 
+    pod_record_unref(entry->before);
     entry->before = before ? pod_record_ref(before) : NULL;
-    pod = bound_pod(entry);
-    r = store_assume(store, &pod, job->node, until);
-    if (r == 0)
-        return true;
-    (void)snprintf(error, WATCHER_ERROR_MAX,
-        r == STORE_FULL ? "too many pods are being bound" : "out of memory");
-    return false;
+    pod = bound_pod(entry, node);
+    return store_assume(store, &pod, node, until);
+}
+
+static bool assume(Entry *entry, char *error) {
+    int r = assume_on(entry, entry->job->node);
+
+    entry->is_assumed = r == 0;
+    if (r != 0)
+        (void)snprintf(error, WATCHER_ERROR_MAX,
+            r == STORE_FULL ? "too many pods are being bound" : "out of memory");
+    return r == 0;
+}
+
+/* The other node where an earlier job, which the watch has not shown yet, may have bound the pod;
+ * empty: none. *ret_sent_at: when that was. Borrowed until the store changes. */
+static Str find_elsewhere(const Entry *entry, int64_t *ret_sent_at) {
+    int64_t until;
+    const Pod *assumed = store_find_assumed(entry->binder->options.store, entry->job->uid, &until);
+
+    if (!assumed || str_eq(assumed->node_name, entry->job->node))
+        return STR_NULL;
+    *ret_sent_at = until - WATCHER_ASSUME_SEC * NSEC_PER_SEC;
+    return assumed->node_name;
 }
 
 /* --- after --------------------------------------------------------------------------------- */
@@ -196,15 +221,52 @@ static void take_back(const Entry *entry) {
         store_forget(store, entry->job->uid);
 }
 
+/* The pod has been read, and has no node. An earlier Binding that is still on its way must not bind
+ * it while it counts elsewhere: another node is tried when none can be. */
+static void try_here(Entry *entry) {
+    Binder *binder = entry->binder;
+    char error[WATCHER_ERROR_MAX];
+    int64_t sent_at = 0;
+    Str elsewhere = find_elsewhere(entry, &sent_at);
+
+    if (!str_is_empty(elsewhere) &&
+        binder->options.clock() < sent_at + WATCHER_BIND_SEC * NSEC_PER_SEC) {
+        (void)snprintf(error, sizeof(error),
+            "it is not known yet whether the pod was bound to node %.*s",
+            STR_FMT(str_take(elsewhere, NODE_NAME_MAX)));
+        settle(entry, BIND_FAILED, error);
+        return;
+    }
+    store_forget(binder->options.store, entry->job->uid);
+    entry->binding = binding_free(entry->binding);
+    list_push_front(&binder->waiting, entry); /* its deadline is the first */
+}
+
+/* Where the pod was found, it counts until the watch shows it; if it cannot be kept, the watch will
+ * have to. */
+static void note_found(Entry *entry, BindingOutcome outcome) {
+    Str found_on = binding_found_on(entry->binding);
+
+    if (outcome == BINDING_FAILED && entry->is_assumed)
+        take_back(entry);
+    if (node_name_is_valid(found_on))
+        (void)assume_on(entry, found_on);
+    else if (outcome == BINDING_BOUND && !entry->is_assumed)
+        (void)assume_on(entry, entry->job->node);
+}
+
 static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     Entry *entry = context;
     Binder *binder = entry->binder;
 
     list_remove(&binder->sent, entry);
     binder->n_sent--;
-    if (outcome == BINDING_FAILED)
-        take_back(entry);
-    settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
+    if (outcome == BINDING_UNBOUND) {
+        try_here(entry);
+    } else {
+        note_found(entry, outcome);
+        settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
+    }
     start_waiting(binder);
 }
 
@@ -220,11 +282,13 @@ static bool may_leave(void *context) {
     return may_send(entry->binder, NULL);
 }
 
-static bool send(Entry *entry, char *error) {
+/* Sends the Binding; or, with @only_reads, finds out where the pod is. */
+static bool send(Entry *entry, bool only_reads, char *error) {
     const BindJob *job = entry->job;
     const BindingOptions options = {
         .client = entry->binder->options.client,
         .clock = entry->binder->options.clock,
+        .only_reads = only_reads,
         .deadline_nsec = entry->deadline,
         .namespace = job->namespace,
         .name = job->name,
@@ -238,10 +302,14 @@ static bool send(Entry *entry, char *error) {
 
     entry->binding = binding_new(&options);
     if (!entry->binding) {
-        take_back(entry);
+        if (entry->is_assumed)
+            take_back(entry);
         (void)snprintf(error, WATCHER_ERROR_MAX, "out of memory");
+        return false;
     }
-    return entry->binding != NULL;
+    list_push(&entry->binder->sent, entry);
+    entry->binder->n_sent++;
+    return true;
 }
 
 /* A pod that is on a node already needs no Binding. The entry is in no list; true: it is gone. */
@@ -258,19 +326,21 @@ static bool settle_known(Entry *entry) {
 static void start(Entry *entry) {
     Binder *binder = entry->binder;
     char error[WATCHER_ERROR_MAX] = "";
+    int64_t sent_at;
 
     if (settle_known(entry))
         return;
+    if (!str_is_empty(find_elsewhere(entry, &sent_at))) {
+        if (!send(entry, /* only_reads= */ true, error))
+            settle(entry, BIND_FAILED, error);
+        return;
+    }
     if (!judge(binder, entry->job, error)) {
         settle(entry, BIND_REFUSED, error);
         return;
     }
-    if (!assume(entry, error) || !send(entry, error)) {
+    if (!assume(entry, error) || !send(entry, /* only_reads= */ false, error))
         settle(entry, BIND_FAILED, error);
-        return;
-    }
-    list_push(&binder->sent, entry);
-    binder->n_sent++;
 }
 
 static void start_waiting(Binder *binder) {

@@ -11,6 +11,7 @@
 #include "base/nsec.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
+#include "model/node.h"
 #include "json/fields.h"
 #include "json/write.h"
 
@@ -25,6 +26,7 @@ struct Binding {
     bool is_reading;             /* the pod, after the POST */
     bool is_refused;             /* the API server refused the POST */
     char why[BINDING_ERROR_MAX]; /* the result of the POST */
+    char found_on[NODE_NAME_MAX + 1];
 };
 
 /* The fields of a pod that show where it is. */
@@ -52,6 +54,15 @@ static void finish_unknown(Binding *binding, const char *why) {
         "it is not known whether the pod was bound: %.200s; then: %.200s", binding->why, why);
 }
 
+static void finish_elsewhere(Binding *binding, Str node) {
+    (void)snprintf(binding->found_on, sizeof(binding->found_on), "%.*s", STR_FMT(node));
+    finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
+}
+
+Str binding_found_on(const Binding *binding) {
+    return str_from_c(binding->found_on);
+}
+
 /* --- reading the pod -------------------------------------------------------------------- */
 
 static bool read_location(Str text, Arena *arena, PodLocation *ret) {
@@ -74,8 +85,9 @@ static void conclude(Binding *binding, const PodLocation *pod) {
     else if (str_eq(pod->node, binding->options.node))
         finish(binding, BINDING_BOUND, "bound");
     else if (!str_is_empty(pod->node))
-        finish(binding, BINDING_FAILED, "the pod is on node %.*s already",
-            STR_FMT(str_take(pod->node, 253)));
+        finish_elsewhere(binding, pod->node);
+    else if (binding->options.only_reads)
+        finish(binding, BINDING_UNBOUND, "the pod has no node");
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
     else /* not yet, perhaps: what got no answer may still be on its way to etcd */
@@ -256,6 +268,11 @@ Binding *binding_new(const BindingOptions *options) {
         return NULL;
     binding->options = *options;
     binding->answer = BUF_INIT(BINDING_ANSWER_MAX);
+    if (options->only_reads) {
+        (void)snprintf(binding->why, sizeof(binding->why), "an earlier try got no answer");
+        start_reading(binding);
+        return binding;
+    }
     return post(binding) ? binding : binding_free(binding);
 }
 

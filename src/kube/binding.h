@@ -35,11 +35,13 @@ typedef enum BindingOutcome {
     BINDING_BOUND,
     BINDING_FAILED,  /* it is not bound there by us */
     BINDING_UNKNOWN, /* it may be */
+    BINDING_UNBOUND, /* with only_reads: the pod has no node */
 } BindingOutcome;
 
 typedef struct BindingOptions {
     Client *client;
     int64_t (*clock)(void);         /* monotonic, in ns */
+    bool only_reads;                /* where the pod is: nothing is posted */
     int64_t deadline_nsec;          /* done() is called by then, if binding_tick() is */
     Str namespace, name, uid, node; /* valid names; borrowed until done() */
     Labels annotations;             /* may be empty; borrowed */
@@ -51,10 +53,13 @@ typedef struct BindingOptions {
     void (*done)(void *context, BindingOutcome outcome, const char *error);
 } BindingOptions;
 
-/* Sends it. NULL when out of memory. */
+/* Sends it, or reads the pod. NULL when out of memory. */
 Binding *binding_new(const BindingOptions *options);
 Binding *binding_free(Binding *binding); /* done() is not called any more. Takes NULL */
 DEFINE_CLEANUP(Binding *, binding_free)
+
+/* In done(): the other node that the pod was found on; empty: none. */
+Str binding_found_on(const Binding *binding);
 
 /* Does the work that is due. Returns when to call again, or INT64_MAX: it may be freed by then. */
 int64_t binding_tick(Binding *binding, int64_t now_nsec);
