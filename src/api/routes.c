@@ -45,6 +45,7 @@ static unsigned make_metrics(ApiContext *api, const HttpRequest *request, Buf *o
         .server = api->server,
         .reloads = api->reloads,
         .certificate_expiry_sec = api->tls ? tls_store_expiry(api->tls) : 0,
+        .crl_expiry_sec = api->tls ? tls_store_crl_expiry(api->tls) : 0,
         .started_at_sec = api->fixed.started_at_sec,
     };
 

@@ -163,8 +163,10 @@ static const Option serve_options[] = {
         .help = "private key of --tls-cert (PEM)"},
     {"client-ca", OPTION_FILE, .argument = "FILE", AT(daemon.tls.client_ca),
         .help = "require client certificates of this CA (PEM)"},
+    {"client-crl", OPTION_FILE, .argument = "FILE", AT(daemon.tls.client_crl),
+        .help = "refuse client certificates that these CRLs of --client-ca revoke (PEM)"},
     {"client-name", OPTION_NAMES, .argument = "NAME", NAMES(client_names, daemon.tls.n_client_names), .initial = "system:kube-scheduler",
-        .help = "subject CN or SAN that may call the verbs; may be repeated"},
+        .help = "subject CN, or DNS or URI SAN, that may call the verbs; may be repeated"},
     {"insecure-http", OPTION_FLAG, AT(daemon.insecure_http),
         .help = "allow plain HTTP on an address that is not loopback"},
 
@@ -270,6 +272,8 @@ static const char *check_tls(const TlsFiles *tls) {
         return "--tls-cert and --tls-key go together";
     if (tls->client_ca && !tls->certificate)
         return "--client-ca needs --tls-cert and --tls-key";
+    if (tls->client_crl && !tls->client_ca)
+        return "--client-crl needs --client-ca";
     if (tls->n_client_names > 0 && !tls->client_ca)
         return "--client-name needs --client-ca";
     return NULL;

@@ -1,4 +1,4 @@
-/* The names in a client certificate, and when a certificate expires. */
+/* What a certificate is good for: names, purpose, times, revocation. */
 
 #include "http/certificates.h"
 
@@ -101,7 +101,7 @@ static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t lea
             continue;
         if (kind < 0)
             return false;
-        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI && kind != GNUTLS_SAN_RFC822NAME)
+        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI)
             continue;
         if (is_listed(names, str_of(name, size)))
             return true;
@@ -113,4 +113,72 @@ bool certificate_has_name(gnutls_x509_crt_t certificate, const Str *names, size_
 
     return common_name_is_listed(&wanted, certificate) ||
            alternative_name_is_listed(&wanted, certificate);
+}
+
+/* --- purpose and times ------------------------------------------------------------------------ */
+
+bool certificate_is_for_servers(gnutls_x509_crt_t certificate) {
+    for (unsigned i = 0;; i++) {
+        char oid[NAME_MAX_LEN];
+        size_t size = sizeof(oid);
+        int r = gnutls_x509_crt_get_key_purpose_oid(certificate, i, oid, &size, NULL);
+
+        if (r == GNUTLS_E_SHORT_MEMORY_BUFFER)
+            continue;
+        if (r < 0)
+            return i == 0 && r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+        if (strcmp(oid, GNUTLS_KP_TLS_WWW_SERVER) == 0 || strcmp(oid, GNUTLS_KP_ANY) == 0)
+            return true;
+    }
+}
+
+CertificateTimes certificates_times(const Certificates *list, unsigned n) {
+    CertificateTimes times = {.from_sec = INT64_MIN, .until_sec = INT64_MAX};
+
+    for (unsigned i = 0; i < n; i++) {
+        int64_t from = (int64_t)gnutls_x509_crt_get_activation_time(list->items[i]);
+        int64_t until = (int64_t)gnutls_x509_crt_get_expiration_time(list->items[i]);
+
+        times.from_sec = from > times.from_sec ? from : times.from_sec;
+        times.until_sec = until < times.until_sec ? until : times.until_sec;
+    }
+    return times;
+}
+
+/* --- revocation lists ------------------------------------------------------------------------- */
+
+void crls_done(Crls *crls) {
+    for (unsigned i = 0; i < crls->n; i++)
+        gnutls_x509_crl_deinit(crls->items[i]);
+    gnutls_free(crls->items);
+    *crls = (Crls){0};
+}
+
+int crls_parse(const gnutls_datum_t *pem, Crls *ret) {
+    int r;
+
+    if (pem->size == 0)
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    r = gnutls_x509_crl_list_import2(&ret->items, &ret->n, pem, GNUTLS_X509_FMT_PEM, 0);
+    if (r < 0) {
+        *ret = (Crls){0};
+        return r;
+    }
+    return ret->n == count_blocks(pem) ? 0 : GNUTLS_E_BASE64_DECODING_ERROR;
+}
+
+const char *crl_problem(gnutls_x509_crl_t crl, const Certificates *cas) {
+    unsigned status = 0;
+
+    if (gnutls_x509_crl_verify(crl, cas->items, cas->n, 0, &status) < 0)
+        return "cannot be verified";
+    if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
+        return "is of an unknown CA";
+    if (status & (GNUTLS_CERT_SIGNER_NOT_CA | GNUTLS_CERT_SIGNER_CONSTRAINTS_FAILURE))
+        return "is of a CA that may not sign CRLs";
+    if (status & GNUTLS_CERT_REVOCATION_DATA_ISSUED_IN_FUTURE)
+        return "was issued in the future";
+    return status & ~(unsigned)(GNUTLS_CERT_INVALID | GNUTLS_CERT_REVOCATION_DATA_SUPERSEDED)
+               ? "has a signature that is wrong or too weak"
+               : NULL;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Certificates: a list from a file or from a peer, and the names in one.
+ * Certificates: a list from a file or from a peer, what one is good for, and revocation lists.
  *
  * Functions that return an int return 0 or one of GnuTLS's errors, which are negative.
  */
@@ -10,6 +10,7 @@
 #include <gnutls/x509.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -30,5 +31,30 @@ int certificates_parse(const gnutls_datum_t *pem, Certificates *ret) MUST_CHECK;
 /* The chain that the peer of @session sent, leaf first. */
 int certificates_of_peer(gnutls_session_t session, Certificates *ret) MUST_CHECK;
 
-/* Whether its subject's CN, or a DNS, URI or e-mail SAN, is one of @names. */
+/* Whether its subject's CN, or a DNS or URI SAN, is one of @names. */
 bool certificate_has_name(gnutls_x509_crt_t certificate, const Str *names, size_t n_names);
+
+/* Whether its extended key usage, if it has one, allows TLS servers. */
+bool certificate_is_for_servers(gnutls_x509_crt_t certificate);
+
+/* When all of the first @n are valid, seconds since 1970. */
+typedef struct CertificateTimes {
+    int64_t from_sec, until_sec;
+} CertificateTimes;
+
+CertificateTimes certificates_times(const Certificates *list, unsigned n);
+
+/* --- revocation lists --- */
+
+typedef struct Crls {
+    gnutls_x509_crl_t *items;
+    unsigned n;
+} Crls;
+
+void crls_done(Crls *crls); /* takes a zeroed one */
+
+/* All CRLs in @pem, or an error, as certificates_parse(). */
+int crls_parse(const gnutls_datum_t *pem, Crls *ret) MUST_CHECK;
+
+/* Why @crl is not a CRL of one of @cas; NULL: it is, in time or past its next update. Static. */
+const char *crl_problem(gnutls_x509_crl_t crl, const Certificates *cas);

@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 
 /* Connections that were cut stay in the table until their worker closes them. */
 #define SPARE 64u
@@ -432,13 +432,42 @@ static void (*const checks[])(Connections *connections, Connection *connection, 
     [CONNECTION_IDLE] = check_idle,
 };
 
+/* Whether the client of an idle connection or a stream had a valid certificate and has no longer.
+ * The session is there while the lock is held; nothing changes its certificate after the handshake.
+ */
+static bool is_disallowed(const Connections *connections, Connection *connection, int64_t now_sec) {
+    const ServerOptions *options = &connections->options;
+    int64_t until = atomic_load(&connection->allowed_until_sec);
+    uint64_t generation;
+    char problem[256];
+
+    if (until == 0 ||
+        (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_STREAM))
+        return false;
+    if (now_sec > until)
+        return true;
+    generation = tls_store_generation(options->tls);
+    if (atomic_load(&connection->checked_generation) == generation ||
+        connection->ticked_generation == generation)
+        return false;
+    connection->ticked_generation = generation;
+    return !tls_store_peer_is_allowed(options->tls, connection->transport.session,
+        options->client_names, options->n_client_names, &until, problem, sizeof(problem));
+}
+
 void connections_tick(Connections *connections, int64_t now) {
+    int64_t now_sec = clock_wall_nsec() / NSEC_PER_SEC;
+
     for (unsigned from = 0; from < connections->capacity; from += TICK_BATCH) {
         lock(connections);
         for (unsigned i = from; i < from + TICK_BATCH && i < connections->capacity; i++) {
             Connection *connection = connections->slots[i];
 
-            if (connection && !connection->is_cut && checks[connection->state])
+            if (!connection || connection->is_cut)
+                continue;
+            if (is_disallowed(connections, connection, now_sec))
+                cut(connections, connection, SHUT_RDWR);
+            else if (checks[connection->state])
                 checks[connection->state](connections, connection, now);
         }
         unlock(connections);

@@ -60,21 +60,25 @@ typedef struct Connection {
     int64_t since_nsec; /* when the state was entered */
 
     /* Guarded by the table's lock. */
-    uint64_t mark;     /* bytes acknowledged (REPLY, STREAM) at ... */
-    int64_t mark_nsec; /* ... this time; 0: not checked yet */
-    bool is_asleep;    /* only connection_wake() arms it */
+    uint64_t mark;              /* bytes acknowledged (REPLY, STREAM) at ... */
+    int64_t mark_nsec;          /* ... this time; 0: not checked yet */
+    bool is_asleep;             /* only connection_wake() arms it */
+    uint64_t ticked_generation; /* of certificates, when connections_tick() last checked this one */
 
     atomic_bool is_held;             /* by a thread, or asleep; else armed */
     atomic_bool is_cut;              /* shutdown(2) was called, so it is only closed; ... */
     atomic_bool is_late;             /* ... because its request was late */
     atomic_uint_fast64_t body_bytes; /* of the present request */
 
+    /* The client's certificate when the last request came. Written by the thread that holds it. */
+    atomic_uint_fast64_t checked_generation;
+    atomic_int_fast64_t allowed_until_sec; /* since 1970; 0: not allowed */
+
     /* Used by the thread that holds it. */
     bool is_registered; /* in epoll */
     Transport transport;
     TlsSet *tls; /* its certificate, held as long as it lives */
-    bool is_checked, is_authenticated;
-    uint64_t checked_generation;
+    bool is_checked;
     char *input; /* bytes read but not used yet: a head, and what follows it; or NULL */
     size_t input_len;
     size_t input_scanned;    /* see request_head_length() */
@@ -126,7 +130,8 @@ void connection_cut(Connections *connections, Connection *connection);
 /* Whether the kernel has bytes that were not read. */
 bool connection_has_unread(const Connection *connection);
 
-/* Cuts connections past their deadline. */
+/* Cuts connections past their deadline, and those that wait for a request, or are streams, of a
+ * client whose certificate has expired or is no longer accepted. */
 void connections_tick(Connections *connections, int64_t now);
 
 /* Cuts connections that were idle for a second, or whose client sent (of a stream: read) no byte in

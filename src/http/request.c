@@ -414,9 +414,11 @@ static bool is_same_origin(const RequestHead *head) {
     return false;
 }
 
-/* Once per connection, and again when the client CA has changed. */
+/* Once per connection, and again when the client CA or CRL has changed or the certificate has
+ * expired. */
 static bool authenticate(const Server *server, Connection *connection) {
     TlsStore *tls = server->options.tls;
+    int64_t until = atomic_load(&connection->allowed_until_sec);
     char problem[256] = "";
     uint64_t generation;
 
@@ -425,15 +427,16 @@ static bool authenticate(const Server *server, Connection *connection) {
     if (!tls)
         return false;
     generation = tls_store_generation(tls);
-    if (connection->is_checked && connection->checked_generation == generation)
-        return connection->is_authenticated;
-    connection->is_authenticated = tls_store_peer_is_allowed(tls, connection->transport.session,
-        server->options.client_names, server->options.n_client_names, problem, sizeof(problem));
-    connection->is_checked = true;
-    connection->checked_generation = generation;
-    if (!connection->is_authenticated)
+    if (connection->is_checked && atomic_load(&connection->checked_generation) == generation &&
+        (until == 0 || clock_wall_nsec() / NSEC_PER_SEC <= until))
+        return until != 0;
+    if (!tls_store_peer_is_allowed(tls, connection->transport.session, server->options.client_names,
+            server->options.n_client_names, &until, problem, sizeof(problem)))
         log_debug("client is not authenticated", LOG_CSTR("reason", problem));
-    return connection->is_authenticated;
+    connection->is_checked = true;
+    atomic_store(&connection->checked_generation, generation);
+    atomic_store(&connection->allowed_until_sec, until);
+    return until != 0;
 }
 
 /* The head as handlers see it. */
@@ -479,6 +482,7 @@ static Step start(Request *request) {
     Server *server = request->server;
     const RequestHead *head = &request->head;
     uint64_t body_max;
+    bool was_allowed;
     int r;
 
     request->is_last = head->is_last;
@@ -487,7 +491,9 @@ static Step start(Request *request) {
             head->status == 400 || head->status == 505 ? SERVER_REFUSED_HEADERS
                                                        : SERVER_REFUSED_ENCODING,
             head->status, head->problem);
+    was_allowed = atomic_load(&request->connection->allowed_until_sec) != 0;
     request->http = describe(server, request->connection, head);
+    request->is_last |= was_allowed && !request->http.is_authenticated;
     if (!take_arena(request))
         return refuse_body(request, BODY_E_MEMORY);
     if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))

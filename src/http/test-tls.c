@@ -15,7 +15,7 @@
 
 typedef struct Folder {
     char path[64];
-    char certificate[96], key[96], ca[96];
+    char certificate[96], key[96], ca[96], crl[96];
 } Folder;
 
 static void folder_init(Folder *folder) {
@@ -24,12 +24,14 @@ static void folder_init(Folder *folder) {
     (void)snprintf(folder->certificate, sizeof(folder->certificate), "%s/crt", folder->path);
     (void)snprintf(folder->key, sizeof(folder->key), "%s/key", folder->path);
     (void)snprintf(folder->ca, sizeof(folder->ca), "%s/ca", folder->path);
+    (void)snprintf(folder->crl, sizeof(folder->crl), "%s/crl", folder->path);
 }
 
 static void folder_done(Folder *folder) {
     (void)unlink(folder->certificate);
     (void)unlink(folder->key);
     (void)unlink(folder->ca);
+    (void)unlink(folder->crl);
     (void)rmdir(folder->path);
 }
 
@@ -55,24 +57,38 @@ static int drop_identities(void **state) {
     return 0;
 }
 
-static TlsStore *open_store(Folder *folder, const Str *names, size_t n_names) {
-    TlsStore *store = NULL;
-    char error[256] = "";
-    int r;
+static TlsFiles files_of(const Folder *folder) {
+    return (TlsFiles){
+        .certificate = folder->certificate,
+        .key = folder->key,
+        .client_ca = folder->ca,
+        .client_crl = access(folder->crl, F_OK) == 0 ? folder->crl : NULL,
+    };
+}
 
+/* A good set without a CRL. */
+static void fill(Folder *folder) {
     folder_init(folder);
     identity_write_certificate(folder->certificate, &server, 0);
     identity_write_key(folder->key, &server, 0);
     identity_write_certificate(folder->ca, &ca, 0);
-    r = tls_store_new(&(TlsFiles){.certificate = folder->certificate,
-                          .key = folder->key,
-                          .client_ca = folder->ca,
-                          .client_names = names,
-                          .n_client_names = n_names},
-        &store, error, sizeof(error));
-    if (r < 0)
+}
+
+static TlsStore *open_folder(const Folder *folder, const Str *names, size_t n_names) {
+    TlsFiles files = files_of(folder);
+    TlsStore *store = NULL;
+    char error[512] = "";
+
+    files.client_names = names;
+    files.n_client_names = n_names;
+    if (tls_store_new(&files, &store, error, sizeof(error)) < 0)
         fail_msg("%s", error);
     return store;
+}
+
+static TlsStore *open_store(Folder *folder, const Str *names, size_t n_names) {
+    fill(folder);
+    return open_folder(folder, names, n_names);
 }
 
 static TlsReload reload(TlsStore *store, char *error, size_t size) {
@@ -85,7 +101,7 @@ static TlsReload reload(TlsStore *store, char *error, size_t size) {
 static void test_good_set(void **state) {
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
-    char error[256];
+    char error[512];
     TlsSet *set = tls_store_ref_set(store);
     gnutls_pcert_st *chain;
     gnutls_privkey_t key;
@@ -112,7 +128,7 @@ static void test_rotation(void **state) {
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
     TlsSet *old = tls_store_ref_set(store), *new;
-    char error[256];
+    char error[512];
 
     identity_write_certificate(folder.certificate, &other_server, 0);
     identity_write_key(folder.key, &other_server, 0);
@@ -190,6 +206,31 @@ static void certificate_is_folder(Folder *folder) {
     assert_int_equal(mkdir(folder->certificate, 0700), 0);
 }
 
+static void write_pair(const Folder *folder, const IdentitySpec *spec) {
+    Identity it = identity_new(spec);
+
+    identity_write_certificate(folder->certificate, &it, 0);
+    identity_write_key(folder->key, &it, 0);
+    identity_done(&it);
+}
+
+static void expired_pair(Folder *folder) {
+    write_pair(folder, &(IdentitySpec){.is_for_servers = true, .has_expired = true, .issuer = &ca});
+}
+
+static void early_pair(Folder *folder) {
+    write_pair(
+        folder, &(IdentitySpec){.is_for_servers = true, .is_not_yet_valid = true, .issuer = &ca});
+}
+
+static void client_pair(Folder *folder) {
+    write_pair(folder, &(IdentitySpec){.issuer = &ca});
+}
+
+static void key_of_everyone(Folder *folder) {
+    assert_int_equal(chmod(folder->key, 0666), 0);
+}
+
 static void test_refuses(void **state) {
     static const struct {
         const char *name;
@@ -208,13 +249,18 @@ static void test_refuses(void **state) {
         {"a certificate for a key", certificate_as_key, "key"},
         {"a CA that is too large", huge_ca, "too large"},
         {"a folder", certificate_is_folder, "directory"},
+        {"an expired certificate", expired_pair, "expired at 2"},
+        {"a certificate that is not valid yet", early_pair, "not valid before 2"},
+        {"a certificate for clients", client_pair, "serverAuth"},
+        {"a key that everyone can write", key_of_everyone, "(mode 0666): chmod 600 /tmp/"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         Folder folder;
         _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0), *second = NULL;
         TlsSet *before = tls_store_ref_set(store), *after;
-        char error[256];
+        TlsFiles files = files_of(&folder);
+        char error[512];
 
         cases[i].damage(&folder);
         assert_case(cases[i].name, reload(store, error, sizeof(error)) == TLS_REFUSED);
@@ -226,13 +272,64 @@ static void test_refuses(void **state) {
         assert_case(cases[i].name, before == after);
         tls_set_unref(before);
         tls_set_unref(after);
-        assert_case(cases[i].name, tls_store_new(&(TlsFiles){.certificate = folder.certificate,
-                                                     .key = folder.key,
-                                                     .client_ca = folder.ca},
-                                       &second, error, sizeof(error)) < 0);
+        assert_case(cases[i].name, tls_store_new(&files, &second, error, sizeof(error)) < 0);
         (void)rmdir(folder.certificate);
         folder_done(&folder);
     }
+}
+
+static void test_purpose_of_a_server(void **state) {
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
+    char error[512];
+
+    write_pair(&folder, &(IdentitySpec){.has_any_purpose = true, .issuer = &ca});
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    folder_done(&folder);
+}
+
+/* A Secret's file in a pod is for its group; elsewhere a key is for its owner. */
+static void test_mode_of_the_key(void **state) {
+    static const struct {
+        mode_t mode;
+        bool is_warned;
+    } cases[] = {{0600, false}, {0400, false}, {0440, false}, {0640, false}, {0644, true},
+        {0604, true}, {0660, true}};
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Folder folder;
+        TlsStore *store;
+        char text[512] = "", name[8];
+
+        fill(&folder);
+        assert_int_equal(chmod(folder.key, cases[i].mode), 0);
+        store = open_folder(&folder, NULL, 0);
+        (void)snprintf(name, sizeof(name), "%04o", (unsigned)cases[i].mode);
+        assert_case(name, tls_store_key_warning(store, text, sizeof(text)) == cases[i].is_warned);
+        assert_case(name, !cases[i].is_warned || strstr(text, name));
+        assert_case(name, !cases[i].is_warned || strstr(text, "chmod 600 /tmp/"));
+        tls_store_free(store);
+        folder_done(&folder);
+    }
+}
+
+/* The pair in use may expire; a new client CA applies all the same. */
+static void test_client_ca_changes_after_expiry(void **state) {
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = NULL;
+    char error[512];
+    time_t until;
+
+    fill(&folder);
+    write_pair(&folder, &(IdentitySpec){.is_for_servers = true, .lasts_sec = 1, .issuer = &ca});
+    store = open_folder(&folder, NULL, 0);
+    until = (time_t)tls_store_expiry(store);
+    while (time(NULL) <= until)
+        (void)usleep(20000);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
+    identity_write_certificate(folder.ca, &other_ca, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    folder_done(&folder);
 }
 
 static void test_priorities(void **state) {
@@ -287,6 +384,7 @@ static bool is_allowed(TlsStore *store, const Identity *identity, char *error, s
     size_t n_names;
     Peer peer;
     bool allowed;
+    int64_t until_sec;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     peer = (Peer){.fd = fds[1], .identity = identity};
@@ -303,7 +401,9 @@ static bool is_allowed(TlsStore *store, const Identity *identity, char *error, s
     while (r < 0 && !gnutls_error_is_fatal(r));
     assert_true(r >= 0);
     names = tls_store_client_names(store, &n_names);
-    allowed = tls_store_peer_is_allowed(store, session, names, n_names, error, size);
+    allowed = tls_store_peer_is_allowed(store, session, names, n_names, &until_sec, error, size);
+    assert_int_equal(
+        until_sec, allowed ? gnutls_x509_crt_get_expiration_time(identity->certificate) : 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);
@@ -322,7 +422,7 @@ static void test_clients(void **state) {
         {"by common name", {.common_name = name, .issuer = &ca}, true},
         {"by DNS name", {.common_name = "x", .dns = name, .issuer = &ca}, true},
         {"by URI", {.common_name = "x", .uri = name, .issuer = &ca}, true},
-        {"by e-mail", {.common_name = "x", .email = name, .issuer = &ca}, true},
+        {"by e-mail", {.common_name = "x", .email = name, .issuer = &ca}, false},
         {"by the second alternative name",
             {.common_name = "x", .dns = "y", .uri = name, .issuer = &ca}, true},
         {"another name", {.common_name = "system:node:a", .dns = "a", .issuer = &ca}, false},
@@ -338,7 +438,7 @@ static void test_clients(void **state) {
     };
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
-    char error[256];
+    char error[512];
 
     assert_false(is_allowed(store, NULL, error, sizeof(error)));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -364,7 +464,7 @@ static void test_names_and_ca_swap(void **state) {
     Identity new_bob = identity_new(&(IdentitySpec){.common_name = "bob", .issuer = &other_ca});
     Identity scheduler =
         identity_new(&(IdentitySpec){.common_name = TLS_CLIENT_NAME, .issuer = &ca});
-    char error[256];
+    char error[512];
 
     assert_true(is_allowed(store, &bob, error, sizeof(error)));
     assert_false(is_allowed(store, &scheduler, error, sizeof(error)));
@@ -379,14 +479,111 @@ static void test_names_and_ca_swap(void **state) {
     folder_done(&folder);
 }
 
+/* --- revocation --- */
+
+static void test_refuses_crls(void **state) {
+    static const char name[] = TLS_CLIENT_NAME;
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = NULL;
+    Identity client = identity_new(&(IdentitySpec){.common_name = name, .issuer = &ca});
+    char error[512];
+
+    fill(&folder);
+    identity_append_crl(folder.crl, &ca, &client, false, 0);
+    store = open_folder(&folder, NULL, 0);
+    assert_false(is_allowed(store, &client, error, sizeof(error)));
+
+    /* Whatever else the file has, the last good list stays in force. */
+    for (int i = 0; i < 5; i++) {
+        static const char *const says[] = {"unknown CA", "PEM", "PEM", "PEM", "No such file"};
+
+        assert_int_equal(unlink(folder.crl), 0);
+        if (i == 0)
+            identity_append_crl(folder.crl, &other_ca, NULL, false, 0);
+        else if (i == 1)
+            identity_append_crl(folder.crl, &ca, NULL, false, 40);
+        else if (i == 2)
+            identity_write(folder.crl, "", 0);
+        else if (i == 3)
+            identity_write_certificate(folder.crl, &ca, 0);
+        assert_int_equal(reload(store, error, sizeof(error)), TLS_REFUSED);
+        assert_case(error, strstr(error, says[i]) && strstr(error, folder.crl));
+        assert_false(is_allowed(store, &client, error, sizeof(error)));
+        if (i == 4)
+            identity_append_crl(folder.crl, &ca, &client, false, 0);
+    }
+    identity_done(&client);
+    folder_done(&folder);
+}
+
+static void test_crls(void **state) {
+    static const char name[] = TLS_CLIENT_NAME;
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = NULL;
+    Identity first = identity_new(&(IdentitySpec){.common_name = name, .issuer = &ca});
+    Identity second = identity_new(&(IdentitySpec){.common_name = name, .issuer = &ca});
+    char error[512];
+
+    fill(&folder);
+    identity_append_crl(folder.crl, &ca, NULL, false, 0);
+    store = open_folder(&folder, NULL, 0);
+    assert_true(is_allowed(store, &first, error, sizeof(error)));
+    assert_false(tls_store_crl_warning(store, time(NULL), error, sizeof(error)));
+    assert_true(tls_store_crl_expiry(store) > time(NULL));
+
+    identity_append_crl(folder.crl, &ca, &first, false, 0); /* a second one in the same file */
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    assert_int_equal(tls_store_generation(store), 1);
+    assert_false(is_allowed(store, &first, error, sizeof(error)));
+    assert_non_null(strstr(error, "revoked"));
+    assert_true(is_allowed(store, &second, error, sizeof(error)));
+
+    /* Overdue: it applies, with a warning. */
+    assert_int_equal(unlink(folder.crl), 0);
+    identity_append_crl(folder.crl, &ca, &second, true, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    assert_true(is_allowed(store, &first, error, sizeof(error)));
+    assert_false(is_allowed(store, &second, error, sizeof(error)));
+    assert_true(tls_store_crl_warning(store, time(NULL), error, sizeof(error)));
+    assert_non_null(strstr(error, folder.crl));
+    identity_done(&first);
+    identity_done(&second);
+    folder_done(&folder);
+}
+
+/* A CA whose key usage does not allow CRLs. */
+static void test_crl_of_a_ca_that_may_not(void **state) {
+    Identity weak = identity_new(
+        &(IdentitySpec){.common_name = "weak", .is_ca = true, .may_not_sign_crls = true});
+    TlsStore *store = NULL;
+    TlsFiles files;
+    Folder folder;
+    char error[512];
+
+    fill(&folder);
+    identity_write_certificate(folder.ca, &weak, 0);
+    identity_append_crl(folder.crl, &weak, NULL, false, 0);
+    files = files_of(&folder);
+    assert_int_equal(tls_store_new(&files, &store, error, sizeof(error)), -EINVAL);
+    assert_case(error, strstr(error, "may not sign CRLs") != NULL);
+    identity_done(&weak);
+    folder_done(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_set),
         cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_purpose_of_a_server),
+        cmocka_unit_test(test_mode_of_the_key),
+        cmocka_unit_test(test_client_ca_changes_after_expiry),
         cmocka_unit_test(test_priorities),
         cmocka_unit_test(test_clients),
         cmocka_unit_test(test_names_and_ca_swap),
+        cmocka_unit_test(test_refuses_crls),
+        cmocka_unit_test(test_crls),
+        cmocka_unit_test(test_crl_of_a_ca_that_may_not),
     };
 
     return cmocka_run_group_tests(tests, make_identities, drop_identities);

@@ -1,17 +1,18 @@
 #pragma once
 
 /*
- * TlsStore: the certificate, key and client CA, always a consistent set.
+ * TlsStore: the certificate, key, client CA and its CRLs, always a consistent set.
  *
  * Files are read, checked together and only then replace the set in use: a certificate that does
- * not match the key, a half-written file or an empty CA is refused, and the old set stays. A
- * handshake references the current set, so a change needs no restart and breaks no connection.
+ * not match the key, has expired, is not valid yet or not for servers, a key that every user can
+ * replace, a half-written file, an empty CA, a CRL of another CA is refused, and the old set stays.
+ * A handshake references the current set, so a change needs no restart and breaks no connection.
  * Contents are compared, not file times: a mounted Secret changes by an atomic symlink swap.
  *
  * Clients: with a client CA, a client needs a certificate that chains to it for client
- * authentication, with a subject CN or a DNS, URI or e-mail SAN in a list of names: that of the
- * files, or another listener's own. The chain alone is not enough: every kubelet has a certificate
- * of the cluster's CA.
+ * authentication, is not revoked, and has a subject CN or a DNS or URI SAN in a list of names: that
+ * of the files, or another listener's own. The chain alone is not enough: every kubelet has a
+ * certificate of the cluster's CA. Sessions are never resumed, so each handshake has a certificate.
  *
  * Any thread may look up; one thread reloads.
  */
@@ -34,6 +35,7 @@ typedef struct TlsFiles {
     const char *certificate; /* PEM chain, leaf first */
     const char *key;         /* PEM */
     const char *client_ca;   /* PEM bundle; NULL: no client certificates */
+    const char *client_crl;  /* PEM, CRLs of CAs in client_ca; NULL: none is revoked */
     const Str *client_names; /* allowed; none given with a CA: TLS_CLIENT_NAME */
     size_t n_client_names;
 } TlsFiles;
@@ -56,14 +58,25 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size);
 /* When the certificate in use expires, seconds since 1970. */
 int64_t tls_store_expiry(const TlsStore *store);
 
+/* When the first CRL in use is to be replaced, seconds since 1970; 0: no CRL, or no such time. */
+int64_t tls_store_crl_expiry(const TlsStore *store);
+
+/* Whether other users can read the key, or its group replace it: @text names the file and the fix.
+ */
+bool tls_store_key_warning(const TlsStore *store, char *text, size_t size);
+
+/* Whether a CRL is past its next update; it still applies. @text as above. */
+bool tls_store_crl_warning(const TlsStore *store, int64_t now_sec, char *text, size_t size);
+
 /* The allowed client names: those of TlsFiles, or TLS_CLIENT_NAME. Borrowed; none without a client
  * CA. */
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);
 
 /* Whether the peer of @session has a certificate that is valid now by the rules above, with one of
- * @names. Otherwise @error has the reason, for the log. */
+ * @names; @ret_until_sec is when its chain expires, since 1970. Otherwise that is 0, and @error has
+ * the reason, for the log. */
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
-    size_t n_names, char *error, size_t size);
+    size_t n_names, int64_t *ret_until_sec, char *error, size_t size);
 
 /* Incremented for each new set. A cached result of tls_store_peer_is_allowed() is valid only while
  * this does not change. */

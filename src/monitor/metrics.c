@@ -333,6 +333,9 @@ static void print_state(const MetricsState *state, Buf *out) {
     if (state->certificate_expiry_sec != 0)
         exposition_gauge(out, "berth_certificate_expiry_timestamp_seconds",
             "When the server certificate in use expires.", (double)state->certificate_expiry_sec);
+    if (state->crl_expiry_sec != 0)
+        exposition_gauge(out, "berth_client_crl_expiry_timestamp_seconds",
+            "When a newer CRL of --client-crl is due.", (double)state->crl_expiry_sec);
 }
 
 static void print_decisions(const DecisionsFigures *figures, Buf *out) {

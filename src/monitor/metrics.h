@@ -67,6 +67,7 @@ typedef struct MetricsState {
     int64_t wall_nsec;                /* since 1970 */
     int64_t now_nsec;                 /* monotonic */
     int64_t certificate_expiry_sec;   /* 0: no TLS */
+    int64_t crl_expiry_sec;           /* 0: no CRL */
     int64_t started_at_sec;
 } MetricsState;
 

@@ -25,7 +25,8 @@ static uint64_t policy_fingerprint(const DaemonOptions *options) {
 
 static uint64_t tls_fingerprint(const TlsFiles *files) {
     return file_fingerprint(files->certificate) * 961 + file_fingerprint(files->key) * 31 +
-           (files->client_ca ? file_fingerprint(files->client_ca) : 0);
+           (files->client_ca ? file_fingerprint(files->client_ca) : 0) +
+           (files->client_crl ? file_fingerprint(files->client_crl) * 29791 : 0);
 }
 
 /* All problems as text, for the log and for the person at the terminal. */
@@ -104,6 +105,25 @@ static void note_good(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, clock_wall_nsec() / NSEC_PER_SEC);
 }
 
+/* Once for each pair in use. */
+static void warn_about_key(const Files *files) {
+    char text[DAEMON_ERROR_MAX];
+
+    if (tls_store_key_warning(files->tls, text, sizeof(text)))
+        log_warn("private key is not private", LOG_CSTR("warning", text));
+}
+
+/* Once, when a CRL in use becomes overdue. */
+static void warn_about_crl(Files *files) {
+    char text[DAEMON_ERROR_MAX];
+    bool is_overdue =
+        tls_store_crl_warning(files->tls, clock_wall_nsec() / NSEC_PER_SEC, text, sizeof(text));
+
+    if (is_overdue && !files->is_crl_overdue)
+        log_warn("client CRL has expired, it still applies", LOG_CSTR("warning", text));
+    files->is_crl_overdue = is_overdue;
+}
+
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -124,8 +144,11 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
         note_good(files, RELOAD_POLICY);
     if (snapshot)
         note_good(files, RELOAD_CLUSTER);
-    if (files->tls)
+    if (files->tls) {
         note_good(files, RELOAD_CERTIFICATES);
+        warn_about_key(files);
+        warn_about_crl(files);
+    }
     if (files->token)
         note_good(files, RELOAD_PAGES_TOKEN);
     note_policy(files, &policy);
@@ -209,10 +232,8 @@ static void note_restored(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
-static void reload_tls(Files *files) {
-    char error[DAEMON_ERROR_MAX];
-
-    switch (tls_store_reload(files->tls, error, sizeof(error))) {
+static void note_tls(Files *files, TlsReload result, const char *error) {
+    switch (result) {
     case TLS_UNCHANGED:
         note_restored(files, RELOAD_CERTIFICATES);
         break;
@@ -220,11 +241,33 @@ static void reload_tls(Files *files) {
         note_config(files, RELOAD_CERTIFICATES, "read anew");
         log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(files->tls)));
         note_good(files, RELOAD_CERTIFICATES);
+        files->is_crl_overdue = false;
+        warn_about_key(files);
         break;
     case TLS_REFUSED:
         refuse_reload(files, RELOAD_CERTIFICATES, error);
         break;
     }
+}
+
+static void reload_tls(Files *files) {
+    char error[DAEMON_ERROR_MAX];
+
+    note_tls(files, tls_store_reload(files->tls, error, sizeof(error)), error);
+}
+
+/* A refused pair may become good without a change of its files: when it becomes valid. */
+static void retry_tls(Files *files) {
+    char error[DAEMON_ERROR_MAX];
+    ReloadState state;
+    TlsReload result;
+
+    reloads_get(&files->reloads, RELOAD_CERTIFICATES, &state);
+    if (state.is_good)
+        return;
+    result = tls_store_reload(files->tls, error, sizeof(error));
+    if (result != TLS_REFUSED)
+        note_tls(files, result, error);
 }
 
 static void reload_token(Files *files) {
@@ -275,5 +318,9 @@ void files_reload(Files *files, bool force) {
         files->fingerprints[i] = now[i];
         if (is_used[i] && (force || has_changed))
             reload[i](files);
+    }
+    if (files->tls) {
+        retry_tls(files);
+        warn_about_crl(files);
     }
 }

@@ -28,6 +28,7 @@ typedef struct Files {
     Measuring *measuring;         /* reads the sources; NULL: not yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
     Token *token;                 /* of the pages' listener; NULL: none */
+    bool is_crl_overdue;          /* and that was logged */
     Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of the last read */

@@ -15,8 +15,8 @@ import types
 
 import pytest
 
-from authority import FUTURE, PAST, Authority
-from client import PATIENCE, metrics, wait_until
+from authority import FUTURE, PAST, Authority, stamp
+from client import PATIENCE, log_lines, metrics, wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 
@@ -82,6 +82,7 @@ CLIENTS = {
     "expired": (0, {"common_name": NAME, **PAST}, False),
     "not yet valid": (0, {"common_name": NAME, **FUTURE}, False),
     "for servers only": (0, {"common_name": NAME, "purpose": "serverAuth"}, False),
+    "name is an e-mail address": (0, {"common_name": "x", "names": f"email:{NAME}"}, False),
 }  # fmt: skip
 
 
@@ -366,7 +367,8 @@ def test_rotation_under_traffic(start_berth, authorities, tmp_path):
 
 
 def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
-    """A key that does not fit, half a file, an empty CA: what was in use stays in use."""
+    """A key that does not fit, half a file, an empty CA, a certificate that has expired, is not valid yet or
+    for clients only: what was in use stays in use."""
     own, _ = authorities
     good = own.issue_server()
     other = own.issue_server()
@@ -379,6 +381,7 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
     secret.put(*good, own.certificate)
     berth = start_berth(*secret.flags())
     context = own.context(own.issue(NAME))
+    kept = http.client.HTTPSConnection(berth.host, berth.port, context=context, timeout=PATIENCE)
     refused = 'berth_config_reloads_total{config="certificates",result="refused"}'
     for bad in (
         (other[0], good[1], own.certificate),
@@ -386,6 +389,9 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         (half, other[1], own.certificate),
         (*other, empty),
         (empty, empty, own.certificate),
+        (*own.issue_server(**PAST), own.certificate),
+        (*own.issue_server(**FUTURE), own.certificate),
+        (*own.issue("berth", "clientAuth", "IP:127.0.0.1"), own.certificate),
     ):
         before = metrics(berth, context=context)[refused]
         secret.put(*bad)
@@ -393,6 +399,8 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         wait_until(lambda: metrics(berth, context=context)[refused] > before, "a refusal")
         assert served_certificate(berth) == pem(good[0])
         assert post(berth, context) == 200
+        assert post(berth, context, kept) == 200  # a connection from before
+    kept.close()
     assert "[+]certificates ok: degraded" in readyz(berth, context)
     assert "[+]certificates ok\n" in readyz(berth)  # clients without rights do not see reasons
     secret.put(*good, own.certificate)  # put back: nothing to load, and nothing wrong any more
@@ -433,7 +441,8 @@ def test_client_ca_rotates(start_berth, authorities, tmp_path):
     secret.put(*pair, other.certificate)
     berth.proc.send_signal(signal.SIGHUP)
     wait_until_served(berth, pair[0])
-    assert post(berth, old_client, kept) in (401, 403)
+    with contextlib.suppress(OSError):  # closed while it was idle
+        assert post(berth, old_client, kept) in (401, 403)
     kept.close()
     assert post(berth, old_client) in (401, 403)
     assert post(berth, new_client) == 200
@@ -451,16 +460,55 @@ def test_change_is_noticed_without_a_signal(start_berth, authorities, tmp_path, 
     wait_until_served(berth, pair[0])
 
 
-def test_bad_set_at_the_start_is_an_error(berth_path, authorities):
-    own, _ = authorities
+def start_in_vain(berth_path, certificate, key, *flags):
+    """The error of a berth that does not start."""
     command = [berth_path] + (["serve"] if pathlib.Path(berth_path).name == "berth" else [])
-    certificate, other = own.issue_server()[0], own.issue_server()[1]
     done = subprocess.run(
-        [*command, "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", other],
+        [*command, "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key, *flags],
         capture_output=True,
         timeout=PATIENCE,
         text=True,
         check=False,
     )
     assert done.returncode != 0
-    assert "does not belong to the certificate" in done.stderr
+    return done.stderr
+
+
+def test_bad_set_at_the_start_is_an_error(berth_path, authorities):
+    own, _ = authorities
+    good, other = own.issue_server(), own.issue_server()
+    for bad, words in (
+        ((good[0], other[1]), f"{other[1]}: does not belong to the certificate"),
+        (own.issue_server(**PAST), "expired at 2021-01-01T00:00:00Z: issue a new one"),
+        (own.issue_server(**FUTURE), "is not valid before 2048-01-01T00:00:00Z"),
+        (own.issue("berth"), "its extended key usage is not for servers: issue one with serverAuth"),
+    ):
+        assert words in start_in_vain(berth_path, *bad)
+
+
+def test_refused_pair_is_used_when_it_becomes_valid(start_logged, authorities, tmp_path):
+    own, _ = authorities
+    secret = MountedSecret(tmp_path / "secret")
+    good = own.issue_server()
+    secret.put(*good, own.certificate)
+    berth = start_logged(*secret.flags())
+    early = own.issue_server(start=stamp(time.time() + 4))
+    secret.put(*early, own.certificate)
+    wait_until(lambda: log_lines(berth, "not valid before"), "a refusal")
+    assert served_certificate(berth) == pem(good[0])
+    wait_until_served(berth, early[0])
+    assert len(log_lines(berth, "not valid before")) == 1
+
+
+def test_mode_of_the_key(start_logged, berth_path, authorities):
+    """A key that everyone can write is refused; one that everyone can read is named in the log."""
+    own, _ = authorities
+    certificate, key = own.issue_server()
+    key.chmod(0o666)
+    error = start_in_vain(berth_path, certificate, key)
+    assert f"key {key}: every user of this machine can replace it (mode 0666): chmod 600 {key}" in error
+    for mode, is_warned in ((0o644, True), (0o640, False), (0o600, False)):
+        key.chmod(mode)
+        berth = start_logged("--tls-cert", certificate, "--tls-key", key)
+        lines = log_lines(berth, f"level=warn .*chmod 600 {key}")
+        assert len(lines) == is_warned, lines

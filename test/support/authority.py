@@ -1,5 +1,6 @@
-"""Certificate authorities and certificates with any validity, made by openssl. Threads may share an authority."""
+"""Certificate authorities, certificates with any validity and CRLs, made by openssl. Threads may share an authority."""
 
+import datetime
 import itertools
 import pathlib
 import ssl
@@ -14,6 +15,12 @@ def openssl(*args):
     command = ["openssl", *map(str, args)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}"
+    return done.stdout
+
+
+def stamp(seconds):
+    """@seconds since 1970, as openssl reads it."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y%m%d%H%M%SZ")
 
 
 class Pair(typing.NamedTuple):
@@ -37,7 +44,9 @@ class Authority:
             "-addext", "keyUsage=critical,digitalSignature,keyCertSign,cRLSign",
         )  # fmt: skip
 
-    def issue(self, common_name, purpose="clientAuth", names="", group=None, start=None, end=None):
+    def issue(
+        self, common_name, purpose="clientAuth", names="", group=None, start=None, end=None, rsa=False
+    ):
         """A Pair. To an API server @common_name is a user of @group. @names is a subjectAltName; @start
         and @end are openssl's YYYYMMDDHHMMSSZ."""
         # A folder for each certificate: `openssl ca` rewrites its database, which two runs cannot share.
@@ -46,9 +55,9 @@ class Authority:
         certificate, key = folder / "tls.crt", folder / "tls.key"
         request, settings = folder / "request.csr", folder / "openssl.cnf"
         subject = f"/O={group}/CN={common_name}" if group else f"/CN={common_name}"
+        kind = ["rsa:2048"] if rsa else ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         openssl(
-            "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", key, "-out", request, "-subj", subject,
+            "req", "-newkey", *kind, "-nodes", "-keyout", key, "-out", request, "-subj", subject,
         )  # fmt: skip
         (folder / "index.txt").write_text("")
         settings.write_text(
@@ -72,6 +81,27 @@ class Authority:
         if pair:
             context.load_cert_chain(*map(str, pair))
         return context
+
+    def revoke(self, *pairs, end="20491231000000Z"):
+        """A CRL as text: @pairs are revoked. A newer one is due at @end."""
+        folder = self.folder / str(next(self.numbers))
+        folder.mkdir()
+        settings, crl = folder / "openssl.cnf", folder / "ca.crl"
+        serials = [openssl("x509", "-noout", "-serial", "-in", pair[0]) for pair in pairs]
+        (folder / "index.txt").write_text(
+            "".join(
+                f"R\t491231000000Z\t200101000000Z\t{serial.strip().partition('=')[2]}\tunknown\t/CN=x\n"
+                for serial in serials
+            )
+        )
+        settings.write_text(
+            f"[ca]\ndefault_ca=own\n[own]\ndatabase={folder}/index.txt\ndefault_md=sha256\n"
+        )
+        openssl(
+            "ca", "-gencrl", "-config", settings, "-cert", self.certificate, "-keyfile", self.key,
+            "-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", end, "-out", crl,
+        )  # fmt: skip
+        return crl.read_text()
 
     def issue_client(self, user, group=None):
         return self.issue(user, group=group)
