@@ -88,7 +88,7 @@ static bool start_tls(const Server *server, Connection *connection) {
         gnutls_certificate_server_set_request(*session, GNUTLS_CERT_REQUEST);
     return gnutls_priority_set(*session, server->priorities) == 0 &&
            gnutls_credentials_set(*session, GNUTLS_CRD_CERTIFICATE, server->credentials) == 0 &&
-           gnutls_alpn_set_protocols(*session, &protocol, 1, 0) == 0;
+           gnutls_alpn_set_protocols(*session, &protocol, 1, GNUTLS_ALPN_MANDATORY) == 0;
 }
 
 /* --- the accepting thread -------------------------------------------------------------------- */

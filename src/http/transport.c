@@ -15,12 +15,22 @@ static int from_gnutls(ssize_t code) {
     return code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED ? -EAGAIN : -ECONNABORTED;
 }
 
+/* As above; the peer gets an alert with the reason if it broke the protocol. */
+static int refuse_input(Transport *transport, ssize_t code) {
+    int r = from_gnutls(code);
+
+    if (r != -EAGAIN && code != GNUTLS_E_PULL_ERROR && code != GNUTLS_E_PUSH_ERROR &&
+        code != GNUTLS_E_PREMATURE_TERMINATION && code != GNUTLS_E_FATAL_ALERT_RECEIVED)
+        (void)gnutls_alert_send_appropriate(transport->session, (int)code);
+    return r;
+}
+
 ssize_t transport_read(Transport *transport, char *to, size_t room) {
     ssize_t n;
 
     if (transport->session) {
         n = gnutls_record_recv(transport->session, to, room);
-        return n >= 0 ? n : from_gnutls(n);
+        return n >= 0 ? n : refuse_input(transport, n);
     }
     n = recv(transport->fd, to, room, MSG_DONTWAIT);
     return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
@@ -72,7 +82,7 @@ int transport_handshake(Transport *transport) {
     do
         r = gnutls_handshake(transport->session);
     while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED && !gnutls_error_is_fatal(r));
-    return r == GNUTLS_E_SUCCESS ? 0 : from_gnutls(r);
+    return r == GNUTLS_E_SUCCESS ? 0 : refuse_input(transport, r);
 }
 
 uint32_t transport_handshake_events(const Transport *transport) {

@@ -216,15 +216,143 @@ def test_versions_and_ciphers(start_tls, authorities):
 
 
 def test_only_http_1_1_is_offered(start_tls):
+    """As Go does: a client that names protocols and not this one is refused."""
     berth = start_tls(clients=False)
     assert handshake(berth)[2] == "http/1.1"
     assert handshake(berth, protocols=["http/1.1"])[2] == "http/1.1"
+    assert handshake(berth, protocols=[])[2] is None
+    assert handshake(berth, protocols=["h2"]) is None
+    assert handshake(berth, protocols=["ftp", "imap"]) is None
+
+
+def test_key_exchange_with_an_rsa_certificate(start_tls, authorities):
+    """Elliptic curves only: no finite field, no key that the client encrypts."""
+    pair = authorities[0].issue("berth", "serverAuth", "IP:127.0.0.1", rsa=True)
+    berth = start_tls(clients=False, pair=pair)
+    two = ssl.TLSVersion.TLSv1_2
+    for cipher in ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"):
+        assert handshake(berth, most=two, ciphers=cipher)[1] == cipher
+    for cipher in ("DHE-RSA-AES256-GCM-SHA384", "DHE-RSA-CHACHA20-POLY1305", "AES128-GCM-SHA256"):
+        assert handshake(berth, most=two, ciphers=cipher) is None
+
+
+def s_client(berth, *flags):
+    """openssl's client: (whether there was a handshake, its output)."""
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", f"{berth.host}:{berth.port}", *flags],
+        input="", capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return done.returncode == 0 and "Cipher is (NONE)" not in done.stdout, done.stdout + done.stderr
+
+
+def test_groups(start_tls, authorities):
+    """With an RSA certificate: in TLS 1.2 a client without P-256 could not verify the other kind."""
+    pair = authorities[0].issue("berth", "serverAuth", "IP:127.0.0.1", rsa=True)
+    berth = start_tls(clients=False, pair=pair)
+    for version in ("-tls1_2", "-tls1_3"):
+        for group in ("X25519", "P-256", "P-384"):
+            is_open, text = s_client(berth, version, "-groups", group)
+            assert is_open, text
+        for group in ("P-521", "X448"):
+            assert not s_client(berth, version, "-groups", group)[0], (version, group)
+    for group in ("ffdhe2048", "ffdhe3072", "ffdhe8192"):
+        is_open, text = s_client(berth, "-tls1_3", "-groups", group)
+        assert not is_open and "handshake failure" in text
+
+
+GROUPS = {"ffdhe8192": (0x0104, 1024), "x25519": (0x001D, 32)}
+
+
+def client_hello(share, groups):
+    """TLS 1.3, with a made-up key share of the group @share: it costs its sender nothing."""
+
+    def vector(size, content):
+        return len(content).to_bytes(size, "big") + content
+
+    def extension(number, content):
+        return number.to_bytes(2, "big") + vector(2, content)
+
+    number, size = GROUPS[share]
+    key = b"\x7f" + os.urandom(size - 1)
+    shares = number.to_bytes(2, "big") + vector(2, key)
+    names = b"".join(GROUPS[group][0].to_bytes(2, "big") for group in groups)
+    extensions = (
+        extension(43, b"\x02\x03\x04")
+        + extension(10, vector(2, names))
+        + extension(13, vector(2, b"\x04\x03\x08\x04\x04\x01"))
+        + extension(51, vector(2, shares))
+    )
+    hello = (
+        b"\x03\x03" + os.urandom(32) + vector(1, os.urandom(32)) + vector(2, b"\x13\x02\x13\x01")
+        + vector(1, b"\x00") + vector(2, extensions)
+    )  # fmt: skip
+    return b"\x16\x03\x01" + vector(2, b"\x01" + vector(3, hello))
+
+
+def cpu_nsec(berth):
+    tasks = pathlib.Path(f"/proc/{berth.proc.pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks)
+
+
+def cost_of(berth, hello, n=200):
+    """(types of the records that answer, CPU time of berth)"""
+    before, kinds = cpu_nsec(berth), set()
+    for _ in range(n):
+        with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
+            sock.sendall(hello())
+            kinds.add(sock.recv(1))
+    return kinds, cpu_nsec(berth) - before
+
+
+def test_finite_field_share_costs_no_more_than_another(start_tls):
+    """1,159 bytes that cost half a second ("D(HE)at"): refused, or another group is requested."""
+    berth = start_tls(clients=False)
+    kinds, ordinary = cost_of(berth, lambda: client_hello("x25519", ["x25519"]))
+    assert kinds == {b"\x16"}
+    kinds, cost = cost_of(berth, lambda: client_hello("ffdhe8192", ["ffdhe8192"]))
+    assert kinds == {b"\x15"} and cost < 2 * ordinary
+    kinds, cost = cost_of(berth, lambda: client_hello("ffdhe8192", ["ffdhe8192", "x25519"]))
+    assert kinds == {b"\x16"} and cost < 2 * ordinary
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_session_is_resumed(start_tls, authorities, version):
+    """Each connection shows its certificate again, so none escapes a check."""
+    own, _ = authorities
+    berth = start_tls()
+    context = own.context(own.issue(NAME))
+    context.maximum_version = version
+    session = None
+    for _ in range(3):
+        with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
+            with context.wrap_socket(sock, server_hostname="localhost", session=session) as tls:
+                tls.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                while tls.recv(1000):
+                    pass
+                assert not tls.session_reused and not tls.compression()
+                assert not tls.session.has_ticket
+                session = tls.session
+
+
+def test_client_cannot_renegotiate(start_tls):
+    berth = start_tls(clients=False)
+    with subprocess.Popen(
+        ["openssl", "s_client", "-tls1_2", "-connect", f"{berth.host}:{berth.port}"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as client:  # fmt: skip
+        client.stdin.write("R\n")
+        client.stdin.flush()
+        text = client.stdout.read()  # until berth closes
+    assert client.returncode != 0
+    assert "Secure Renegotiation IS supported" in text and "RENEGOTIATING" in text
+    assert handshake(berth)
 
 
 def test_handshake_has_a_deadline(start_tls):
     berth = start_tls("--header-timeout", 1)
     with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
         sock.sendall(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
+        assert sock.recv(100)[:1] == b"\x15"  # an alert
         assert sock.recv(100) == b""
 
 
