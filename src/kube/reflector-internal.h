@@ -61,6 +61,7 @@ struct Reflector {
     bool has_malformed;    /* the last list held objects that are not JSON */
     unsigned n_refusals;
     unsigned page_items;
+    unsigned n_requested;                    /* objects, in all pages of the list so far */
     char version[REFLECTOR_VERSION_MAX + 1]; /* go on from here */
     size_t version_len;
     Buf continue_token; /* listing: the page to request; empty: the first */

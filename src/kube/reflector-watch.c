@@ -19,6 +19,7 @@ void list_begin(Reflector *reflector) {
     reflector->list_began_at = reflector->options.clock();
     reflector->is_counted = false;
     reflector->has_malformed = false;
+    reflector->n_requested = 0;
 }
 
 static int list_add(Reflector *reflector, Str object) {
@@ -108,6 +109,13 @@ bool list_take_page(Reflector *reflector) {
 
     if (!take_page(reflector, &page))
         return false;
+    if (!str_is_empty(page.continue_token) &&
+        (str_eq(page.continue_token, buf_str(&reflector->continue_token)) ||
+            reflector->n_requested >= REFLECTOR_LIST_MAX)) {
+        reflector_fail(reflector, NEXT_LIST, "the list does not end: %u objects were requested",
+            reflector->n_requested);
+        return false;
+    }
     buf_reset(&reflector->continue_token);
     buf_append(&reflector->continue_token, page.continue_token);
     if (buf_error(&reflector->continue_token)) {

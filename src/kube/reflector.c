@@ -373,6 +373,7 @@ static void start_page(Reflector *reflector) {
 
     if (!reflector->is_staging)
         list_begin(reflector);
+    reflector->n_requested += reflector->page_items;
     write_page_path(reflector, &path);
     start_call(reflector, STATE_LISTING, &path, &options);
 }

@@ -22,19 +22,23 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "cluster/store.h"
 #include "kube/api-objects.h"
 #include "kube/client.h"
 
 #define REFLECTOR_ERROR_MAX 512u
-#define REFLECTOR_VERSION_MAX 256u                         /* a resourceVersion */
-#define REFLECTOR_CONTINUE_MAX ((size_t)8 * 1024)          /* where a paged list goes on */
-#define REFLECTOR_DOCUMENT_MAX ((size_t)8 * 1024 * 1024)   /* one event; etcd's objects are 1.5 */
-#define REFLECTOR_PAGE_MAX ((size_t)64 * 1024 * 1024)      /* one page of a list */
-#define REFLECTOR_DEFERRED_MAX ((size_t)64 * 1024 * 1024)  /* events inside a streamed list */
-#define REFLECTOR_REFUSAL_MAX ((size_t)64 * 1024)          /* the body of a refusal */
-#define REFLECTOR_PAGE_ITEMS 500u                          /* objects requested at once */
-#define REFLECTOR_PAGE_ITEMS_MOST 5000u                    /* ... after a list took too long */
-#define REFLECTOR_PAGE_ITEMS_LEAST 10u                     /* ... after a page was too large */
+#define REFLECTOR_VERSION_MAX 256u                        /* a resourceVersion */
+#define REFLECTOR_CONTINUE_MAX ((size_t)8 * 1024)         /* where a paged list goes on */
+#define REFLECTOR_DOCUMENT_MAX ((size_t)8 * 1024 * 1024)  /* one event; etcd's objects are 1.5 */
+#define REFLECTOR_PAGE_MAX ((size_t)64 * 1024 * 1024)     /* one page of a list */
+#define REFLECTOR_DEFERRED_MAX ((size_t)64 * 1024 * 1024) /* events inside a streamed list */
+#define REFLECTOR_REFUSAL_MAX ((size_t)64 * 1024)         /* the body of a refusal */
+#define REFLECTOR_PAGE_ITEMS 500u                         /* objects requested at once */
+#define REFLECTOR_PAGE_ITEMS_MOST 5000u                   /* ... after a list took too long */
+#define REFLECTOR_PAGE_ITEMS_LEAST 10u                    /* ... after a page was too large */
+/* Objects requested for one list, page by page: a server that continues for ever is refused. Twice
+ * what the store holds, as a page may bring fewer than requested. */
+#define REFLECTOR_LIST_MAX (2u * STORE_PODS_MAX)
 #define REFLECTOR_PAGE_SEC 60                              /* one page, in all */
 #define REFLECTOR_STREAM_SEC 300                           /* a streamed list, in all */
 #define REFLECTOR_FIRST_BYTE_SEC (30 + CLIENT_CONNECT_SEC) /* of a watch */

@@ -268,6 +268,51 @@ static void test_requests_are_limited_on_average(void **state) {
     }
 }
 
+/* Answers pages that continue for ever, with the next token or always with the same one, until the
+ * reflector waits. Returns how many. */
+static unsigned answer_pages(ReflectorFixture *fixture, bool is_same) {
+    static unsigned token;
+    unsigned n = 0;
+
+    do {
+        char page[256];
+
+        (void)snprintf(page, sizeof(page), PAGE("10", "t%u", ""), is_same ? 1 : token++);
+        fake_answer(fixture->client, fixture->call, 200, page);
+        fixture_settle(fixture);
+        n++;
+        fixture->call++;
+    } while (fixture->call < fake_n_calls(fixture->client));
+    fixture->call--;
+    return n;
+}
+
+/* A server whose list never ends: empty pages that continue, all different or all alike. */
+static void test_endless_list_is_given_up(void **state) {
+    for (int is_same = 0; is_same < 2; is_same++) {
+        unsigned pages_max = is_same ? 2 : REFLECTOR_LIST_MAX / REFLECTOR_PAGE_ITEMS;
+        ReflectorFixture fixture;
+        int64_t began;
+
+        fixture_open(&fixture, 0);
+        fixture_next_call(&fixture, "first");
+        fake_answer(fixture.client, 0, 422, "");
+        fixture_settle(&fixture);
+        fixture_next_call(&fixture, "page");
+        began = now;
+        for (unsigned i = 1; i <= 10; i++) {
+            assert_int_equal(answer_pages(&fixture, is_same), pages_max);
+            assert_int_equal(fixture.sink.n_lost, i);
+            assert_non_null(strstr(fixture.sink.why, "the list does not end"));
+            fixture_next_call(&fixture, "list");
+            assert_null(strstr(fake_call(fixture.client, fixture.call).path, "&continue="));
+        }
+        assert_true(now - began >= (10 - BACKOFF_BURST) * NSEC_PER_SEC);
+        assert_int_equal(fixture.sink.n_synced, 0);
+        fixture_close(&fixture);
+    }
+}
+
 /* A thousand normal ends cause no list. */
 static void test_normal_ends_never_list(void **state) {
     ReflectorFixture fixture;
@@ -306,6 +351,7 @@ int main(void) {
         cmocka_unit_test(test_endless_error_body_is_not_kept),
         cmocka_unit_test(test_lists_leave_no_memory_behind),
         cmocka_unit_test(test_requests_are_limited_on_average),
+        cmocka_unit_test(test_endless_list_is_given_up),
         cmocka_unit_test(test_normal_ends_never_list),
     };
 
