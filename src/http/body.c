@@ -36,12 +36,20 @@ typedef struct Small {
 
 struct BodyStore {
     size_t body_max, memory_max;
+    size_t unknown_max; /* memory_max without the reserve */
     atomic_size_t memory;
 
     pthread_mutex_t lock; /* guards what follows */
     Small *kept;          /* a stack */
     unsigned n_kept, keep;
 };
+
+/* One body of @body_max always fits. */
+static size_t reserve_of(size_t body_max, size_t memory_max) {
+    size_t left = body_max < memory_max ? memory_max - body_max : 0;
+
+    return memory_max / BODY_RESERVE_SHARE < left ? memory_max / BODY_RESERVE_SHARE : left;
+}
 
 BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
     BodyStore *store = calloc(1, sizeof(*store));
@@ -55,6 +63,7 @@ BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
     }
     store->body_max = body_max;
     store->memory_max = memory_max;
+    store->unknown_max = memory_max - reserve_of(body_max, memory_max);
     store->keep = keep;
     pthread_mutex_init(&store->lock, NULL);
     return store;
@@ -75,13 +84,16 @@ size_t body_store_memory(const BodyStore *store) {
     return atomic_load_explicit(&store->memory, memory_order_relaxed);
 }
 
-bool body_store_charge(BodyStore *store, size_t size) {
-    size_t before = atomic_load_explicit(&store->memory, memory_order_relaxed);
+static size_t limit_of(const BodyStore *store, bool is_known) {
+    return is_known ? store->memory_max : store->unknown_max;
+}
 
-    if (size > store->memory_max)
-        return false;
+bool body_store_charge(BodyStore *store, size_t size, bool is_known) {
+    size_t before = atomic_load_explicit(&store->memory, memory_order_relaxed);
+    size_t limit = limit_of(store, is_known);
+
     do {
-        if (before > store->memory_max - size)
+        if (size > limit || before > limit - size)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(
         &store->memory, &before, before + size, memory_order_relaxed, memory_order_relaxed));
@@ -94,16 +106,17 @@ void body_store_release(BodyStore *store, size_t size) {
 
 /* Makes the store count @want bytes for @body, rounded up to steps. */
 static int charge(BodyStore *store, Body *body, size_t want) {
-    size_t step = body->map ? HUGE_PAGE : SMALL_STEP;
+    size_t step = want > HUGE_PAGE ? HUGE_PAGE : SMALL_STEP;
+    size_t limit = limit_of(store, body->is_known);
 
     if (want <= body->charged)
         return 0;
-    if (want > store->memory_max)
+    if (want > limit)
         return BODY_E_MEMORY;
     want = (want + step - 1) / step * step;
-    if (want > store->memory_max)
-        want = store->memory_max;
-    if (!body_store_charge(store, want - body->charged))
+    if (want > limit)
+        want = limit;
+    if (!body_store_charge(store, want - body->charged, body->is_known))
         return BODY_E_MEMORY;
     body->charged = want;
     return 0;
@@ -141,17 +154,20 @@ static void small_give(BodyStore *store, Small small) {
 static int open_small(BodyStore *store, Body *body) {
     Small small = small_take(store);
 
-    *body = (Body){.data = small.data, .size = BODY_SMALL, .touched = small.touched};
+    body->data = small.data;
+    body->size = BODY_SMALL;
+    body->touched = small.touched;
     if (body->data && charge(store, body, body->touched)) {
-        (void)munmap(body->data, BODY_SMALL);
-        *body = (Body){.size = BODY_SMALL};
+        (void)munmap(TAKE_PTR(body->data), BODY_SMALL);
+        body->touched = 0;
     }
     if (!body->data)
         body->data = map_new(BODY_SMALL);
     return body->data ? 0 : BODY_E_MEMORY;
 }
 
-/* A mapping for @size bytes that starts at a huge page. */
+/* A mapping for @size bytes that starts at a huge page. It uses huge pages only behind the first,
+ * which a client would otherwise fill with its first byte. */
 static int open_large(Body *body, size_t size) {
     size_t room = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t start;
@@ -160,21 +176,22 @@ static int open_large(Body *body, size_t size) {
     if (!map)
         return BODY_E_MEMORY;
     start = ((uintptr_t)map + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    *body = (Body){
-        .data = (char *)map + (start - (uintptr_t)map),
-        .size = size,
-        .map = map,
-        .map_size = room + HUGE_PAGE,
-    };
-    (void)madvise(body->data, room, MADV_HUGEPAGE); /* failure is harmless: small pages work too */
+    body->data = (char *)map + (start - (uintptr_t)map);
+    body->size = size;
+    body->map = map;
+    body->map_size = room + HUGE_PAGE;
+    /* Failure is harmless: any pages work. */
+    (void)madvise(body->data, HUGE_PAGE, MADV_NOHUGEPAGE);
+    (void)madvise(body->data + HUGE_PAGE, room - HUGE_PAGE, MADV_HUGEPAGE);
     return 0;
 }
 
-int body_open(BodyStore *store, Body *body, uint64_t announced) {
+int body_open(BodyStore *store, Body *body, uint64_t announced, bool is_known) {
     int r;
 
     if (announced > store->body_max)
         return BODY_E_SIZE;
+    body->is_known = is_known;
     r = announced > BODY_SMALL ? open_large(body, (size_t)announced) : open_small(store, body);
     body->announced = (size_t)announced;
     return r;

@@ -8,10 +8,11 @@
  * 34 to touch), which is unmapped with the request.
  *
  * Address space is reserved for Content-Length, but only received bytes count: a hundred clients
- * that announce 128 MiB and send nothing block no other client. The count goes in steps (64 KiB, or
- * a huge page of 2 MiB for large bodies) and never exceeds the store's limit. A recycled buffer
- * counts with all that was ever written to it. Other memory of requests may be counted too, so that
- * one limit covers all.
+ * that announce 128 MiB and send nothing block no other client. The count goes in steps (64 KiB;
+ * after 2 MiB huge pages, of 2 MiB) and never exceeds the store's limit. Strangers, connections
+ * that are not known, leave BODY_RESERVE_SHARE of it to the others, or what one body of @body_max
+ * leaves. A recycled buffer counts with all that was ever written to it. Other memory of requests
+ * may be counted too, so that one limit covers all.
  *
  * A Body belongs to one thread at a time; the store to all of them.
  */
@@ -24,6 +25,7 @@
 #include "base/str.h"
 
 #define BODY_SMALL ((size_t)1024 * 1024)
+#define BODY_RESERVE_SHARE 4u /* a quarter */
 
 typedef struct BodyStore BodyStore;
 
@@ -34,6 +36,7 @@ typedef struct Body {
     size_t size;      /* room at data */
     size_t touched;   /* bytes ever written to it, by this body or earlier ones */
     size_t charged;   /* bytes that the store counts for it */
+    bool is_known;    /* may use the reserve, too */
     Str secret;       /* the part to wipe; empty: all of it. Set by the user */
     void *map;        /* NULL: data is a recycled buffer */
     size_t map_size;
@@ -53,13 +56,13 @@ DEFINE_CLEANUP(BodyStore *, body_store_free)
 /* Bytes counted now. */
 size_t body_store_memory(const BodyStore *store);
 
-/* Counts @size other bytes; stops counting them. False: that would exceed @memory_max, and nothing
- * was counted. */
-bool body_store_charge(BodyStore *store, size_t size);
+/* Counts @size other bytes; stops counting them. False: that would exceed @memory_max or, if the
+ * peer is not known, use the reserve, and nothing was counted. */
+bool body_store_charge(BodyStore *store, size_t size, bool is_known);
 void body_store_release(BodyStore *store, size_t size);
 
 /* Prepares @body (all zero) for @announced bytes. 0 or BODY_E_*. */
-int body_open(BodyStore *store, Body *body, uint64_t announced);
+int body_open(BodyStore *store, Body *body, uint64_t announced, bool is_known);
 
 /* The buffer for the next bytes: *ret_room bytes at *ret, 0 when the body is complete. The caller
  * writes some and calls body_advance(). 0 or BODY_E_MEMORY. */

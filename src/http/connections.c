@@ -16,11 +16,7 @@
 #include "base/clock.h"
 
 /* Connections that were cut stay in the table until their worker closes them. */
-#define SPARE 64u
-
-/* A new connection does not evict one younger than this: a flood of new connections must not shut
- * out a client that is about to send. */
-#define EVICT_AFTER_NSEC NSEC_PER_SEC
+#define SPARE 256u
 
 /* Draining closes a connection that has been silent for this long. */
 #define DRAIN_AFTER_NSEC NSEC_PER_SEC
@@ -39,7 +35,8 @@ struct Connections {
     pthread_mutex_t lock; /* guards what follows */
     Connection **slots;   /* NULL: free */
     unsigned capacity;
-    unsigned n, n_cut; /* n includes cut connections */
+    unsigned n;          /* cut ones included */
+    Connection *evicted; /* in the state NEW */
 };
 
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused) {
@@ -126,7 +123,6 @@ static void wake(Connection *connection) {
 /* With the lock held. */
 static void cut(Connections *connections, Connection *connection, int how) {
     atomic_store(&connection->is_cut, true);
-    connections->n_cut++;
     (void)shutdown(connection->transport.fd, how);
     if (connection->state == CONNECTION_STREAM)
         wake(connection);
@@ -163,54 +159,81 @@ static void copy_address(const struct sockaddr *from, unsigned char to[16]) {
     }
 }
 
-static bool is_evictable(const Connection *connection, int64_t now) {
-    return !connection->is_cut &&
-           (connection->state == CONNECTION_HEADERS || connection->state == CONNECTION_IDLE ||
-               connection->state == CONNECTION_LINGER) &&
-           now - connection->since_nsec > EVICT_AFTER_NSEC;
+/* Connections of one address, or of all, that were not cut. */
+typedef struct Tally {
+    unsigned all, handshakes, kept, unknown;
+} Tally;
+
+static bool is_among(const Connection *connection, const unsigned char *address) {
+    return connection && !connection->is_cut &&
+           (!address || memcmp(connection->address, address, 16) == 0);
 }
 
-/* Whether to close @a before @b. Idle connections, which have had a request, go last. */
+/* @address: NULL for all. */
+static Tally tally_of(const Connections *connections, const unsigned char *address) {
+    bool has_handshakes = connections->options.tls;
+    Tally tally = {0};
+
+    for (unsigned i = 0; i < connections->capacity; i++) {
+        const Connection *connection = connections->slots[i];
+
+        if (!is_among(connection, address))
+            continue;
+        tally.all++;
+        tally.handshakes += has_handshakes && connection->state == CONNECTION_NEW;
+        tally.kept += connection->is_kept;
+        tally.unknown += connection->is_unknown;
+    }
+    return tally;
+}
+
+/* Whether it waits for its client. The accepting thread calls this, and holds those in NEW. */
+static bool is_evictable(const Connection *connection) {
+    return !connection->is_kept && connection->state != CONNECTION_HANDLING &&
+           connection->state != CONNECTION_STREAM &&
+           (connection->state == CONNECTION_NEW || !atomic_load(&connection->is_held));
+}
+
+/* Whether to close @a before @b. Those whose request is under way go last. */
 static bool goes_before(const Connection *a, const Connection *b) {
-    if ((a->state == CONNECTION_IDLE) != (b->state == CONNECTION_IDLE))
-        return b->state == CONNECTION_IDLE;
-    return a->since_nsec < b->since_nsec;
+    bool a_is_last = a->state == CONNECTION_BODY || a->state == CONNECTION_REPLY;
+    bool b_is_last = b->state == CONNECTION_BODY || b->state == CONNECTION_REPLY;
+
+    return a_is_last != b_is_last ? b_is_last : a->since_nsec < b->since_nsec;
 }
 
-/* Makes room for one more connection, of @address if that one has too many. */
-static bool evict(Connections *connections, const unsigned char *address, int64_t now) {
+/* Makes room for one more connection, of @address unless that is NULL. One whose bytes no thread
+ * has read yet is not silent. If it were evicted, a server that cannot keep up would complete no
+ * handshake at all. */
+static bool evict(Connections *connections, const unsigned char *address, bool only_handshakes) {
     Connection *victim = NULL;
 
     for (unsigned i = 0; i < connections->capacity; i++) {
         Connection *candidate = connections->slots[i];
 
-        if (!candidate || !is_evictable(candidate, now))
-            continue;
-        if (address && memcmp(candidate->address, address, 16) != 0)
-            continue;
-        if (!victim || goes_before(candidate, victim))
+        if (is_among(candidate, address) && is_evictable(candidate) &&
+            (!only_handshakes || candidate->state == CONNECTION_NEW) &&
+            (!victim || goes_before(candidate, victim)) && !connection_has_unread(candidate))
             victim = candidate;
     }
     if (!victim)
         return false;
+    count(connections, SERVER_REFUSED_CONNECTIONS);
     cut(connections, victim, SHUT_RDWR);
+    if (victim->state == CONNECTION_NEW) {
+        victim->next_evicted = connections->evicted;
+        connections->evicted = victim;
+    }
     return true;
 }
 
-static bool make_room(Connections *connections, const unsigned char *address, int64_t now) {
-    unsigned n_same = 0;
+static bool make_room(Connections *connections, const unsigned char *address, unsigned max) {
+    Tally tally = tally_of(connections, address);
+    unsigned handshakes_max = (max + CONNECTIONS_HANDSHAKE_SHARE - 1) / CONNECTIONS_HANDSHAKE_SHARE;
 
-    for (unsigned i = 0; i < connections->capacity; i++) {
-        const Connection *other = connections->slots[i];
-
-        if (other && !other->is_cut && memcmp(other->address, address, 16) == 0)
-            n_same++;
-    }
-    if (n_same >= connections->options.connections_per_address_max)
-        return evict(connections, address, now);
-    if (connections->n - connections->n_cut >= connections->options.connections_max)
-        return evict(connections, NULL, now);
-    return true;
+    if (tally.handshakes >= handshakes_max)
+        return evict(connections, address, /* only_handshakes= */ true);
+    return tally.all < max || evict(connections, address, /* only_handshakes= */ false);
 }
 
 static bool take_slot(Connections *connections, Connection *connection) {
@@ -233,14 +256,16 @@ Connection *connections_add(
         *connection = (Connection){
             .transport.fd = fd,
             .epoll_fd = epoll_fd,
-            .state = CONNECTION_HEADERS,
+            .state = CONNECTION_NEW,
             .since_nsec = now,
             .is_held = true,
         };
         copy_address(address, connection->address);
         lock(connections);
-        is_in =
-            make_room(connections, connection->address, now) && take_slot(connections, connection);
+        is_in = make_room(connections, connection->address,
+                    connections->options.connections_per_address_max) &&
+                make_room(connections, NULL, connections->options.connections_max) &&
+                take_slot(connections, connection);
         unlock(connections);
     }
     if (!is_in) {
@@ -252,13 +277,50 @@ Connection *connections_add(
     return connection;
 }
 
+Connection *connections_take_evicted(Connections *connections) {
+    Connection *connection;
+
+    lock(connections);
+    connection = connections->evicted;
+    if (connection)
+        connections->evicted = connection->next_evicted;
+    unlock(connections);
+    return connection;
+}
+
+bool connections_has_slot(const Connections *connections) {
+    return connections_count(connections) < connections->capacity;
+}
+
+/* One more kept connection still leaves the share of new ones. */
+static bool may_keep(const Tally *tally, unsigned max, bool is_unknown) {
+    return tally->kept < max - max / CONNECTIONS_NEW_SHARE &&
+           (!is_unknown || tally->unknown < max / CONNECTIONS_UNKNOWN_SHARE);
+}
+
+bool connection_keep(Connections *connections, Connection *connection, bool is_unknown) {
+    const ServerOptions *options = &connections->options;
+
+    if (connection->is_kept)
+        return true;
+    lock(connections);
+    if (!connection->is_cut) {
+        Tally same = tally_of(connections, connection->address);
+        Tally all = tally_of(connections, NULL);
+
+        connection->is_kept = may_keep(&same, options->connections_per_address_max, is_unknown) &&
+                              may_keep(&all, options->connections_max, is_unknown);
+        connection->is_unknown = connection->is_kept && is_unknown;
+    }
+    unlock(connections);
+    return connection->is_kept;
+}
+
 void connections_remove(Connections *connections, Connection *connection) {
     assert(!connection->request && !connection->input);
     lock(connections);
     connections->slots[connection->slot] = NULL;
     connections->n--;
-    if (connection->is_cut)
-        connections->n_cut--;
     unlock(connections);
     transport_close(&connection->transport);
     tls_set_unref(connection->tls);
@@ -276,6 +338,8 @@ static void enter(Connection *connection, ConnectionState state, int64_t now) {
     connection->state = state;
     connection->since_nsec = now;
     connection->mark_nsec = 0;
+    if (state == CONNECTION_LINGER)
+        connection->is_kept = connection->is_unknown = false;
 }
 
 bool connection_enter(
@@ -423,6 +487,7 @@ static void check_linger(Connections *connections, Connection *connection, int64
 }
 
 static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
+    [CONNECTION_NEW] = check_headers,
     [CONNECTION_HEADERS] = check_headers,
     [CONNECTION_BODY] = check_body,
     [CONNECTION_HANDLING] = NULL, /* handle() has no deadline */
@@ -481,7 +546,8 @@ static bool is_silent(const Connection *connection, int64_t now) {
 
     if (connection->state == CONNECTION_STREAM) /* did the client read the last chunk? */
         return connection->mark_nsec != 0 && now - connection->mark_nsec > DRAIN_AFTER_NSEC;
-    if (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_HEADERS)
+    if (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_HEADERS &&
+        connection->state != CONNECTION_NEW)
         return false;
     if (now - connection->since_nsec < DRAIN_AFTER_NSEC || connection_has_unread(connection))
         return false;

@@ -3,7 +3,7 @@
 /*
  * Connections: the open connections, the state of each, and when it entered that state.
  *
- *   accept → HEADERS → BODY → HANDLING → REPLY → IDLE → HEADERS → …
+ *   accept → NEW → HEADERS → BODY → HANDLING → REPLY → IDLE → HEADERS → …
  *                        │               STREAM → gone
  *                        └──→ REPLY → LINGER (refused: the reply is sent; input is discarded
  *                             until the client has read it)
@@ -22,6 +22,13 @@
  * Deadlines measure the client, not the server: bytes that the kernel received and no worker has
  * read yet count as sent.
  *
+ * Places are divided so that strangers compete with each other only. A connection is kept, that is
+ * never closed to make room, from its first complete head, or from its handshake if the client's
+ * certificate is accepted. All others are new: a connection that comes when there is no place
+ * evicts the new one that has been silent the longest. So a probe, which is new, always gets a
+ * place, and a flood cannot end a connection in use. A connection that has a request but no place
+ * among the kept ones is answered and then closed.
+ *
  * Any thread. One lock, held for a few instructions, or for a few dozen
  * connections at a time in connections_tick().
  */
@@ -39,7 +46,15 @@
 
 #define CONNECTION_LINGER_SEC 2
 
+/* Shares of connections_max, and of connections_per_address_max: at least a quarter, rounded down,
+ * is not kept; at most a half, rounded up, is in a TLS handshake; at most a quarter is kept without
+ * the certificate that the options require. */
+#define CONNECTIONS_NEW_SHARE 4u
+#define CONNECTIONS_HANDSHAKE_SHARE 2u
+#define CONNECTIONS_UNKNOWN_SHARE 4u
+
 typedef enum ConnectionState {
+    CONNECTION_NEW,      /* of the accepting thread: TLS handshake, or waiting for the first byte */
     CONNECTION_HEADERS,  /* waiting for a request's headers */
     CONNECTION_BODY,     /* receiving its body */
     CONNECTION_HANDLING, /* in handle(), or the reply is deferred */
@@ -63,7 +78,10 @@ typedef struct Connection {
     uint64_t mark;              /* bytes acknowledged (REPLY, STREAM) at ... */
     int64_t mark_nsec;          /* ... this time; 0: not checked yet */
     bool is_asleep;             /* only connection_wake() arms it */
+    bool is_kept;               /* never evicted; also read by the thread that holds it */
+    bool is_unknown;            /* kept without the certificate that the options require */
     uint64_t ticked_generation; /* of certificates, when connections_tick() last checked this one */
+    struct Connection *next_evicted;
 
     atomic_bool is_held;             /* by a thread, or asleep; else armed */
     atomic_bool is_cut;              /* shutdown(2) was called, so it is only closed; ... */
@@ -79,7 +97,8 @@ typedef struct Connection {
     Transport transport;
     TlsSet *tls; /* its certificate, held as long as it lives */
     bool is_checked;
-    char *input; /* bytes read but not used yet: a head, and what follows it; or NULL */
+    bool is_known; /* its certificate is accepted or, where none is required, it had a request */
+    char *input;   /* bytes read but not used yet: a head, and what follows it; or NULL */
     size_t input_len;
     size_t input_scanned;    /* see request_head_length() */
     struct Request *request; /* NULL between requests */
@@ -92,11 +111,22 @@ Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t 
 Connections *connections_free(Connections *connections); /* all are removed; takes NULL */
 DEFINE_CLEANUP(Connections *, connections_free)
 
-/* A new connection, in HEADERS, held by the caller, for the worker of @epoll_fd. When there are too
- * many, in all or from this address, it evicts the one that has waited for headers or been idle the
- * longest, if for over a second; else NULL: refused, and the caller closes @fd. */
+/* A new connection, in NEW, held by the caller, for the worker of @epoll_fd. When there are too
+ * many, in all or from this address, it evicts the one that is not kept and has been silent the
+ * longest; else NULL: refused, and the caller closes @fd. */
 Connection *connections_add(
     Connections *connections, int fd, const struct sockaddr *address, int epoll_fd, int64_t now);
+
+/* One that connections_add() has evicted in the state NEW, for the accepting thread to end; or
+ * NULL. */
+Connection *connections_take_evicted(Connections *connections);
+
+/* Whether connections_add() would find a slot: cut connections use some until they are closed. */
+bool connections_has_slot(const Connections *connections);
+
+/* Keeps it from now on. @is_unknown: without the certificate that the options require. False: there
+ * is no place, so it must be closed after the reply. The caller holds it. */
+bool connection_keep(Connections *connections, Connection *connection, bool is_unknown);
 
 /* Closes and frees it. The caller holds it, and has ended its request. */
 void connections_remove(Connections *connections, Connection *connection);

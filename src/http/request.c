@@ -74,7 +74,8 @@ static bool charge_arena(Request *request) {
 
     if (size <= ARENA_SMALL || size <= request->arena_charged)
         return true;
-    if (!body_store_charge(request->server->bodies, size - request->arena_charged))
+    if (!body_store_charge(
+            request->server->bodies, size - request->arena_charged, request->connection->is_known))
         return false;
     request->arena_charged = size;
     return true;
@@ -224,6 +225,7 @@ static void end_request(Request *request, bool is_sent) {
         is_sent = true;
     }
     report(request, is_sent);
+    connection->is_known |= is_sent && request->http.is_authenticated;
     request->body.secret = request->reply.secret;
     body_close(server->bodies, &request->body);
     give_arena(request);
@@ -356,7 +358,8 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
     Server *server = request->server;
 
     assert(!request->pending && !request->stream);
-    if (!charge_arena(request) || /* now: later another thread may use the arena */
+    if (!request->connection->is_kept || /* it would occupy a place of the new ones for long */
+        !charge_arena(request) ||        /* now: later another thread may use the arena */
         !take_place(&server->n_pendings, server->pendings_max))
         return NULL;
     request->pending = pending_new(http, server->connections, request->connection, tag);
@@ -371,10 +374,11 @@ HttpStream *server_stream(const HttpRequest *http, int tag) {
     Server *server = request->server;
 
     assert(!request->pending && !request->stream);
-    if (atomic_load(&server->is_draining) || !take_place(&server->n_streams, SERVER_STREAMS_MAX))
+    if (atomic_load(&server->is_draining) || !request->connection->is_kept ||
+        !take_place(&server->n_streams, SERVER_STREAMS_MAX))
         return NULL;
     request->later_tag = tag;
-    if (body_store_charge(server->bodies, SERVER_STREAM_BUFFER)) {
+    if (body_store_charge(server->bodies, SERVER_STREAM_BUFFER, request->connection->is_known)) {
         request->stream =
             stream_new(server->connections, request->connection, request->head.is_http_1_1);
         if (!request->stream)
@@ -439,13 +443,21 @@ static bool authenticate(const Server *server, Connection *connection) {
     return until != 0;
 }
 
+void connection_greet(Server *server, Connection *connection) {
+    if (server->options.n_client_names == 0 || !authenticate(server, connection))
+        return;
+    connection->is_known = true;
+    (void)connection_keep(server->connections, connection, /* is_unknown= */ false);
+}
+
 /* The head as handlers see it. */
 static HttpRequest describe(const Server *server, Connection *connection, const RequestHead *head) {
     size_t mark = str_find(head->target, '?');
+    Str path = str_take(head->target, mark);
 
     return (HttpRequest){
         .method = head->method,
-        .path = str_take(head->target, mark),
+        .path = str_is_empty(path) ? STR("/") : path,
         .query = mark == SIZE_MAX ? STR_NULL : str_skip(head->target, mark + 1),
         .has_body = head->content_length > 0,
         .is_authenticated = authenticate(server, connection),
@@ -477,6 +489,16 @@ static Step start_body(Request *request) {
     return n == 0 && !transport_has_buffered(&connection->transport) ? STEP_READ : STEP_NEXT;
 }
 
+static Step refuse_head(Request *request) {
+    const RequestHead *head = &request->head;
+    bool is_encoding = head->status == 415 || head->status == 501;
+
+    set_refusal(request, is_encoding ? SERVER_REFUSED_ENCODING : SERVER_REFUSED_HEADERS,
+        head->status, head->problem);
+    request->reply.allow = head->status == 405 ? "GET, HEAD, POST" : NULL;
+    return refuse_with_reply(request);
+}
+
 /* The head is complete. */
 static Step start(Request *request) {
     Server *server = request->server;
@@ -487,13 +509,12 @@ static Step start(Request *request) {
 
     request->is_last = head->is_last;
     if (head->status != 0)
-        return refuse(request,
-            head->status == 400 || head->status == 505 ? SERVER_REFUSED_HEADERS
-                                                       : SERVER_REFUSED_ENCODING,
-            head->status, head->problem);
+        return refuse_head(request);
     was_allowed = atomic_load(&request->connection->allowed_until_sec) != 0;
     request->http = describe(server, request->connection, head);
     request->is_last |= was_allowed && !request->http.is_authenticated;
+    request->is_last |=
+        !connection_keep(server->connections, request->connection, !request->http.is_authenticated);
     if (!take_arena(request))
         return refuse_body(request, BODY_E_MEMORY);
     if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
@@ -507,7 +528,8 @@ static Step start(Request *request) {
     body_max = request->reply.body_max;
     r = body_max > 0 && head->content_length > body_max
             ? BODY_E_SIZE
-            : body_open(server->bodies, &request->body, head->content_length);
+            : body_open(server->bodies, &request->body, head->content_length,
+                  request->connection->is_known);
     return r ? refuse_body(request, r) : start_body(request);
 }
 
@@ -544,10 +566,13 @@ static Step take_head(Server *server, Connection *connection) {
     size = request_head_length(input, &connection->input_scanned);
     if (size == REQUEST_HEAD_MALFORMED)
         return refuse_input(server, connection, SERVER_REFUSED_HEADERS, 400,
-            "this is not HTTP/1.1: lines must end in CR LF\n");
+            "this is not HTTP/1.1: a request line and header lines that end in CR LF\n");
+    if (size == 0 && input.len < server->options.header_max)
+        return STEP_READ;
     if (size == 0)
-        return input.len < server->options.header_max
-                   ? STEP_READ
+        return str_find(input, '\n') == SIZE_MAX
+                   ? refuse_input(server, connection, SERVER_REFUSED_HEADER_SIZE, 414,
+                         "the request line is too long\n")
                    : refuse_input(server, connection, SERVER_REFUSED_HEADER_SIZE, 431,
                          "the request's header is too large\n");
     request = request_new(server, connection, size);
@@ -558,9 +583,14 @@ static Step take_head(Server *server, Connection *connection) {
 }
 
 /* End of input: the client closed the connection, or missed a deadline. */
-static Step end_input(Server *server, Connection *connection) {
-    if (atomic_load(&connection->is_late) && (connection->request || connection->input_len > 0)) {
-        say(connection, 408, "the request came late.\n");
+static Step end_input(Connection *connection) {
+    bool is_late = atomic_load(&connection->is_late);
+
+    if ((connection->request || connection->input_len > 0) && (is_late || !connection->is_cut)) {
+        if (is_late)
+            say(connection, 408, "the request came late\n");
+        else
+            say(connection, 400, "the request is not complete\n");
         transport_end_output(&connection->transport);
     }
     return STEP_END;
@@ -582,7 +612,7 @@ static Step read_head(Server *server, Connection *connection) {
         n = transport_read(&connection->transport, connection->input + connection->input_len,
             server->options.header_max - connection->input_len);
         if (n <= 0)
-            return n == -EAGAIN ? STEP_READ : end_input(server, connection);
+            return n == -EAGAIN ? STEP_READ : end_input(connection);
         connection->input_len += (size_t)n;
         step = take_head(server, connection);
         if (step != STEP_READ || connection->request)
@@ -621,7 +651,7 @@ static Step read_body(Request *request) {
             return refuse_body(request, BODY_E_MEMORY);
         n = read_input(request, to, room);
         if (n <= 0)
-            return n == -EAGAIN ? STEP_READ : end_input(server, connection);
+            return n == -EAGAIN ? STEP_READ : end_input(connection);
         body_advance(&request->body, (size_t)n);
         atomic_store_explicit(&connection->body_bytes, request->body.len, memory_order_relaxed);
         turn += (size_t)n;
@@ -654,6 +684,8 @@ static Step linger(Connection *connection) {
 
 static Step run(Server *server, Connection *connection) {
     switch (connection->state) {
+    case CONNECTION_NEW: /* of the accepting thread */
+        break;
     case CONNECTION_HEADERS:
     case CONNECTION_IDLE:
         return read_head(server, connection);

@@ -29,7 +29,7 @@ struct Server {
     ServerCallbacks callbacks;
     uint16_t port;
     atomic_bool is_stopping, is_retiring, is_draining;
-    atomic_bool is_accepting; /* false: descriptors had run out */
+    atomic_bool is_accepting; /* false: there was no descriptor, or no slot */
 
     int listen_fd;
     int stop_fd;        /* an eventfd that wakes all threads for good */
@@ -51,6 +51,9 @@ struct Server {
 /* Serves @connection, which the caller holds, as far as possible without waiting. The caller does
  * not hold it afterwards. */
 void connection_serve(Server *server, Connection *connection);
+
+/* The handshake is complete: a client whose certificate is accepted keeps its connection. */
+void connection_greet(Server *server, Connection *connection);
 
 /* The handshake failed. The client sees the end of the connection, not a reset, whatever it sends.
  */

@@ -25,9 +25,11 @@
 #include "http/server-internal.h"
 #include "http/tls.h"
 
-#define LISTEN_BACKLOG 512
+/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait for a second and more.
+ */
+#define LISTEN_BACKLOG 4096
 
-/* Clients accepted before handshakes continue. */
+/* Clients accepted before the next step of a handshake. */
 #define ACCEPT_TURN 16u
 
 /* Arenas and small body buffers kept per worker. */
@@ -100,60 +102,87 @@ static bool watch(const Server *server, int how, int fd, uint32_t events, Connec
     return epoll_ctl(server->workers[0].epoll_fd, how, fd, &event) == 0;
 }
 
-/* Passes the connection to its worker. */
+/* Passes the connection to its worker. The deadline of its headers still counts from accept. */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 
-    if (!connection_arm(connection, is_ready ? EPOLLOUT : EPOLLIN))
+    if (!connection_enter(
+            server->connections, connection, CONNECTION_HEADERS, connection->since_nsec) ||
+        !connection_arm(connection, is_ready ? EPOLLOUT : EPOLLIN))
         connection_end(server, connection);
 }
 
-/* One step of a handshake. @how: EPOLL_CTL_ADD for the first. */
-static void shake_hands(Server *server, Connection *connection, int how) {
-    int fd = connection->transport.fd;
-    int r = transport_handshake(&connection->transport);
-
-    if (r == -EAGAIN &&
-        watch(server, how, fd, transport_handshake_events(&connection->transport), connection))
-        return;
-    if (how == EPOLL_CTL_MOD)
-        (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    if (r == 0)
-        pass_on(server, connection);
-    else
-        connection_reject(server, connection);
+/* The connection no longer belongs to the accepting thread. */
+static void unwatch(const Server *server, const Connection *connection) {
+    (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
 }
 
+/* One step of a handshake. */
+static void shake_hands(Server *server, Connection *connection) {
+    int r = transport_handshake(&connection->transport);
+
+    if (r == -EAGAIN && watch(server, EPOLL_CTL_MOD, connection->transport.fd,
+                            transport_handshake_events(&connection->transport), connection))
+        return;
+    unwatch(server, connection);
+    if (r != 0) {
+        connection_reject(server, connection);
+        return;
+    }
+    connection_greet(server, connection);
+    pass_on(server, connection);
+}
+
+/* A connection of the accepting thread is ready. */
+static void go_on(Server *server, Connection *connection) {
+    if (connection->transport.session) {
+        shake_hands(server, connection);
+        return;
+    }
+    unwatch(server, connection);
+    pass_on(server, connection);
+}
+
+/* Clients that send nothing cost the workers nothing. The first step of a handshake waits for its
+ * turn: else new clients would delay the next steps of others. */
 static void take_client(Server *server, int fd, const struct sockaddr *address) {
     const Worker *worker = &server->workers[1 + server->n_taken++ % (server->n_workers - 1)];
     Connection *connection =
         connections_add(server->connections, fd, address, worker->epoll_fd, clock_monotonic_nsec());
     int on = 1;
 
+    for (Connection *evicted; (evicted = connections_take_evicted(server->connections));)
+        connection_end(server, evicted);
     if (!connection) {
         (void)close(fd);
         return;
     }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (!server->options.tls)
-        pass_on(server, connection);
-    else if (start_tls(server, connection))
-        shake_hands(server, connection, EPOLL_CTL_ADD);
-    else
+    if ((server->options.tls && !start_tls(server, connection)) ||
+        !watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, connection))
         connection_end(server, connection);
 }
 
-/* Out of descriptors: stops accepting until server_tick() tries again. */
+/* Stops accepting until server_tick(). */
+static void pause_accepting(Server *server) {
+    atomic_store(&server->is_accepting, false);
+}
+
 static void accept_clients(Server *server) {
     for (unsigned i = 0; i < ACCEPT_TURN; i++) {
         Address address;
         socklen_t size = sizeof(address);
-        int fd = accept4(server->listen_fd, &address.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd;
 
+        if (!connections_has_slot(server->connections)) {
+            pause_accepting(server);
+            return;
+        }
+        fd = accept4(server->listen_fd, &address.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             take_client(server, fd, &address.any);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            atomic_store(&server->is_accepting, false);
+            pause_accepting(server);
             return;
         } else if (errno == EINVAL) /* server_drain() has closed it */
             return;
@@ -184,8 +213,9 @@ static void *run_accepting(void *context) {
         if (!wait_for_event(worker, &connection))
             continue;
         if (connection)
-            shake_hands(server, connection, EPOLL_CTL_MOD);
-        else
+            go_on(server, connection);
+        /* After each step: while handshakes wait, the kernel's queue must not fill up. */
+        if (atomic_load(&server->is_accepting))
             accept_clients(server);
     }
     return NULL;

@@ -51,7 +51,7 @@ static void test_keeps_bytes(void **state) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         Body body = {0};
 
-        assert_case(cases[i].name, body_open(store, &body, cases[i].announced) == 0);
+        assert_case(cases[i].name, body_open(store, &body, cases[i].announced, true) == 0);
         assert_case(cases[i].name, fill(store, &body, cases[i].size, cases[i].piece) == 0);
         assert_case(cases[i].name, body_store_memory(store) >= cases[i].size);
         assert_filled(&body, cases[i].size);
@@ -66,9 +66,9 @@ static void test_refuses_size(void **state) {
     size_t room;
     char *to;
 
-    assert_int_equal(body_open(store, &body, 2 * MIB + 1), BODY_E_SIZE);
-    assert_int_equal(body_open(store, &body, UINT64_MAX), BODY_E_SIZE);
-    assert_int_equal(body_open(store, &body, 2 * MIB), 0);
+    assert_int_equal(body_open(store, &body, 2 * MIB + 1, true), BODY_E_SIZE);
+    assert_int_equal(body_open(store, &body, UINT64_MAX, true), BODY_E_SIZE);
+    assert_int_equal(body_open(store, &body, 2 * MIB, true), 0);
     assert_int_equal(fill(store, &body, 2 * MIB, 65536), 0);
     assert_true(body_is_complete(&body));
     assert_int_equal(body_reserve(store, &body, &to, &room), 0);
@@ -85,10 +85,10 @@ static void test_counts_what_arrived(void **state) {
     Body bodies[50] = {0}, one = {0};
 
     for (size_t i = 0; i < 50; i++) {
-        assert_int_equal(body_open(store, &bodies[i], 100 * MIB), 0);
+        assert_int_equal(body_open(store, &bodies[i], 100 * MIB, true), 0);
         assert_int_equal(body_store_memory(store), 0);
     }
-    assert_int_equal(body_open(store, &one, 1000), 0);
+    assert_int_equal(body_open(store, &one, 1000, true), 0);
     assert_int_equal(fill(store, &one, 1000, 1000), 0);
     assert_int_equal(fill(store, &bodies[0], 6 * MIB, 65536), 0);
     assert_int_equal(fill(store, &bodies[1], 6 * MIB, 65536), BODY_E_MEMORY);
@@ -102,22 +102,62 @@ static void test_counts_what_arrived(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
+/* The first bytes of a large body do not count as a huge page. */
+static void test_counts_one_byte_of_many_bodies(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(100 * MIB, 512 * MIB, 2);
+    Body bodies[300] = {0};
+
+    for (size_t i = 0; i < 300; i++) {
+        assert_int_equal(body_open(store, &bodies[i], 100 * MIB, false), 0);
+        assert_int_equal(fill(store, &bodies[i], 1, 1), 0);
+    }
+    assert_true(body_store_memory(store) <= 300 * MIB / 16);
+    assert_int_equal(fill(store, &bodies[0], 5 * MIB, 65536), 0);
+    assert_true(body_store_memory(store) <= 8 * MIB + 300 * MIB / 16);
+    for (size_t i = 0; i < 300; i++)
+        body_close(store, &bodies[i]);
+    assert_int_equal(body_store_memory(store), 0);
+}
+
+/* Strangers leave a quarter to known clients, unless one body needs it. */
+static void test_strangers_leave_a_reserve(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 2);
+    _cleanup_(body_store_freep) BodyStore *tight = body_store_new(8 * MIB, 8 * MIB, 2);
+    Body strangers[2] = {0}, known = {0};
+
+    assert_int_equal(body_open(store, &strangers[0], 8 * MIB, false), 0);
+    assert_int_equal(fill(store, &strangers[0], 8 * MIB, 65536), 0);
+    assert_int_equal(body_open(store, &strangers[1], 8 * MIB, false), 0);
+    assert_int_equal(fill(store, &strangers[1], 8 * MIB, 65536), BODY_E_MEMORY);
+    assert_false(body_store_charge(store, 1, false));
+    assert_int_equal(body_store_memory(store), 12 * MIB);
+    assert_int_equal(body_open(store, &known, 4 * MIB, true), 0);
+    assert_int_equal(fill(store, &known, 4 * MIB, 65536), 0);
+    body_close(store, &known);
+    body_close(store, &strangers[0]);
+    body_close(store, &strangers[1]);
+
+    assert_int_equal(body_open(tight, &strangers[0], 8 * MIB, false), 0);
+    assert_int_equal(fill(tight, &strangers[0], 8 * MIB, 65536), 0);
+    body_close(tight, &strangers[0]);
+}
+
 /* Other memory of a request counts with the bodies. */
 static void test_counts_other_memory(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 8 * MIB, 2);
     Body body = {0};
 
-    assert_true(body_store_charge(store, 6 * MIB));
+    assert_true(body_store_charge(store, 6 * MIB, true));
     assert_int_equal(body_store_memory(store), 6 * MIB);
-    assert_int_equal(body_open(store, &body, 4 * MIB), 0);
+    assert_int_equal(body_open(store, &body, 4 * MIB, true), 0);
     assert_int_equal(fill(store, &body, 4 * MIB, 65536), BODY_E_MEMORY);
-    assert_false(body_store_charge(store, 6 * MIB));
-    assert_false(body_store_charge(store, SIZE_MAX));
+    assert_false(body_store_charge(store, 6 * MIB, true));
+    assert_false(body_store_charge(store, SIZE_MAX, true));
     body_store_release(store, 6 * MIB);
     assert_int_equal(fill(store, &body, 4 * MIB - body.len, 65536), 0);
-    assert_true(body_store_charge(store, 4 * MIB));
-    assert_false(body_store_charge(store, 1));
-    assert_true(body_store_charge(store, 0));
+    assert_true(body_store_charge(store, 4 * MIB, true));
+    assert_false(body_store_charge(store, 1, true));
+    assert_true(body_store_charge(store, 0, true));
     body_close(store, &body);
     body_store_release(store, 4 * MIB);
     assert_int_equal(body_store_memory(store), 0);
@@ -131,9 +171,9 @@ static void test_one_body_may_take_all(void **state) {
         _cleanup_(body_store_freep) BodyStore *store = body_store_new(sizes[i], sizes[i], 1);
         Body first = {0}, second = {0};
 
-        assert_int_equal(body_open(store, &first, sizes[i]), 0);
+        assert_int_equal(body_open(store, &first, sizes[i], true), 0);
         assert_int_equal(fill(store, &first, sizes[i], 65536), 0);
-        assert_int_equal(body_open(store, &second, sizes[i]), 0);
+        assert_int_equal(body_open(store, &second, sizes[i], true), 0);
         assert_int_equal(fill(store, &second, 1, 1), BODY_E_MEMORY);
         body_close(store, &first);
         assert_int_equal(fill(store, &second, sizes[i], 65536), 0);
@@ -148,12 +188,12 @@ static void test_recycles(void **state) {
     Body a = {0}, b = {0};
     char *kept;
 
-    assert_int_equal(body_open(store, &a, 10), 0);
-    assert_int_equal(body_open(store, &b, 10), 0);
+    assert_int_equal(body_open(store, &a, 10, true), 0);
+    assert_int_equal(body_open(store, &b, 10, true), 0);
     kept = a.data;
     body_close(store, &a);
     body_close(store, &b); /* one too many: given back */
-    assert_int_equal(body_open(store, &a, 10), 0);
+    assert_int_equal(body_open(store, &a, 10, true), 0);
     assert_ptr_equal(a.data, kept);
     body_close(store, &a);
 }
@@ -173,11 +213,11 @@ static void test_wipes(void **state) {
         _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 2);
         Body body = {0}, next = {0};
 
-        assert_int_equal(body_open(store, &body, 5000), 0);
+        assert_int_equal(body_open(store, &body, 5000, true), 0);
         assert_int_equal(fill(store, &body, 5000, 5000), 0);
         body.secret = str_of(body_seal(&body).ptr + cases[i].from, cases[i].len);
         body_close(store, &body);
-        assert_int_equal(body_open(store, &next, 5000), 0);
+        assert_int_equal(body_open(store, &next, 5000, true), 0);
         for (size_t at = 0; at < 5000; at++) {
             bool is_wiped = at - cases[i].wiped_from < cases[i].wiped;
 
@@ -192,21 +232,21 @@ static void test_counts_recycled_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
     Body large = {0}, small = {0};
 
-    assert_int_equal(body_open(store, &large, MIB), 0);
+    assert_int_equal(body_open(store, &large, MIB, true), 0);
     assert_int_equal(body_store_memory(store), 0);
     assert_int_equal(fill(store, &large, MIB, 65536), 0);
     body_close(store, &large);
     assert_int_equal(body_store_memory(store), 0);
 
-    assert_int_equal(body_open(store, &small, 10), 0);
+    assert_int_equal(body_open(store, &small, 10, true), 0);
     assert_int_equal(body_store_memory(store), MIB);
     assert_int_equal(fill(store, &small, 10, 10), 0);
     assert_int_equal(body_store_memory(store), MIB);
     assert_filled(&small, 10);
     body_close(store, &small);
 
-    assert_true(body_store_charge(store, 2 * MIB - 65536)); /* no room for a recycled one: */
-    assert_int_equal(body_open(store, &small, 10), 0);      /* a new one fits */
+    assert_true(body_store_charge(store, 2 * MIB - 65536, true)); /* no room for a recycled one: */
+    assert_int_equal(body_open(store, &small, 10, true), 0);      /* a new one fits */
     assert_int_equal(fill(store, &small, 10, 10), 0);
     assert_int_equal(body_store_memory(store), 2 * MIB);
     body_close(store, &small);
@@ -219,6 +259,8 @@ int main(void) {
         cmocka_unit_test(test_keeps_bytes),
         cmocka_unit_test(test_refuses_size),
         cmocka_unit_test(test_counts_what_arrived),
+        cmocka_unit_test(test_counts_one_byte_of_many_bodies),
+        cmocka_unit_test(test_strangers_leave_a_reserve),
         cmocka_unit_test(test_counts_other_memory),
         cmocka_unit_test(test_one_body_may_take_all),
         cmocka_unit_test(test_recycles),

@@ -19,7 +19,7 @@
 #include "serve/daemon-internal.h"
 #include "version.h"
 
-#define SPARE_DESCRIPTORS 128u /* files, epoll, the listeners, signals */
+#define SPARE_DESCRIPTORS 640u /* files, epoll, the listeners, signals, connections being closed */
 
 /* --- the current view ---------------------------------------------------------- */
 
