@@ -2,6 +2,9 @@
 
 #include "http/request-head.h"
 
+#include <arpa/inet.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 
 /* Longer lengths do not fit 64 bits. */
@@ -40,11 +43,12 @@ static bool is_field_value(Str text) {
     return true;
 }
 
+/* Without bytes that no URI has. Browsers send some of the others that RFC 3986 forbids. */
 static bool is_target(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
 
-        if (c <= 0x20 || c == 0x7f)
+        if (c <= 0x20 || c >= 0x7f || strchr("\"#<>", c))
             return false;
     }
     return text.len > 0;
@@ -74,25 +78,45 @@ static bool is_made_of(Str text, const char *bytes) {
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define PORT_DIGITS_MAX 5u
+
+static bool is_address(int family, Str text) {
+    char address[INET6_ADDRSTRLEN] = "", bytes[16];
+
+    if (text.len >= sizeof(address) || str_find(text, '\0') != SIZE_MAX)
+        return false;
+    if (text.len > 0)
+        memcpy(address, text.ptr, text.len);
+    return inet_pton(family, address, bytes) == 1;
+}
+
+/* "", ":", ":80" */
+static bool is_port(Str text) {
+    Str digits = str_skip(text, 1);
+
+    return text.len == 0 || (text.ptr[0] == ':' && digits.len <= PORT_DIGITS_MAX &&
+                                (digits.len == 0 || is_made_of(digits, DIGITS)));
+}
+
+static bool is_localhost(Str name) {
+    static const Str suffix = STR(".localhost");
+
+    return str_eq_nocase(name, STR("localhost")) ||
+           (name.len > suffix.len && str_eq_nocase(str_skip(name, name.len - suffix.len), suffix));
+}
 
 /* "name", "1.2.3.4:80", "[::1]:80"; false for anything else. *ret_is_name: an attacker's DNS may
  * resolve it to any address, unlike addresses and localhost. */
 static bool read_host(Str host, bool *ret_is_name) {
     bool is_ipv6 = str_has_prefix(host, STR("["));
-    size_t end = is_ipv6 ? str_find(host, ']') : str_find(host, ':');
+    size_t end = str_find(host, is_ipv6 ? ']' : ':');
     Str name = str_take(host, end), rest = str_skip(host, end);
 
-    if (is_ipv6) {
-        name = str_skip(name, 1);
-        rest = str_skip(rest, 1);
-    }
-    *ret_is_name = !is_ipv6 && !is_made_of(name, DIGITS ".") &&
-                   !str_eq_nocase(name, STR("localhost")) &&
-                   !str_has_suffix(name, STR(".localhost"));
-    if (rest.len > 0 && (rest.ptr[0] != ':' || !is_made_of(str_skip(rest, 1), DIGITS)))
-        return false;
-    return is_ipv6 ? end != SIZE_MAX && is_made_of(name, DIGITS "abcdefABCDEF:.")
-                   : is_made_of(name, DIGITS LETTERS "-._");
+    *ret_is_name = !is_ipv6 && !is_address(AF_INET, name) && !is_localhost(name);
+    if (is_ipv6)
+        return end != SIZE_MAX && is_address(AF_INET6, str_skip(name, 1)) &&
+               is_port(str_skip(rest, 1));
+    return is_made_of(name, DIGITS LETTERS "-._") && is_port(rest);
 }
 
 static void add_host(RequestHead *head, Str value) {
@@ -162,8 +186,11 @@ static void add_line(RequestHead *head, Str name, Str value) {
     else if (str_eq_nocase(name, STR("content-encoding"))) {
         if (!str_eq_nocase(value, STR("identity")))
             refuse(head, 415, "Content-Encoding is not supported\n");
-    } else if (str_eq_nocase(name, STR("expect")))
+    } else if (str_eq_nocase(name, STR("expect")) && head->is_http_1_1) {
         head->expects_continue = str_eq_nocase(value, STR("100-continue"));
+        if (!head->expects_continue)
+            refuse(head, 417, "the only Expect that is supported is 100-continue\n");
+    }
 }
 
 /* The first line of @bytes, without the CR LF that request_head_length() has found. */
@@ -175,22 +202,66 @@ static Str take_line(Str *bytes) {
     return line;
 }
 
+/* "HTTP/1.1": RFC 9112, 2.3. */
+static bool is_version(Str text) {
+    Str number = str_skip(text, strlen("HTTP/"));
+
+    return str_has_prefix(text, STR("HTTP/")) && number.len == 3 &&
+           is_made_of(str_take(number, 1), DIGITS) && number.ptr[1] == '.' &&
+           is_made_of(str_skip(number, 2), DIGITS);
+}
+
 /* "POST /filter HTTP/1.1" */
 static void read_request_line(RequestHead *head, Str line) {
     Str version;
 
     if (!str_split(&line, ' ', &head->method) || !str_split(&line, ' ', &head->target) ||
         !str_split(&line, ' ', &version) || line.ptr || !is_token(head->method) ||
-        !is_target(head->target) || !str_has_prefix(version, STR("HTTP/")))
+        !is_target(head->target) || !is_version(version))
         return refuse(head, 400, "the request line is malformed\n");
     head->is_http_1_1 = str_is(version, "HTTP/1.1");
     if (!head->is_http_1_1 && !str_is(version, "HTTP/1.0"))
         refuse(head, 505, "only HTTP/1.1 and HTTP/1.0 are supported\n");
 }
 
+/* "http://berth:8080/filter": the target is "/filter", and the Host is "berth:8080" whatever the
+ * header of that name says (RFC 9112, 3.2.2). */
+static void read_absolute_target(RequestHead *head, Str rest) {
+    size_t slash = str_find(rest, '/'), mark = str_find(rest, '?');
+    size_t end = slash < mark ? slash : mark;
+
+    head->host = str_take(rest, end);
+    head->target = str_skip(rest, end);
+    if (!read_host(head->host, &head->has_named_host))
+        refuse(head, 400, "the host of the target is malformed\n");
+}
+
+/* The four forms of RFC 9112, 3.2. After the header lines: it may replace the Host. */
+static void read_target(RequestHead *head) {
+    static const Str schemes[] = {STR("http://"), STR("https://")};
+    Str target = head->target;
+
+    if (str_is(head->method, "CONNECT") || (str_is(target, "*") && str_is(head->method, "OPTIONS")))
+        return refuse(head, 405, "this is not a proxy: send GET, HEAD or POST and a path\n");
+    if (str_has_prefix(target, STR("/")))
+        return;
+    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
+        if (str_eq_nocase(str_take(target, schemes[i].len), schemes[i]))
+            return read_absolute_target(head, str_skip(target, schemes[i].len));
+    refuse(head, 400, "the target is neither a path nor a URL\n");
+}
+
 /* RFC 9112, 2.2: an empty line before a request is ignored. */
 static size_t skip_empty_line(Str bytes) {
     return str_has_prefix(bytes, STR("\r\n")) ? 2 : 0;
+}
+
+/* Whether the first line, with its CR LF, can begin a request. */
+static bool is_request_line(Str line) {
+    RequestHead head = {0};
+
+    read_request_line(&head, str_take(line, line.len - 2));
+    return head.status != 400;
 }
 
 size_t request_head_length(Str bytes, size_t *scanned) {
@@ -207,6 +278,8 @@ size_t request_head_length(Str bytes, size_t *scanned) {
         if (n == SIZE_MAX)
             return 0;
         if (n == 0 || bytes.ptr[*scanned + n - 1] != '\r')
+            return REQUEST_HEAD_MALFORMED;
+        if (*scanned == from && !is_request_line(str_take(str_skip(bytes, from), n + 1)))
             return REQUEST_HEAD_MALFORMED;
         *scanned += n + 1;
         if (n == 1)
@@ -229,5 +302,7 @@ void request_head_parse(Str bytes, RequestHead *ret) {
     }
     if (ret->n_hosts == 0 && ret->is_http_1_1)
         refuse(ret, 400, "Host is missing\n");
+    if (ret->status != 400)
+        read_target(ret);
     ret->is_last |= !ret->is_http_1_1;
 }

@@ -17,10 +17,11 @@
 #include "base/str.h"
 
 typedef struct RequestHead {
-    unsigned status;     /* 0: good; else 400, 415, 501 or 505 */
+    unsigned status;     /* 0: good; else 400, 405, 415, 417, 501 or 505 */
     const char *problem; /* one line for the client, static; NULL when good */
 
-    Str method, target;
+    Str method;
+    Str target;       /* path and query; the path may be empty */
     bool is_http_1_1; /* else 1.0 */
     bool is_last;     /* the client wants the connection closed after the reply */
     Str host, origin, authorization, if_none_match, content_type; /* header values, or empty */
@@ -36,7 +37,8 @@ typedef struct RequestHead {
 #define REQUEST_HEAD_MALFORMED SIZE_MAX
 
 /* The length of the head at the start of @bytes, with its empty line. 0: more bytes are needed, and
- * *scanned, 0 at first, is where the next call continues. REQUEST_HEAD_MALFORMED: not a head. */
+ * *scanned, 0 at first, is where the next call continues. REQUEST_HEAD_MALFORMED: not a head, which
+ * is known as soon as its first line is complete. */
 size_t request_head_length(Str bytes, size_t *scanned);
 
 /* Reads a head of request_head_length() bytes. Keeps the first problem, but 400 wins. */

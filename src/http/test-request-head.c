@@ -61,6 +61,14 @@ static void test_verdicts(void **state) {
         {"host with half a bracket", WIRE("Host: [evil\r\n"), 400},
         {"host behind a bracket", WIRE("Host: [::1].evil.com\r\n"), 400},
         {"host in a bracket", WIRE("Host: [evil]\r\n"), 400},
+        {"host with an address that is none", WIRE("Host: [1::2::3]\r\n"), 400},
+        {"host with an empty port", WIRE("Host: a:\r\n"), 0},
+        {"host with a huge port", WIRE("Host: a:123456\r\n"), 400},
+        {"host with a user", WIRE("Host: a@b\r\n"), 400},
+        {"host with a NUL", WIRE("Host: [::1\0]\r\n"), 400},
+        {"host in a list", WIRE("Host: a, b\r\n"), 400},
+        {"expected continue", WIRE("Host: a\r\nExpect: 100-continue\r\n"), 0},
+        {"unknown expectation", WIRE("Host: a\r\nExpect: 200-ok\r\n"), 417},
         {"two hosts", WIRE("Host: a\r\nHost: a\r\n"), 400},
         {"space before colon", WIRE("Host: a\r\nX : a\r\n"), 400},
         {"space before name", WIRE("Host: a\r\nX: a\r\n Y: b\r\n"), 400},
@@ -121,6 +129,9 @@ static void test_browsers(void **state) {
         {WIRE("Host: a.example:80\r\n"), true},
         {WIRE("Host: 127.0.0.1.example\r\n"), true},
         {WIRE("Host: 1.2.3.4a\r\n"), true},
+        {WIRE("Host: 1.2.3.4.5\r\n"), true},
+        {WIRE("Host: 127.1\r\n"), true},
+        {WIRE("Host: a.LocalHost\r\n"), false},
         {WIRE("Host: notlocalhost\r\n"), true},
         {WIRE("Host: localhost.example\r\n"), true},
     };
@@ -170,7 +181,24 @@ static void test_what_is_accepted(void **state) {
     }
 }
 
+/* The host of an absolute target counts, not the header. */
+static void test_absolute_target(void **state) {
+    RequestHead head = read_wire(STR("GET https://b:80/c?d HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+
+    assert_int_equal(head.status, 0);
+    assert_true(str_is(head.target, "/c?d"));
+    assert_true(str_is(head.host, "b:80"));
+    assert_true(head.has_named_host);
+    head = read_wire(STR("GET http://[::1]?d HTTP/1.1\r\nHost: evil\r\n\r\n"));
+    assert_int_equal(head.status, 0);
+    assert_true(str_is(head.target, "?d"));
+    assert_true(str_is(head.host, "[::1]"));
+    assert_false(head.has_named_host);
+    assert_int_equal(read_wire(STR("GET http://a/ HTTP/1.1\r\n\r\n")).status, 400);
+}
+
 static void test_http_1_0(void **state) {
+    assert_int_equal(read_wire(STR("GET / HTTP/1.0\r\nExpect: x\r\n\r\n")).status, 0);
     assert_int_equal(read_wire(STR("POST / HTTP/1.0\r\n\r\n")).status, 0);
     assert_true(read_wire(STR("POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\n")).is_last);
     assert_int_equal(
@@ -183,7 +211,23 @@ static void test_request_line(void **state) {
         unsigned status;
     } cases[] = {
         {STR("GET /a%00b?c=d HTTP/1.1"), 0},
-        {STR("M-SEARCH * HTTP/1.1"), 0},
+        {STR("M-SEARCH * HTTP/1.1"), 400},
+        {STR("OPTIONS * HTTP/1.1"), 405},
+        {STR("CONNECT a:80 HTTP/1.1"), 405},
+        {STR("GET a HTTP/1.1"), 400},
+        {STR("GET ftp://a/b HTTP/1.1"), 400},
+        {STR("GET HTTP://b:80/c?d HTTP/1.1"), 0},
+        {STR("GET http:///c HTTP/1.1"), 400},
+        {STR("GET http://user@b/c HTTP/1.1"), 400},
+        {STR("GET http://[::1].b/c HTTP/1.1"), 400},
+        {STR("GET /a#b HTTP/1.1"), 400},
+        {STR("GET /\xc3\xa9 HTTP/1.1"), 400},
+        {STR("GET /?a={b}|c HTTP/1.1"), 0},
+        {STR("GET / HTTP/0.9"), 505},
+        {STR("GET / HTTP/1.10"), 400},
+        {STR("GET / HTTP/11"), 400},
+        {STR("GET / HTTP/1,1"), 400},
+        {STR("GET / HTTP/a.b"), 400},
         {STR("GET / HTTP/2.0"), 505},
         {STR("GET / HTTP/1.2"), 505},
         {STR("GET / http/1.1"), 400},
@@ -255,6 +299,7 @@ int main(void) {
         cmocka_unit_test(test_what_it_reads),
         cmocka_unit_test(test_browsers),
         cmocka_unit_test(test_what_is_accepted),
+        cmocka_unit_test(test_absolute_target),
         cmocka_unit_test(test_http_1_0),
         cmocka_unit_test(test_request_line),
         cmocka_unit_test(test_pieces),
