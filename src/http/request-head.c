@@ -273,13 +273,14 @@ size_t request_head_length(Str bytes, size_t *scanned) {
     if (*scanned < from)
         *scanned = from;
     for (;;) {
-        size_t n = str_find(str_skip(bytes, *scanned), '\n');
+        Str rest = str_skip(bytes, *scanned);
+        size_t n = str_find(rest, '\n'), cr = str_find(rest, '\r');
 
-        if (n == SIZE_MAX)
+        if (n == SIZE_MAX && (cr == SIZE_MAX || cr + 1 == rest.len))
             return 0;
-        if (n == 0 || bytes.ptr[*scanned + n - 1] != '\r')
+        if (n == SIZE_MAX || n == 0 || cr != n - 1) /* either is alone */
             return REQUEST_HEAD_MALFORMED;
-        if (*scanned == from && !is_request_line(str_take(str_skip(bytes, from), n + 1)))
+        if (*scanned == from && !is_request_line(str_take(rest, n + 1)))
             return REQUEST_HEAD_MALFORMED;
         *scanned += n + 1;
         if (n == 1)

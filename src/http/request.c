@@ -597,7 +597,7 @@ static Step end_input(Connection *connection) {
 }
 
 static Step read_head(Server *server, Connection *connection) {
-    if (connection->input_len > connection->input_scanned) { /* after the last request */
+    if (connection->state == CONNECTION_IDLE && connection->input_len > 0) { /* it was pipelined */
         Step step = take_head(server, connection);
 
         if (step != STEP_READ || connection->request)

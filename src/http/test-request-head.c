@@ -82,6 +82,7 @@ static void test_verdicts(void **state) {
         {"DEL in a value", WIRE("Host: a\r\nX: a\x7f\r\n"), 400},
         {"bare CR in a value", WIRE("Host: a\r\nX: a\rY: b\r\n"), 400},
         {"bare LF", WIRE("Host: a\nX: a\r\n"), 400},
+        {"bare LF at the end", STR("POST / HTTP/1.1\r\nHost: a\r\n\n"), 400},
         {"NUL in a value", WIRE("Host: a\r\nX: a\0b\r\n"), 400},
         {"NUL hides a length", WIRE("Host: a\r\nX: a\0Content-Length: 5\r\n"), 400},
         {"two NULs hide a length", WIRE("Host: a\r\nX: a\0\0Content-Length: 5\r\n"), 400},

@@ -151,6 +151,7 @@ AMBIGUOUS = {
     "control byte in the path": head(path="/fil\x01ter"),
     "bare CR in a value": head("X: a\rContent-Length: 2"),
     "bare LF": b"POST /filter HTTP/1.1\nHost: a\nContent-Length: 2\n\n{}",
+    "bare LF at the end": b"GET /livez HTTP/1.1\r\nHost: a\r\n\n",
     "folded line": head("X: a\r\n b"),
     "folded length": head("Content-Length:\r\n 2") + b"{}",
     "line that begins with a space": b"POST /filter HTTP/1.1\r\n X: a\r\nHost: a\r\n\r\n",
@@ -162,6 +163,24 @@ AMBIGUOUS = {
     "space in the target": head(path="/filter x"),
     "empty host": head(host="Host:"),
     "malformed host": head(host="Host: [::1].example"),
+    "half a bracket in the host": head(host="Host: [evil"),
+    "user in the host": head(host="Host: a@localhost"),
+    "negative length": head("Content-Length: -2") + b"{}",
+    "hexadecimal length": head("Content-Length: 0x2") + b"{}",
+    "bare CR instead of CR LF": b"POST /filter HTTP/1.1\rHost: a\r\r",
+    "CR CR LF": b"POST /filter HTTP/1.1\r\r\nHost: a\r\n\r\n",
+    "HTTP/0.9": b"GET /livez\r\n",
+    "two spaces": b"GET  /livez HTTP/1.1\r\nHost: a\r\n\r\n",
+    "tab for a space": b"GET\t/livez\tHTTP/1.1\r\nHost: a\r\n\r\n",
+    "version in small letters": b"GET /livez http/1.1\r\nHost: a\r\n\r\n",
+    "version of two digits": b"GET /livez HTTP/1.10\r\nHost: a\r\n\r\n",
+    "fragment": head(method="GET", path="/livez#a"),
+    "no path": head(method="GET", path="livez"),
+    "asterisk": head(method="GET", path="*"),
+    "other scheme": head(method="GET", path="ftp://localhost/livez"),
+    "user in the target": head(method="GET", path="http://a@localhost/livez"),
+    "words": b"hello world\r\n",
+    "two empty lines": b"\r\n\r\nGET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
 
@@ -203,10 +222,65 @@ def test_ambiguous_request_is_refused(server, name):
     assert_well(server)
 
 
-def test_wrong_version_is_refused(server):
-    reply, closed = exchange(server, b"POST /filter HTTP/2.0\r\nHost: a\r\n\r\n")
+@pytest.mark.parametrize("version", ["0.9", "1.2", "2.0", "3.0"])
+def test_wrong_version_is_refused(server, version):
+    reply, closed = exchange(server, f"POST /filter HTTP/{version}\r\nHost: a\r\n\r\n".encode())
     assert reply.status == 505
     assert closed
+
+
+@pytest.mark.parametrize("raw", [b"hello", b"GET /livez HT", head("Content-Length: 5") + b"{"])
+def test_incomplete_request_gets_a_status(server, raw):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(raw)
+        sock.shutdown(socket.SHUT_WR)
+        assert read_reply(stream).status == 400
+        assert is_closed(sock)
+
+
+def test_long_request_line_is_refused(server):
+    reply, closed = exchange(server, b"GET /" + b"a" * 40_000)
+    assert reply.status == 414
+    assert closed
+
+
+def test_unknown_expectation_is_refused(server):
+    reply, closed = exchange(server, good_request(BODY, "Expect: 200-ok"))
+    assert reply.status == 417
+    assert closed
+
+
+@pytest.mark.parametrize(
+    "method, path, allow",
+    [
+        ("PUT", "/filter", "POST"),
+        ("GET", "/filter", "POST"),
+        ("BREW", "/livez", "GET, HEAD"),
+        ("TRACE", "/livez", "GET, HEAD"),
+        ("get", "/livez", "GET, HEAD"),
+        ("OPTIONS", "/livez", "GET, HEAD"),
+        ("OPTIONS", "*", "GET, HEAD, POST"),
+        ("CONNECT", "localhost:80", "GET, HEAD, POST"),
+    ],
+)
+def test_other_methods_are_refused(server, berth_path, method, path, allow):
+    only_berth(berth_path)
+    reply, closed = exchange(server, head(method=method, path=path))
+    assert reply.status == 405
+    assert reply.headers["allow"] == allow
+    assert closed
+
+
+def test_every_refusal_is_one_reply(server):
+    """One status line, a type that browsers do not guess, and nothing after the body."""
+    for raw in [*AMBIGUOUS.values(), *CODED.values()]:
+        with connect(server) as sock, sock.makefile("rb") as stream:
+            with contextlib.suppress(ConnectionError):
+                sock.sendall(raw)
+            reply = read_reply(stream)
+            assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+            assert b"HTTP/1.1 " not in reply.body
+            assert stream.read() == b""
 
 
 def test_smuggled_request_is_not_answered(server):
@@ -477,9 +551,10 @@ def test_slow_headers_while_others_are_served(start_berth):
     assert_well(server)
 
 
-def test_reports_late_headers(server):
+@pytest.mark.parametrize("raw", [b"POST /filter HTTP/1.1\r\nHost: a\r\n", b"POST /fil", b"hello"])
+def test_reports_late_headers(server, raw):
     with connect(server) as sock, sock.makefile("rb") as stream:
-        sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\n")
+        sock.sendall(raw)
         reply = read_reply(stream)
         assert reply.status == 408
         assert is_closed(sock)
@@ -710,6 +785,36 @@ def test_byte_by_byte(server):
         for i in range(len(raw := good_request())):
             sock.sendall(raw[i : i + 1])
         assert read_reply(stream).status == 200
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        good_request(BODY).replace(b"Content-Length: ", b"Content-Length:\t  ").replace(b"\r\n\r\n", b" \t\r\n\r\n"),
+        head(f"Content-Length: {len(BODY)}", host="Host:localhost") + BODY,
+        head(f"Content-Length: {len(BODY)}", host="Host: localhost:") + BODY,
+        head(f"Content-Length: {len(BODY)}", host="Host: [::1]:80") + BODY,
+        head(f"Content-Length: {len(BODY)}", path="http://localhost/filter") + BODY,
+        head(f"Content-Length: {len(BODY)}", "Upgrade: h2c", "Connection: Upgrade") + BODY,
+        head(f"Content-Length: {len(BODY)}", "Connection: keep-alive", "X:", "Y: \xe9") + BODY,
+        b"\r\n" + good_request(),
+    ],
+    ids=["blanks", "no blank", "empty port", "IPv6", "absolute", "upgrade", "odd lines", "empty line"],
+)  # fmt: skip
+def test_unusual_but_valid_requests_are_answered(server, raw):
+    """The second on the same connection, too."""
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(raw * 2)
+        assert read_reply(stream).status == 200
+        assert read_reply(stream).status == 200
+
+
+def test_bytes_after_a_body_are_the_next_request(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request() + b"{}\r\n\r\n")
+        assert read_reply(stream).status == 200
+        assert read_reply(stream).status == 400
+        assert read_reply(stream) is None
 
 
 def test_half_closed_client_gets_its_reply(server):
