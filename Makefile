@@ -6,6 +6,8 @@ prefix ?= /usr/local
 PREFIX ?= $(prefix)
 DESTDIR ?=
 FUZZ_SECONDS ?= 10
+SEEDS ?= 2000
+FIRST ?= 1
 BENCH ?=
 E2E ?=
 MINORS ?=
@@ -73,6 +75,11 @@ compat: setup-test ## the core of e2e with Kubernetes 1.27 to 1.37 (MINORS="1.29
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/compat $(MINORS)
+
+seeds: setup-test ## the live half against simulated faults, SEEDS=N runs from FIRST=N on
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) src/test-live-seeds
+	@$(BUILD)/src/test-live-seeds --seed $(FIRST) --count $(SEEDS)
 
 lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
 	@tools/lint
@@ -155,5 +162,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance e2e compat lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance e2e compat seeds lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

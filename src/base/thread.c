@@ -21,6 +21,10 @@ int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *c
     return 0;
 }
 
+void thread_join(pthread_t thread) {
+    (void)pthread_join(thread, NULL);
+}
+
 void deadline_cond_init(pthread_cond_t *cond) {
     pthread_condattr_t attributes;
 

@@ -12,6 +12,9 @@
  * errno. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) MUST_CHECK;
 
+/* Waits for its end. */
+void thread_join(pthread_t thread);
+
 /* A condition that is waited for by CLOCK_MONOTONIC, which is never set. */
 void deadline_cond_init(pthread_cond_t *cond);
 

@@ -483,7 +483,7 @@ static bool make_optional(ClusterWatcher *watcher) {
 }
 
 static bool make_members(ClusterWatcher *watcher) {
-    uint64_t seed = random_seed();
+    uint64_t seed = watcher->options.seed ? watcher->options.seed : random_seed();
 
     watcher->client = client_new(watcher->access);
     watcher->store = store_new();
@@ -575,6 +575,6 @@ ClusterWatcher *watcher_free(ClusterWatcher *watcher) {
     if (!watcher)
         return NULL;
     (void)watcher_stop(watcher, 0);
-    (void)pthread_join(watcher->thread, NULL);
+    thread_join(watcher->thread);
     return free_members(watcher);
 }

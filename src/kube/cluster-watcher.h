@@ -112,6 +112,7 @@ typedef struct WatcherOptions {
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
     bool posts_events; /* Events are posted (kube/api-writes.h) */
+    uint64_t seed;     /* of delays between retries; 0: a random one */
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed

@@ -151,7 +151,7 @@ Poller *poller_free(Poller *poller) {
     if (!poller)
         return NULL;
     (void)poller_stop(poller, 0);
-    (void)pthread_join(poller->thread, NULL);
+    thread_join(poller->thread);
     return free_parts(poller);
 }
 

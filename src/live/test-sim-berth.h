@@ -1,0 +1,72 @@
+#pragma once
+
+/*
+ * SimBerth: a replica of berth, as `berth serve --bind` runs it without its HTTP server.
+ *
+ * Real are the view (live/current.h), recent pods, live/live.h and all below it: the watcher with
+ * its loop, reflectors, store, ledger, binder, lease and permit. Its thread is a coroutine, which
+ * gives way where it would wait for the network. Its clocks have an offset of their own.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "base/str.h"
+#include "kube/client.h"
+#include "live/current.h"
+#include "live/live.h"
+#include "live/test-sim-server.h"
+
+typedef struct SimBerth {
+    unsigned index;
+    bool is_running;
+    Client *client; /* NULL: none */
+    Current current;
+    RecentPods *recent;
+    Live *live;
+    char identity[32];
+    char bind_error[512]; /* of the bind that was answered last; empty: bound */
+
+    int64_t monotonic_offset, wall_offset;
+    int64_t halted_until; /* the process gets no processor */
+
+    ucontext_t coroutine, caller;
+    void *stack; /* kept for the next one */
+    void *(*run)(void *);
+    void *context;
+    bool has_ended;   /* the coroutine */
+    bool is_stopping; /* in an orderly way */
+    uint64_t n_waits; /* how often it has given way */
+} SimBerth;
+
+#define SIM_BERTHS_MAX 3u
+
+extern SimBerth sim_berths[SIM_BERTHS_MAX];
+extern SimBerth *sim_berth_current; /* whose code runs; NULL: the world's */
+extern size_t sim_n_berths;
+extern bool sim_has_lease;
+
+/* Compiles the policy, once; and frees it. */
+void sim_berths_setup(void);
+void sim_berths_teardown(void);
+
+void sim_berth_start(SimBerth *berth);
+void sim_berth_stop(SimBerth *berth); /* SIGTERM */
+void sim_berth_kill(SimBerth *berth); /* SIGKILL */
+void sim_berth_halt(SimBerth *berth, int64_t nsec);
+bool sim_berth_is_halted(const SimBerth *berth);
+
+/* A filter request about @pod for the nodes @names; *ret_passed[i]: node i passed. False: berth
+ * answered with an error. */
+bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const unsigned *names,
+    size_t n, bool *ret_passed);
+
+/* A bind request, answered by sim_scheduler_bound(@attempt, …), now or later. */
+void sim_berth_bind(SimBerth *berth, uint64_t attempt, unsigned pod, unsigned uid, unsigned node);
+
+/* --- for the network ------------------------------------------------------------------------- */
+
+void sim_berth_wait(SimBerth *berth, int64_t nsec); /* on its coroutine */
+void sim_berth_resume(SimBerth *berth);             /* not on one */
+void sim_berth_wake(SimBerth *berth);

@@ -1,0 +1,36 @@
+#pragma once
+
+/*
+ * The rules that every seed keeps:
+ *
+ *   once      the API server binds a pod at most once, to a node that a filter passed for it
+ *   honest    a bind that berth reports as done is committed, on that node
+ *   room      a node never gets more than its rules allow, if only berth binds pods to it
+ *   known     a filter counts every pod that the API server has bound and reported to this replica
+ *   equal     once the faults are over, every replica's view is the API server's objects
+ *   complete  ... and no pod is pending that a node has room for
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "extender/view.h"
+#include "live/test-sim-berth.h"
+#include "live/test-sim-net.h"
+#include "live/test-sim-server.h"
+
+void sim_check_begin(void);
+void sim_check_start(const SimBerth *berth); /* it knows nothing */
+
+/* A pod was made on a node: not by berth. */
+void sim_check_foreign(const SimObject *pod);
+
+/* A Binding of this pod leaves the replica. */
+void sim_check_posted(const SimBerth *berth, unsigned uid);
+
+void sim_check_news(const SimBerth *berth, const SimNews *news);
+void sim_check_passed(unsigned uid, unsigned node);
+void sim_check_binding(const SimObject *pod);
+void sim_check_reported(unsigned uid, unsigned node);
+void sim_check_view(const SimBerth *berth, const View *view);
+void sim_check_end(void);

@@ -1,0 +1,17 @@
+#pragma once
+
+/*
+ * SimScheduler: kube-scheduler with berth as its only filter, and bindVerb.
+ *
+ * It tries pending pods one after the other: filter, choose a node that passed, and bind a while
+ * later, several at a time. A bind that fails, or is not answered in time, is tried again. What it
+ * knows of pods lags behind the API server.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void sim_scheduler_begin(void);
+
+/* The reply to a bind request; @error empty: bound. NULL: the connection broke. */
+void sim_scheduler_bound(uint64_t attempt, const char *error);

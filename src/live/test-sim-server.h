@@ -1,0 +1,86 @@
+#pragma once
+
+/*
+ * SimServer: an API server with nodes, pods and one Lease.
+ *
+ * It has a log of committed changes, each with a resourceVersion; lists and watches are made from
+ * it. As the real one it binds a pod once, minds its UID, refuses a write of a Lease with an old
+ * resourceVersion, and forgets old changes (410).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "kube/api-objects.h"
+
+#define SIM_NODES_MAX 4u
+#define SIM_PODS_MAX 10u /* names */
+#define SIM_UIDS_MAX 1024u
+#define SIM_NO_NODE SIM_NODES_MAX
+#define SIM_PODS_PER_NODE 3u /* by the policy */
+
+typedef enum SimKind {
+    SIM_NODE,
+    SIM_POD,
+    SIM_LEASE,
+} SimKind;
+
+/* A node n0, n1, …, or a pod p0, p1, …: by number. */
+typedef struct SimObject {
+    bool exists;
+    unsigned name, uid;
+    unsigned cpu;     /* milli: offered, or requested */
+    unsigned node;    /* pods: SIM_NO_NODE, or where it is */
+    bool has_ended;   /* pods: phase Succeeded */
+    unsigned n_edits; /* changes that do not matter to berth, as a heartbeat */
+} SimObject;
+
+typedef struct SimChange {
+    SimKind kind;
+    WatchEventType type;
+    SimObject object;
+} SimChange;
+
+typedef struct SimServer {
+    bool is_down;    /* no connection is accepted */
+    bool can_stream; /* lists, as watches */
+    SimObject nodes[SIM_NODES_MAX], pods[SIM_PODS_MAX];
+    unsigned n_uids;
+    SimChange *log; /* number i has the resourceVersion sim_version(i) */
+    size_t n_log, n_room;
+    size_t n_forgotten; /* older changes cannot be watched from */
+} SimServer;
+
+extern SimServer sim_server;
+
+void sim_server_begin(void);
+
+/* A request that has arrived; its answer goes through sim_net_answer() and the like. */
+typedef struct SimRequest {
+    uint64_t call;
+    unsigned berth;
+    const char *method, *path, *body;
+} SimRequest;
+
+void sim_server_handle(const SimRequest *request);
+
+/* --- the world ------------------------------------------------------------------------------ */
+
+/* @pod of a JSON text for kube-scheduler's requests; @version: its resourceVersion. */
+Str sim_pod_json(const SimObject *pod, size_t index);
+
+void sim_add_node(unsigned name, unsigned cpu);
+void sim_add_pod(unsigned name, unsigned cpu, unsigned node);
+void sim_remove(SimKind kind, unsigned name);
+void sim_edit(SimKind kind, unsigned name);
+void sim_end_pod(unsigned name);
+void sim_forget_changes(void); /* watches that ended cannot go on: 410 */
+
+/* Ends watches: at a whole event, in the middle of one, or silently. */
+void sim_cut_watches(size_t percent);
+
+/* What a node has accepted, pods that have ended left out. */
+unsigned sim_cpu_used(unsigned node);
+unsigned sim_pods_on(unsigned node);
