@@ -40,6 +40,9 @@ size_t arena_size(const Arena *arena);
  * many pieces and checks once, at the end. */
 bool arena_has_failed(const Arena *arena);
 
+/* Whether the budget was the reason for the first refusal, not the system. */
+bool arena_is_over_budget(const Arena *arena);
+
 /* Uninitialised memory, aligned for any type; NULL over the budget. A size of 0
  * gives a valid pointer to nothing. */
 void *arena_alloc(Arena *arena, size_t size) MUST_CHECK;

@@ -55,6 +55,7 @@ static void fill_elements(Evaluator *e, const CelList *const *lists, EntryFrame 
 void evaluate_range(Evaluator *e, uint32_t number) {
     const PlanSpace *space = &e->plan->spaces.items[number];
     size_t n_rows = e->frames[ROW_SPACE].n;
+    uint64_t work_before = e->work;
     const CelList **lists = ARENA_ARRAY(e->arena, const CelList *, n_rows);
     EntryFrame frame = {
         .stamp = BLOCK_STAMP,
@@ -78,6 +79,8 @@ void evaluate_range(Evaluator *e, uint32_t number) {
     }
     fill_elements(e, lists, &frame);
     e->frames[number] = frame;
+    e->work += frame.n;
+    evaluator_note_space(e, number, work_before);
 }
 
 static void *keep_bytes(Evaluator *e, Arena *keep, const void *from, size_t size) {
@@ -119,8 +122,13 @@ static const PlanBlock *keep_all(Evaluator *e, Arena *keep) {
 
     if (!evaluator_check(e, block && columns && offsets, -ENOMEM))
         return NULL;
-    for (uint32_t i = 0; e->status == 0 && i < plan->n_stored; i++)
+    for (uint32_t i = 0; e->status == 0 && i < plan->n_stored; i++) {
+        size_t used = arena_used(keep);
+
         keep_column(e, plan_column_at(plan, plan->stored[i]), keep, &columns[i]);
+        if (e->meter)
+            e->meter->columns[plan->stored[i]].bytes += arena_used(keep) - used;
+    }
     for (size_t i = 1; e->status == 0 && i < plan->spaces.n; i++) {
         if (plan->spaces.items[i].is_stored)
             keep_offsets(e, &e->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
@@ -134,21 +142,27 @@ static void finish_roots(Evaluator *e) {
     for (size_t i = 0; i < e->plan->n_roots; i++) {
         const PlanRoot *root = &e->plan->roots[i];
         const PlanColumn *column = plan_column_at(e->plan, root->column);
+        uint64_t work_before = e->work;
 
-        if (column->frequency == PLAN_PRECOMPUTED)
-            evaluate_fallbacks(e, root->node, (CelKind)column->kind, evaluator_register(e, column));
+        if (column->frequency != PLAN_PRECOMPUTED)
+            continue;
+        evaluate_fallbacks(e, root->node, (CelKind)column->kind, evaluator_register(e, column));
+        evaluator_note_column(e, root->column, work_before);
     }
 }
 
 int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
-    CelRun *run, PlanDeadline deadline, Arena *keep, const PlanBlock **ret) {
+    const PlanBlockOptions *options, const PlanBlock **ret) {
+    CelRun *run = options->run;
     Evaluator e = {
         .plan = plan,
         .table = table,
         .arena = run->arena,
         .run = run,
+        .scratch = options->scratch,
         .fuel = run->fuel,
-        .deadline = deadline,
+        .deadline = options->deadline,
+        .meter = options->meter,
         .block_rows = ARENA_ARRAY(run->arena, CelValue, n),
     };
 
@@ -162,7 +176,9 @@ int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *row
     run->fuel = e.fuel;
     run->limit = NULL;
     if (e.status == 0)
-        *ret = keep_all(&e, keep);
+        *ret = keep_all(&e, options->keep);
+    if (e.meter)
+        e.meter->total.work += e.work;
     return e.status;
 }
 

@@ -107,7 +107,7 @@ void evaluate_scalar(Evaluator *e, const PlanColumn *column) {
             set_fallback(column, reg, entry);
             continue;
         }
-        v = evaluator_run(e, column->code->code, e->inputs);
+        v = evaluator_run(e, column->code->code, e->inputs, column->lane == LANE_TEXT);
         if (column->lane == LANE_TEXT)
             reg->texts[entry] = v;
         column_set(&reg->column, entry, (CelKind)column->kind, v);
@@ -211,7 +211,7 @@ static void run_place(Evaluator *e, const ByText *by, uint32_t code, CelValue te
 
     e->inputs[by->input] = text;
     column_set(&table, code, (CelKind)by->column->kind,
-        evaluator_run(e, by->column->code->code, e->inputs));
+        evaluator_run(e, by->column->code->code, e->inputs, /* is_kept= */ false));
 }
 
 /* Entry @code of the table: that of the dictionary, or the one after the last for an error. */
@@ -333,7 +333,7 @@ CelValue evaluator_list(Evaluator *e, const PlanSpace *space, size_t entry) {
     for (uint32_t i = 0; i < space->code->n_inputs; i++)
         e->inputs[i] =
             space->code->inputs[i].kind == PLAN_INPUT_ROW ? evaluator_row(e, entry) : cel_absent();
-    return evaluator_run(e, space->code->code, e->inputs);
+    return evaluator_run(e, space->code->code, e->inputs, /* is_kept= */ true);
 }
 
 /* Code of the whole root is rarely needed. Once made, it stays for the next batch. */
@@ -364,8 +364,8 @@ void evaluate_fallbacks(Evaluator *e, uint32_t node, CelKind kind, ColumnRegiste
         if (states[i] != COLUMN_FALLBACK)
             continue;
         e->fallback_variables[e->plan->host->row_slot] = evaluator_row(e, i);
-        column_set(
-            &reg->column, i, kind, evaluator_run(e, reg->fallback_code, e->fallback_variables));
+        column_set(&reg->column, i, kind,
+            evaluator_run(e, reg->fallback_code, e->fallback_variables, /* is_kept= */ false));
         if (states[i] == COLUMN_FALLBACK)
             states[i] = COLUMN_ERROR;
         is_ok = evaluator_continue(e);

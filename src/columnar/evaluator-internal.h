@@ -100,6 +100,15 @@ struct PlanTotals {
     const Column *columns;   /* by place; without values for columns that a session computes */
 };
 
+struct PlanMeter {
+    const Plan *plan;
+    uint64_t work_max;
+    PlanCost total;
+    PlanCost *columns, *spaces; /* by number */
+    uint32_t *stack;            /* columns to visit */
+    bool *is_seen, *has_space;  /* by number, for one walk */
+};
+
 /* Shared by blocks and sessions. */
 typedef struct Evaluator {
     const Plan *plan;
@@ -108,8 +117,11 @@ typedef struct Evaluator {
     CelValue *block_rows; /* in a block: the row variable by entry; ABSENT: not set yet */
     Arena *arena;         /* for registers and other buffers */
     CelRun *run;          /* of evaluations */
+    Arena *scratch;       /* in a block: of evaluations whose result is no string; may be NULL */
     int64_t fuel;
     PlanDeadline deadline;
+    PlanMeter *meter;          /* in a block; NULL: nothing is counted */
+    uint64_t work;             /* see PlanCost */
     int status;                /* 0, PLAN_DEADLINE_PASSED or -ENOMEM; the first one stays */
     const CelValue *variables; /* by slot; NULL in a block */
     ColumnRegister *registers;
@@ -188,14 +200,14 @@ bool evaluator_missing(Evaluator *e, ColumnRegister *reg, const EntryFrame *fram
 /* Runs steps in @space, unless the status is set. */
 void evaluator_run_steps(Evaluator *e, const PlanSteps *steps, uint32_t space);
 
-/* Sets the status if the deadline has passed. */
+/* Sets the status if the deadline has passed, or too much work was done. */
 void evaluator_check_deadline(Evaluator *e);
 
 /* The value of the row variable for entry @entry of the rows' frame. */
 CelValue evaluator_row(Evaluator *e, size_t entry);
 
-/* One evaluation, with its own fuel. */
-CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables);
+/* One evaluation, with its own fuel. @is_kept: the result outlives the next evaluation. */
+CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables, bool is_kept);
 
 /* After each evaluation, when its result is in a lane. False: the status is set. */
 bool evaluator_continue(Evaluator *e) MUST_CHECK;
@@ -274,6 +286,10 @@ void reduce_end(ReduceOp op, const ReduceState *result, Column *out, size_t i);
  * those from @from on). */
 void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries, size_t from,
     size_t n, ColumnRegister *reg);
+
+/* meter.c: work that was done since @work_before is for column (or space) @number. */
+void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before);
+void evaluator_note_space(Evaluator *e, uint32_t number, uint64_t work_before);
 
 /* block.c */
 void evaluate_leaf(Evaluator *e, const PlanColumn *column);

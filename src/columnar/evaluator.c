@@ -124,7 +124,9 @@ bool evaluator_missing(Evaluator *e, ColumnRegister *reg, const EntryFrame *fram
 }
 
 void evaluator_check_deadline(Evaluator *e) {
-    if (e->deadline.is_over && e->deadline.is_over(e->deadline.context))
+    bool is_over = e->meter && e->meter->total.work + e->work > e->meter->work_max;
+
+    if (is_over || (e->deadline.is_over && e->deadline.is_over(e->deadline.context)))
         (void)evaluator_check(e, false, PLAN_DEADLINE_PASSED);
 }
 
@@ -145,14 +147,19 @@ CelValue evaluator_row(Evaluator *e, size_t entry) {
     return session->row;
 }
 
-CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables) {
+CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables, bool is_kept) {
+    Arena *arena = e->run->arena;
     CelValue v;
 
     e->n_evaluations++;
     e->run->fuel = e->fuel;
     e->run->limit = NULL;
+    if (e->scratch && !is_kept)
+        e->run->arena = e->scratch;
     v = cel_run(code, e->run, variables);
+    e->run->arena = arena;
     e->fuel_used += e->fuel - e->run->fuel;
+    e->work += (uint64_t)(e->fuel - e->run->fuel);
     return v;
 }
 
@@ -167,6 +174,8 @@ static void reset_scratch(PlanSession *session) {
 bool evaluator_continue(Evaluator *e) {
     if (e->session)
         reset_scratch(e->session);
+    else if (e->scratch && arena_used(e->scratch) >= SCRATCH_USED)
+        arena_reset(e->scratch);
     if (e->n_evaluations % ASK_EVERY == 0 || e->fuel_used >= ASK_FUEL) {
         e->fuel_used = 0;
         evaluator_check_deadline(e);
@@ -294,7 +303,7 @@ static ColumnRegister *take_register(Evaluator *e, uint32_t number) {
 static void step_column(Evaluator *e, uint32_t number, bool is_loaded) {
     const PlanColumn *column = plan_column_at(e->plan, number);
     ColumnRegister *reg = take_register(e, number);
-    uint64_t stamp = e->frames[column->space].stamp;
+    uint64_t stamp = e->frames[column->space].stamp, work_before = e->work;
     bool partial;
 
     if (reg->stamp == stamp && !reg->is_partial)
@@ -304,6 +313,8 @@ static void step_column(Evaluator *e, uint32_t number, bool is_loaded) {
         evaluate_load(e, column);
     else
         evaluate_column(e, column);
+    e->work += e->frames[column->space].n;
+    evaluator_note_column(e, number, work_before);
     reg->is_final = false;
     reg->stamp = e->status == 0 ? stamp : 0;
     reg->is_partial = partial;

@@ -151,11 +151,38 @@ typedef struct PlanDeadline {
 
 #define PLAN_DEADLINE_PASSED 1 /* time is up */
 
-/* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. Stored values are in @keep; @run is for
- * temporary data (its arena may be reset afterwards; each evaluation starts with its fuel). Strings
- * of the table are borrowed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* What blocks have cost. Work is counted in units of fuel (cel/run.h) of the scalar machine, plus
+ * one for each entry of a column: the same blocks take the same work on every machine. */
+typedef struct PlanCost {
+    uint64_t work;
+    size_t bytes; /* that stay */
+} PlanCost;
+
+/* PlanMeter: counts the cost of blocks, by column, and ends one that would take too much work. */
+typedef struct PlanMeter PlanMeter;
+
+/* Lies in @arena. @work_max: of all blocks together. NULL: no memory. */
+PlanMeter *plan_meter_new(const Plan *plan, uint64_t work_max, Arena *arena);
+bool plan_meter_is_over(const PlanMeter *meter);
+PlanCost plan_meter_total(const PlanMeter *meter);
+
+/* The cost of root @root. A column that several roots read counts for each of them. */
+PlanCost plan_meter_root(PlanMeter *meter, size_t root);
+
+typedef struct PlanBlockOptions {
+    CelRun *run;    /* for temporary data: its arena may be reset afterwards. Each evaluation starts
+                       with its fuel */
+    Arena *scratch; /* for temporary data of one evaluation; it is reset repeatedly, so nothing else
+                       may be in it. NULL: the run's arena is used, and grows with every row */
+    PlanDeadline deadline;
+    PlanMeter *meter; /* NULL: nothing is counted */
+    Arena *keep;      /* for stored values */
+} PlanBlockOptions;
+
+/* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. Strings of the table are borrowed. 0,
+ * PLAN_DEADLINE_PASSED (also: too much work) or -ENOMEM. */
 int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
-    CelRun *run, PlanDeadline deadline, Arena *keep, const PlanBlock **ret) MUST_CHECK;
+    const PlanBlockOptions *options, const PlanBlock **ret) MUST_CHECK;
 
 #define PLAN_BLOCK_FULL 1 /* too many distinct strings */
 

@@ -45,8 +45,8 @@ static int splice_block(const Scene *scene, Arena *arena, Arena *keep, const Pla
     const PlanBlock *fresh = NULL;
     CelRun run = CEL_RUN(arena);
     size_t n = sizeof(rows) / sizeof(rows[0]);
-    int r = plan_block_new(
-        scene->plan.plan, &scene->table->head, rows, n, &run, (PlanDeadline){0}, arena, &fresh);
+    int r = plan_block_new(scene->plan.plan, &scene->table->head, rows, n,
+        &(PlanBlockOptions){.run = &run, .keep = arena}, &fresh);
 
     if (r != 0)
         return r;
@@ -63,8 +63,8 @@ static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const Plan
 
         for (; n < PLAN_BLOCK_ROWS && from + n < N_ROWS; n++)
             rows[n] = from + n;
-        r = plan_block_new(scene->plan.plan, &scene->table->head, rows, n, &run, (PlanDeadline){0},
-            keep, &blocks[from / PLAN_BLOCK_ROWS]);
+        r = plan_block_new(scene->plan.plan, &scene->table->head, rows, n,
+            &(PlanBlockOptions){.run = &run, .keep = keep}, &blocks[from / PLAN_BLOCK_ROWS]);
         if (r != 0)
             return r;
     }

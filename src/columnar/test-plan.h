@@ -48,17 +48,20 @@ static inline const PlanBlock **test_blocks(const TestPlan *p, const TestTable *
     size_t n = (table->n + PLAN_BLOCK_ROWS - 1) / PLAN_BLOCK_ROWS;
     const PlanBlock **blocks = ARENA_ARRAY(p->schema->arena, const PlanBlock *, n);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(TEST_BUDGET);
     uint32_t rows[PLAN_BLOCK_ROWS];
 
-    assert_true(blocks && arena);
+    assert_true(blocks && arena && scratch);
     for (size_t i = 0; i < n; i++) {
         CelRun run = CEL_RUN(arena);
         size_t length = 0;
 
         for (; length < PLAN_BLOCK_ROWS && i * PLAN_BLOCK_ROWS + length < table->n; length++)
             rows[length] = (uint32_t)(i * PLAN_BLOCK_ROWS + length);
-        assert_int_equal(plan_block_new(p->plan, &table->head, rows, length, &run,
-                             (PlanDeadline){0}, p->schema->arena, &blocks[i]),
+        assert_int_equal(
+            plan_block_new(p->plan, &table->head, rows, length,
+                &(PlanBlockOptions){.run = &run, .scratch = scratch, .keep = p->schema->arena},
+                &blocks[i]),
             0);
         arena_reset(arena);
     }

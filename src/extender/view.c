@@ -108,12 +108,13 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
     return r;
 }
 
-static int find_facts(View *view, const View *before, PlanDeadline clock) {
+static int find_facts(View *view, const View *before, const ViewParts *parts) {
     bool may_share = before && before->program == view->program && !before->facts.is_late;
     KnownFacts known;
     FactsOptions options = {.zones = view->zones,
         .known = may_share ? &known : NULL,
-        .clock = clock,
+        .clock = parts->clock,
+        .budget = parts->budget,
         .is_counted = true};
 
     if (may_share)
@@ -140,7 +141,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     if (r == 0)
         r = find_loads(view, parts, before);
     if (r == 0)
-        r = find_facts(view, before, parts->clock);
+        r = find_facts(view, before, parts);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)

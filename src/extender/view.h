@@ -56,8 +56,9 @@ typedef struct ViewParts {
     Measurements *measurements;   /* of the program's gauges, in their order; NULL: none */
     int64_t now_nsec;             /* since 1970, and ... */
     int64_t uptime_nsec;          /* ... monotonic: values that have expired are absent */
-    PlanDeadline clock; /* for making it; zeroed: none. After it, facts.is_late is set, and every
-                           node of the view is late */
+    PlanDeadline clock;  /* for making it; zeroed: none. After it, facts.is_late is set, and every
+                            node of the view is late */
+    FactsBudget *budget; /* the same, when it is exhausted; NULL: none */
 } ViewParts;
 
 /* Takes references to counted parts. Results of @before (NULL: none) for the same program and the

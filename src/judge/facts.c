@@ -9,7 +9,7 @@
 #include "cluster/loads.h"
 #include "schema/schema.h"
 
-/* Of one chunk: 64 nodes with all their pods. */
+/* Of one chunk: 64 nodes with all their pods. All of a view: FactsBudget. */
 #define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
 /* For rules that read only the node. Less than that of a request (JUDGE_FUEL), because a new policy
  * is evaluated for every node: a rule that uses all of it takes seconds. */
@@ -23,8 +23,13 @@ typedef struct FactsBuild {
     const NodeTable *table;
     PlanTable rows;
     CelRun run;
-    Arena *scratch;
+    Arena *scratch;    /* the run's, of one chunk */
+    Arena *evaluation; /* of one evaluation */
     PlanDeadline clock;
+    PlanMeter *meter; /* NULL: nothing is counted */
+    size_t bytes_max; /* counted facts: of all chunks together */
+    size_t bytes;     /* of those that are made */
+    FactsLimit limit;
 } FactsBuild;
 
 /* Sharing is not a change. */
@@ -109,6 +114,20 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
+static int make_block(
+    FactsBuild *build, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
+    const PlanBlockOptions options = {
+        .run = &build->run,
+        .scratch = build->evaluation,
+        .deadline = build->clock,
+        .meter = build->meter,
+        .keep = keep,
+    };
+
+    arena_reset(build->evaluation);
+    return plan_block_new(build->program->plan, &build->rows, rows, n, &options, ret);
+}
+
 /* Evaluates the chunk that begins at row @first, into @keep. */
 static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk *chunk) {
     size_t n = rows_from(build->table, first);
@@ -118,8 +137,7 @@ static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
     arena_reset(build->scratch);
-    r = plan_block_new(
-        build->program->plan, &build->rows, rows, n, &build->run, build->clock, keep, &chunk->kept);
+    r = make_block(build, rows, n, keep, &chunk->kept);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     return find_failing(build->program, n, keep, chunk);
@@ -136,8 +154,7 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     for (size_t i = 0; i < n_slots; i++)
         rows[i] = first + slots[i];
     arena_reset(build->scratch);
-    r = plan_block_new(build->program->plan, &build->rows, rows, n_slots, &build->run, build->clock,
-        build->scratch, &fresh);
+    r = make_block(build, rows, n_slots, build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     r = plan_block_replace_rows(build->program->plan, known->kept, fresh, slots, n_slots,
@@ -150,13 +167,15 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
 }
 
 /* A new chunk with one reference, in @arena, or (NULL) on the heap. */
-static FactsChunk *chunk_new_for(const Program *program, Arena *arena) {
-    size_t size = sizeof(FactsChunk) + program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
+static FactsChunk *chunk_new_for(const FactsBuild *build, Arena *arena) {
+    size_t size = sizeof(FactsChunk) + build->program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
+    size_t left = build->bytes < build->bytes_max ? build->bytes_max - build->bytes : 0;
     FactsChunk *chunk = arena ? arena_alloc(arena, size) : malloc(size);
 
     if (!chunk)
         return NULL;
-    *chunk = (FactsChunk){.ref = REF_ONE, .arena = arena ? NULL : arena_new(CHUNK_BUDGET)};
+    *chunk = (FactsChunk){.ref = REF_ONE,
+        .arena = arena ? NULL : arena_new(left < CHUNK_BUDGET ? left : CHUNK_BUDGET)};
     if (arena || chunk->arena)
         return chunk;
     free(chunk);
@@ -250,7 +269,7 @@ static int add_chunk(
     if (is_spliced && n == 0)
         shared = known->facts->chunks[i];
     if (!shared)
-        made = chunk_new_for(build->program, facts->is_counted ? NULL : arena);
+        made = chunk_new_for(build, facts->is_counted ? NULL : arena);
     if (!shared && !made)
         return -ENOMEM;
     if (shared && facts->is_counted)
@@ -261,6 +280,11 @@ static int add_chunk(
         r = is_spliced ? find_new_facts(build, known->facts->chunks[i], first, slots, n, keep, made)
                        : find_facts(build, first, keep, made);
     facts->blocks[i] = facts->chunks[i]->kept;
+    if (facts->is_counted)
+        build->bytes += arena_size(facts->chunks[i]->arena);
+    if (r == -ENOMEM && made && made->arena &&
+        (arena_is_over_budget(keep) || arena_is_over_budget(build->scratch)))
+        build->limit = FACTS_OVER_MEMORY;
     return r;
 }
 
@@ -287,34 +311,126 @@ static int find_whole(
         arena, &facts->whole);
 }
 
+/* --- the budget ----------------------------------------------------------------------------- */
+
+static bool is_over(const FactsBuild *build) {
+    return build->clock.is_over && build->clock.is_over(build->clock.context);
+}
+
+/* Between chunks: columns without the scalar machine check nothing themselves. */
+static bool has_budget(FactsBuild *build) {
+    if (!build->meter)
+        return true;
+    if (plan_meter_is_over(build->meter))
+        build->limit = FACTS_OVER_WORK;
+    else if (is_over(build))
+        build->limit = FACTS_OVER_TIME;
+    return build->limit == FACTS_WITHIN;
+}
+
+/* Whether @a is worse. Work decides, unless memory is what is short. */
+static bool is_worse(const RuleCost *a, const RuleCost *b, FactsLimit limit) {
+    if (limit == FACTS_OVER_MEMORY && a->cost.bytes != b->cost.bytes)
+        return a->cost.bytes > b->cost.bytes;
+    return a->cost.work > b->cost.work;
+}
+
+static void rank(FactsBudget *budget, const RuleCost *rule) {
+    size_t at = budget->n_worst;
+
+    while (at > 0 && is_worse(rule, &budget->worst[at - 1], budget->limit))
+        at--;
+    if (at == FACTS_WORST_MAX)
+        return;
+    if (budget->n_worst < FACTS_WORST_MAX)
+        budget->n_worst++;
+    memmove(&budget->worst[at + 1], &budget->worst[at],
+        (budget->n_worst - at - 1) * sizeof(budget->worst[0]));
+    budget->worst[at] = *rule;
+}
+
+static void rank_rules(const FactsBuild *build, FactsBudget *budget) {
+    const Program *program = build->program;
+
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+
+        rank(budget, &(RuleCost){filter->policy, "filter", filter->name, filter->test.place,
+                         plan_meter_root(build->meter, filter->root)});
+    }
+    for (size_t i = 0; i < program->n_scores; i++) {
+        const Score *score = program->scores[i];
+
+        rank(budget, &(RuleCost){score->policy, "score", score->name, score->value.place,
+                         plan_meter_root(build->meter, score->root)});
+    }
+}
+
+static void report(const FactsBuild *build, const NodeFacts *facts, FactsBudget *budget) {
+    size_t n_rows = facts->n_chunks * CHUNK_ROWS;
+
+    budget->limit = build->limit;
+    budget->n_rows = n_rows < build->table->n_rows ? n_rows : build->table->n_rows;
+    budget->cost = (PlanCost){.work = plan_meter_total(build->meter).work, .bytes = build->bytes};
+    budget->n_worst = 0;
+    if (budget->is_ranked || budget->limit != FACTS_WITHIN)
+        rank_rules(build, budget);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int add_chunks(FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
+        if (!has_budget(build))
+            return PLAN_DEADLINE_PASSED;
+        r = add_chunk(build, known, i, arena, facts);
+        facts->n_chunks = i + 1;
+    }
+    return r;
+}
+
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(arena_freep) Arena *evaluation = arena_new(SCRATCH_BUDGET);
+    _cleanup_(arena_freep) Arena *costs = options->budget ? arena_new(SCRATCH_BUDGET) : NULL;
+    FactsBudget *budget = options->budget;
     FactsBuild build = {
         .program = program,
         .table = table,
         .rows = schema_table(program->schema, table),
         .run = CEL_RUN(scratch),
         .scratch = scratch,
+        .evaluation = evaluation,
         .clock = options->clock,
+        .meter = costs ? plan_meter_new(program->plan, budget->work_max, costs) : NULL,
+        .bytes_max = budget ? budget->bytes_max : FACTS_BYTES_MAX,
     };
-    int r = 0;
+    int r;
 
     *ret = (NodeFacts){.is_counted = options->is_counted};
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
     ret->blocks = ARENA_ARRAY(arena, const PlanBlock *, table->n_chunks);
-    if (!scratch || !ret->chunks || !ret->blocks)
+    if (!scratch || !evaluation || !ret->chunks || !ret->blocks || (budget && !build.meter))
         return -ENOMEM;
     build.run.fuel = FACTS_FUEL;
     build.run.zones = options->zones;
-    for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
-        r = add_chunk(&build, options->known, i, arena, ret);
-        ret->n_chunks = i + 1;
-    }
-    ret->is_late = r == PLAN_DEADLINE_PASSED;
-    if (r == 0)
+    r = add_chunks(&build, options->known, arena, ret);
+    if (r == PLAN_DEADLINE_PASSED)
+        (void)has_budget(&build); /* a deadline may also pass inside a chunk */
+    ret->is_late = r == PLAN_DEADLINE_PASSED || (budget && build.limit != FACTS_WITHIN);
+    if (r == 0 && !ret->is_late)
         r = find_whole(&build, options->known, arena, ret);
-    return ret->is_late ? 0 : r;
+    if (budget)
+        report(&build, ret, budget);
+    if (!ret->is_late)
+        return r;
+    if (ret->is_counted)
+        facts_release(ret); /* a late view may be in force for long */
+    ret->is_late = true;
+    return 0;
 }
 
 void facts_release(NodeFacts *facts) {

@@ -49,7 +49,7 @@ typedef struct NodeFacts {
     const PlanTotals *whole; /* results over all rows together; may be NULL */
     CelValue cluster;        /* its totals, if the program reads them */
     bool is_counted;         /* chunks are on the heap, shared and counted; else the arena's */
-    bool is_late;            /* the deadline passed: there are no facts */
+    bool is_late;            /* the deadline passed, or the budget: there are no facts */
 } NodeFacts;
 
 /* Earlier facts of the same program, to share with. */
@@ -58,16 +58,54 @@ typedef struct KnownFacts {
     const NodeFacts *facts;
 } KnownFacts;
 
+/* What the counted facts of a view may take when there is no budget. */
+#define FACTS_BYTES_MAX ((size_t)512 * 1024 * 1024)
+
+/* A filter or score, and its part of the cost. */
+typedef struct RuleCost {
+    const Policy *policy;
+    const char *type; /* "filter", "score" */
+    Str name;
+    Place place;
+    PlanCost cost; /* with all parts that it shares with other rules */
+} RuleCost;
+
+typedef enum FactsLimit {
+    FACTS_WITHIN,
+    FACTS_OVER_WORK,
+    FACTS_OVER_TIME,
+    FACTS_OVER_MEMORY,
+} FactsLimit;
+
+/* Work that a processor of some years ago does in a second, so that a time is also an amount of
+ * work: the same on every machine. */
+#define FACTS_WORK_PER_SEC UINT64_C(100000000)
+
+#define FACTS_WORST_MAX 5u
+
+/* A budget for counted facts, and what they cost. */
+typedef struct FactsBudget {
+    uint64_t work_max; /* see PlanCost */
+    size_t bytes_max;  /* of all chunks, the shared ones included */
+    bool is_ranked;    /* the most expensive rules are always wanted, not only above the budget */
+    FactsLimit limit;  /* set by facts_build(), like all that follows: what is exhausted */
+    size_t n_rows;     /* for so many rows of the table */
+    PlanCost cost;     /* work: that was not known from earlier facts */
+    RuleCost worst[FACTS_WORST_MAX]; /* the most expensive rules, the worst first */
+    size_t n_worst;
+} FactsBudget;
+
 typedef struct FactsOptions {
     const CelZones *zones;   /* may be NULL */
     const KnownFacts *known; /* NULL: nothing */
     PlanDeadline clock;
-    bool is_counted; /* chunks outlive the arena by references: for a view */
+    FactsBudget *budget; /* NULL: FACTS_BYTES_MAX, above which facts_build() has no memory */
+    bool is_counted;     /* chunks outlive the arena by references: for a view */
 } FactsOptions;
 
 /* All in @arena, unless counted; earlier facts are shared and borrowed. facts_release() ends
- * counted ones, also after a failure. 0, also when the deadline passes (ret->is_late), or
- * -ENOMEM. */
+ * counted ones, also after a failure. 0, also when the deadline passes or the budget is exhausted
+ * (ret->is_late), or -ENOMEM. */
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret);
 void facts_release(NodeFacts *facts);
