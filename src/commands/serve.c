@@ -196,6 +196,11 @@ static const Option serve_options[] = {
         .min = DEADLINE_MIN_NSEC, .max = DEADLINE_MAX_NSEC, .initial = "100ms",
         .help = "to evaluate policies for one request; onTimeout applies to nodes that were not "
                 "reached"},
+    {"load-time", OPTION_DURATION, .argument = "TIME", AT(daemon.load_nsec),
+        .min = DAEMON_LOAD_TIME_MIN, .max = DAEMON_LOAD_TIME_MAX, .initial = "10s",
+        .help = "processor time to load policies, or to evaluate them anew for all nodes"},
+    {"load-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.load_bytes), .initial = "512Mi",
+        .help = "results of policies for all nodes"},
     {"max-header", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.header_max), .initial = "32Ki",
         .help = "request line and headers"},
     {"max-body", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.body_max), .initial = "128Mi",
@@ -385,6 +390,10 @@ static int run(void *context, const Arguments *arguments) {
     log_setup(settings->log_level, settings->log_format);
     daemon_block_signals();
     r = daemon_new(&settings->daemon, &daemon, error);
+    if (r == -ECANCELED) {
+        log_info(error);
+        _exit(EXIT_FINE);
+    }
     if (r < 0) {
         terminal_complain("berth serve", error);
         return exit_code_of(r);

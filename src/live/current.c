@@ -27,6 +27,87 @@ static void exchange(Current *current, View *view) {
     view_unref(old);
 }
 
+/* --- the budget ------------------------------------------------------------------------------ */
+
+/* The budget of one view. */
+typedef struct ViewBudget {
+    FactsBudget facts;
+    int64_t until_cpu_nsec; /* of this thread */
+    const atomic_bool *is_cancelled;
+    bool is_spent; /* nothing is to be tried */
+} ViewBudget;
+
+static bool is_cancelled(const ViewBudget *budget) {
+    return budget->is_cancelled && atomic_load(budget->is_cancelled);
+}
+
+static bool is_over(void *context) {
+    const ViewBudget *budget = context;
+
+    return budget->is_spent || is_cancelled(budget) ||
+           clock_thread_cpu_nsec() > budget->until_cpu_nsec;
+}
+
+static ViewBudget open_budget(const ViewLimits *limits, const PolicyLoad *load) {
+    return (ViewBudget){
+        .facts = {.work_max =
+                      (uint64_t)(limits->cpu_nsec / NSEC_PER_MSEC) * (FACTS_WORK_PER_SEC / 1000),
+            .bytes_max = limits->bytes},
+        .until_cpu_nsec =
+            (load ? load->begun_cpu_nsec : clock_thread_cpu_nsec()) + limits->cpu_nsec,
+        .is_cancelled = load ? load->is_cancelled : NULL,
+    };
+}
+
+static unsigned percent(uint64_t part, uint64_t of) {
+    return of > 0 ? (unsigned)((double)part * 100 / (double)of) : 0;
+}
+
+/* "filter p/f0 (policy.yaml:6) takes 12 % of it" */
+static void describe_worst(const FactsBudget *budget, char *ret, size_t size) {
+    const RuleCost *rule = &budget->worst[0];
+    uint64_t bytes = 0;
+    unsigned part;
+
+    ret[0] = '\0';
+    if (budget->n_worst == 0)
+        return;
+    bytes = budget->cost.bytes;
+    part = budget->limit == FACTS_OVER_MEMORY ? percent(rule->cost.bytes, bytes)
+                                              : percent(rule->cost.work, budget->cost.work);
+    (void)snprintf(ret, size, "%s %.*s/%.*s (%.*s:%zu) takes %u %% of it; ", rule->type,
+        STR_FMT(rule->policy->name), STR_FMT(rule->name), STR_FMT(rule->place.file),
+        rule->place.line, part < 100 ? part : 100);
+}
+
+#define WORST_TEXT_MAX 1024u
+
+/* What is exhausted, by which rule, and what to do. */
+static void describe(
+    const ViewLimits *limits, const ViewBudget *budget, size_t n_nodes, char *ret, size_t size) {
+    char worst[WORST_TEXT_MAX];
+    bool is_memory = budget->facts.limit == FACTS_OVER_MEMORY;
+    double sec = (double)limits->cpu_nsec / (double)NSEC_PER_SEC;
+
+    describe_worst(&budget->facts, worst, sizeof(worst));
+    if (is_memory)
+        (void)snprintf(ret, size,
+            "the results of policies for %zu nodes take more memory than --load-memory allows (%zu "
+            "MiB): %ssimplify the rule, or raise --load-memory; `berth check --nodes %zu` shows "
+            "the cost of each rule",
+            n_nodes, limits->bytes >> 20, worst, n_nodes);
+    else
+        (void)snprintf(ret, size,
+            "policies take too much %s to load for %zu nodes, more than --load-time %gs allows "
+            "(%zu nodes done): %ssimplify the rule, or raise --load-time; `berth check --nodes "
+            "%zu` shows the cost of each rule",
+            budget->facts.limit == FACTS_OVER_WORK ? "work" : "time", n_nodes, sec,
+            budget->facts.n_rows, worst, n_nodes);
+}
+
+/* --- making one --------------------------------------------------------------------------------
+ */
+
 /* The new part of a new view; NULL: unchanged. */
 typedef struct ViewChange {
     Snapshot *snapshot;
@@ -34,8 +115,11 @@ typedef struct ViewChange {
     Measurements *measurements; /* of the gauges of the program in force, but for the above */
 } ViewChange;
 
-static int make_view(Current *current, const View *before, const ViewChange *change, View **ret) {
+/* @known: a view of the same program, to share results with; mostly @before itself. */
+static int make_view(Current *current, const View *before, const View *known,
+    const ViewChange *change, ViewBudget *budget, View **ret) {
     bool is_measured_anew = change->program || change->measurements;
+    bool is_limited = current->limits.cpu_nsec > 0;
     ViewParts parts = {
         .snapshot = change->snapshot ? change->snapshot : before->snapshot,
         .program = change->program ? change->program : before->program,
@@ -44,8 +128,10 @@ static int make_view(Current *current, const View *before, const ViewChange *cha
         .measurements = is_measured_anew ? change->measurements : before->measurements,
         .now_nsec = clock_wall_nsec(),
         .uptime_nsec = clock_monotonic_nsec(),
+        .clock = {.is_over = is_limited ? is_over : NULL, .context = budget},
+        .budget = is_limited ? &budget->facts : NULL,
     };
-    int r = view_new(&parts, before, ret);
+    int r = view_new(&parts, known, ret);
 
     if (r < 0)
         return r;
@@ -55,16 +141,57 @@ static int make_view(Current *current, const View *before, const ViewChange *cha
 }
 
 /* With publish_lock: only its holder exchanges the view. */
-static int change_view(Current *current, const ViewChange *change) {
+static void put_in_force(Current *current, View *view) {
     _cleanup_(view_unrefp) View *before = view_ref(current->view);
-    View *view = NULL;
-    int r = make_view(current, before, change, &view);
 
-    if (r < 0)
-        return r;
     exchange(current, view);
     if (current->changed)
         current->changed(current->context, before, current->view);
+}
+
+static size_t count_nodes(const View *view) {
+    return view->table->names->n_nodes;
+}
+
+/* Whether another attempt for the program in force would be in vain. */
+static bool is_in_vain(const Current *current, const ViewChange *change) {
+    const View *view = current->view;
+    size_t n_nodes =
+        change->snapshot ? snapshot_table(change->snapshot)->names->n_nodes : count_nodes(view);
+
+    return view->facts.is_late && n_nodes >= count_nodes(view) &&
+           clock_monotonic_nsec() < current->retry_at_nsec;
+}
+
+/* The program in force has exceeded the budget since @begun_nsec. */
+static void note_exceeded(
+    Current *current, const View *view, const ViewBudget *budget, int64_t begun_nsec) {
+    char message[CURRENT_MESSAGE_MAX];
+    int64_t now = clock_monotonic_nsec();
+
+    current->retry_at_nsec = now + CURRENT_RETRY_FACTOR * (now - begun_nsec);
+    describe(&current->limits, budget, count_nodes(view), message, sizeof(message));
+    if (current->exceeded)
+        current->exceeded(current->context, message);
+}
+
+/* The program in force with something new, with publish_lock. */
+static int change_view(Current *current, const ViewChange *change) {
+    bool was_late = current->view->facts.is_late;
+    ViewBudget budget = open_budget(&current->limits, /* load= */ NULL);
+    int64_t begun_nsec = clock_monotonic_nsec();
+    View *view = NULL;
+    int r;
+
+    budget.is_spent = is_in_vain(current, change);
+    r = make_view(current, current->view, current->view, change, &budget, &view);
+    if (r < 0)
+        return r;
+    if (view->facts.is_late && !budget.is_spent)
+        note_exceeded(current, view, &budget, begun_nsec);
+    put_in_force(current, view);
+    if (was_late && !view->facts.is_late && current->exceeded)
+        current->exceeded(current->context, NULL);
     return 0;
 }
 
@@ -75,6 +202,13 @@ int current_set_snapshot(Current *current, Snapshot *snapshot) {
     r = change_view(current, &(ViewChange){.snapshot = snapshot});
     (void)pthread_mutex_unlock(&current->publish_lock);
     return r;
+}
+
+int current_try_snapshot(Current *current, const View *shown, Snapshot *snapshot, View **ret) {
+    ViewBudget budget = open_budget(&current->limits, /* load= */ NULL);
+
+    budget.is_spent = shown->facts.is_late;
+    return make_view(current, shown, shown, &(ViewChange){.snapshot = snapshot}, &budget, ret);
 }
 
 int current_set_measured(Current *current, Measurements *measurements) {
@@ -91,14 +225,18 @@ int current_refresh(Current *current, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = current_view(current);
     int r = 0;
 
-    if (now_nsec < view->loads.until_nsec &&
-        !loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec()))
+    if (!current_is_due(view, now_nsec))
         return 0;
     (void)pthread_mutex_lock(&current->publish_lock);
     if (current->view == view) /* else another thread was faster */
         r = change_view(current, &(ViewChange){0});
     (void)pthread_mutex_unlock(&current->publish_lock);
     return r;
+}
+
+bool current_is_due(const View *view, int64_t now_nsec) {
+    return now_nsec >= view->loads.until_nsec ||
+           loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec());
 }
 
 /* --- the program ----------------------------------------------------------------------------- */
@@ -115,52 +253,86 @@ static void follow_again(Current *current, uint64_t owner) {
         log_error("nothing is measured until policies are loaded again", LOG_CSTR("error", error));
 }
 
+/* Why a view of a new program could not be made, or has no results. 0: it has. */
+static int judge_load(const Current *current, int r, const View *view, const ViewBudget *budget,
+    char *error, size_t size) {
+    if (r < 0) {
+        (void)snprintf(error, size, "out of memory for the results of policies for all nodes");
+        return r;
+    }
+    if (!view->facts.is_late)
+        return 0;
+    if (is_cancelled(budget)) {
+        (void)snprintf(error, size, "cancelled");
+        return -ECANCELED;
+    }
+    describe(&current->limits, budget, count_nodes(view), error, size);
+    return -EINVAL;
+}
+
+/* A view of the new program from the parts that are there now: those that come meanwhile cost only
+ * what they change. */
+static int draft_view(Current *current, const View *before, Program *program,
+    const PolicyLoad *load, View **ret, char *error, size_t size) {
+    ViewBudget budget = open_budget(&current->limits, load);
+    int r = make_view(current, before, before, &(ViewChange){.program = program}, &budget, ret);
+
+    return judge_load(current, r, *ret, &budget, error, size);
+}
+
 /* The poller waits for the lock with its new measurements, so none is lost between following the
  * gauges and using them. */
-static int set_program(Current *current, Program *program, char *error, size_t size) {
+static int set_program(Current *current, Program *program, const View *draft,
+    const PolicyLoad *load, char *error, size_t size) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    _cleanup_(view_unrefp) View *view = NULL;
+    bool was_late = current->view->facts.is_late;
     uint64_t owner = current->owner + 1;
+    ViewBudget budget = open_budget(&current->limits, load);
     int r = measuring_follow(current->measuring, program, owner, &measurements, error, size);
 
     if (r < 0)
         return r;
-    r = change_view(current, &(ViewChange){.program = program, .measurements = measurements});
+    r = make_view(current, current->view, draft,
+        &(ViewChange){.program = program, .measurements = measurements}, &budget, &view);
+    r = judge_load(current, r, view, &budget, error, size);
     if (r < 0) {
-        (void)snprintf(error, size, "out of memory");
         follow_again(current, owner + 1);
         return r;
     }
+    put_in_force(current, TAKE_PTR(view));
     current->owner = owner;
+    if (was_late && current->exceeded)
+        current->exceeded(current->context, NULL);
     return 0;
 }
 
-int current_set_program(Current *current, Program *program, char *error, size_t size) {
+int current_set_program(
+    Current *current, Program *program, const PolicyLoad *load, char *error, size_t size) {
+    _cleanup_(view_unrefp) View *before = current_view(current), *draft = NULL;
     int r;
 
+    if (before->program != program) {
+        r = draft_view(current, before, program, load, &draft, error, size);
+        if (r < 0)
+            return r;
+    }
     (void)pthread_mutex_lock(&current->publish_lock);
-    r = set_program(current, program, error, size);
+    r = set_program(current, program, draft ? draft : before, load, error, size);
     (void)pthread_mutex_unlock(&current->publish_lock);
     return r;
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones) {
-    ViewParts parts = {
-        .snapshot = snapshot,
-        .program = program,
-        .zones = zones,
-        .exemptions = current->exemptions,
-        .now_nsec = clock_wall_nsec(),
-        .uptime_nsec = clock_monotonic_nsec(),
-    };
-    int r = view_new(&parts, /* before= */ NULL, &current->view);
+int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones,
+    const PolicyLoad *load, char *error, size_t size) {
+    const View nothing = {.zones = zones, .exemptions = current->exemptions};
+    ViewBudget budget = open_budget(&current->limits, load);
+    int r = make_view(current, &nothing, /* known= */ NULL,
+        &(ViewChange){.snapshot = snapshot, .program = program}, &budget, &current->view);
 
-    if (r < 0)
-        return r;
-    current->view->awaits_cluster = !snapshot && current->may_await_cluster;
-    current->view->generation = snapshot ? 1 : 0;
-    return 0;
+    return judge_load(current, r, current->view, &budget, error, size);
 }
 
 void current_done(Current *current) {

@@ -7,11 +7,18 @@
  * comes from a thread of its own; one new view is made at a time, of the new part and the rest as
  * it was.
  *
+ * Making a view has a budget of time and memory. A program that exceeds it is refused. A program in
+ * force that exceeds it because the cluster has grown, or its metrics have changed, stays in force
+ * without results for any node (facts.is_late, so onTimeout decides): decisions from the cluster as
+ * it was would be wrong without notice. The next attempt is made when the cluster has fewer nodes,
+ * or after CURRENT_RETRY_FACTOR times the time that the last one took.
+ *
  * Its fields are the daemon's; others use the functions. Threads: any; current_set_program() only
  * the one that calls measuring_reload().
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "cluster/measurement.h"
@@ -19,6 +26,22 @@
 #include "extender/view.h"
 #include "live/measuring.h"
 #include "policy/program.h"
+
+#define CURRENT_MESSAGE_MAX 2048u
+#define CURRENT_RETRY_FACTOR 10 /* so a thread spends at most a tenth of its time in vain */
+
+/* What making one view may cost. */
+typedef struct ViewLimits {
+    int64_t cpu_nsec; /* processor time; work is limited in proportion (FACTS_WORK_PER_SEC); 0: no
+                         budget */
+    size_t bytes;     /* of the results of rules for all nodes */
+} ViewLimits;
+
+/* The load of a policy under way, on the calling thread. */
+typedef struct PolicyLoad {
+    int64_t begun_cpu_nsec;          /* reading and compiling count, too */
+    const atomic_bool *is_cancelled; /* may be NULL */
+} PolicyLoad;
 
 typedef struct Current {
     pthread_mutex_t lock; /* guards view: held for a pointer and a reference only */
@@ -29,17 +52,23 @@ typedef struct Current {
     Measuring *measuring;         /* borrowed; NULL: nothing is measured yet */
     const Exemptions *exemptions; /* borrowed; set before the first view. May be NULL */
     bool may_await_cluster;       /* a cluster is to come: it is watched */
+    ViewLimits limits;            /* set before the first view */
+    int64_t retry_at_nsec;        /* monotonic; while the view in force is late */
     void *context;
     /* Another view is in force; called with publish_lock. May be NULL. */
     void (*changed)(void *context, const View *before, const View *after);
+    /* The program in force exceeds the budget: a message for users; NULL: it fits again. As above.
+     */
+    void (*exceeded)(void *context, const char *message);
 } Current;
 
 #define CURRENT_INIT                                                                               \
     ((Current){.lock = PTHREAD_MUTEX_INITIALIZER, .publish_lock = PTHREAD_MUTEX_INITIALIZER})
 
-/* Makes the first view; @snapshot may be NULL, @zones must live longer. 0 or -ENOMEM. */
-int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones)
-    MUST_CHECK;
+/* Makes the first view; @snapshot may be NULL, @zones must live longer. 0, or an error as of
+ * current_set_program(). */
+int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones,
+    const PolicyLoad *load, char *error, size_t size) MUST_CHECK;
 void current_done(Current *current);
 
 /* A reference to it. */
@@ -48,14 +77,25 @@ View *current_view(Current *current);
 /* Another cluster. 0, or -ENOMEM: as it was. */
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;
 
-/* Another program, or the same now that metrics are polled: its gauges are followed
- * from now on. 0; or a negative errno with a message for a person in @error (of @size bytes): as it
- * was. */
-int current_set_program(Current *current, Program *program, char *error, size_t size) MUST_CHECK;
+/* A view like @shown, one that was in force, with another cluster; it does not come into force. 0
+ * or -ENOMEM. */
+int current_try_snapshot(Current *current, const View *shown, Snapshot *snapshot, View **ret)
+    MUST_CHECK;
+
+/* Another program, or the same now that metrics are polled: its gauges are followed from now on.
+ * Most of the work is done without publish_lock. 0; or a negative errno with a message for a person
+ * in @error (of @size bytes): as it was. -EINVAL: the budget is exhausted; -ECANCELED: it was
+ * cancelled. */
+int current_set_program(Current *current, Program *program, const PolicyLoad *load, char *error,
+    size_t size) MUST_CHECK;
 
 /* New numbers. Those of another program than the one in force are dropped: a reload came between.
  * 0, or -ENOMEM: as it was. */
 int current_set_measured(Current *current, Measurements *measurements) MUST_CHECK;
+
+/* Whether a value of @view has expired by @now_nsec (monotonic), or depends on a wall clock that
+ * was set since. */
+bool current_is_due(const View *view, int64_t now_nsec);
 
 /* Makes a new view if a value has expired by @now_nsec (monotonic), or depends on a wall clock that
  * was set since. 0, or -ENOMEM: unchanged. */

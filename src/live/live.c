@@ -213,19 +213,10 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
     RequestTime time = {.now_nsec = clock_wall_nsec()};
-    /* The view in force may not have the binds of this very turn yet. */
-    ViewParts parts = {
-        .snapshot = snapshot,
-        .program = shown->program,
-        .zones = shown->zones,
-        .exemptions = shown->exemptions,
-        .measurements = shown->measurements,
-        .now_nsec = time.now_nsec,
-        .uptime_nsec = clock_monotonic_nsec(),
-    };
     Str reason = STR("out of memory");
 
-    if (view_new(&parts, shown, &view) == 0 &&
+    /* The view in force may not have the binds of this very turn yet. */
+    if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
         extender_may_bind(
             view, &time, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
         return true;

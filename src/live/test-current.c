@@ -50,12 +50,15 @@ static int setup(void **state) {
     fixture->current.context = fixture;
     fixture->current.changed = note_change;
     assert_int_equal(
-        current_begin(&fixture->current, fixture->scene.snapshot, fixture->scene.program, NULL), 0);
+        current_begin(&fixture->current, fixture->scene.snapshot, fixture->scene.program, NULL,
+            /* load= */ NULL, error, sizeof(error)),
+        0);
     assert_int_equal(
         measuring_new(&options, &callbacks, &fixture->measuring, error, sizeof(error)), 0);
     fixture->current.measuring = fixture->measuring;
-    assert_int_equal(
-        current_set_program(&fixture->current, fixture->scene.program, error, sizeof(error)), 0);
+    assert_int_equal(current_set_program(&fixture->current, fixture->scene.program,
+                         /* load= */ NULL, error, sizeof(error)),
+        0);
     fixture->n_changes = 0;
     *state = fixture;
     return 0;
@@ -118,11 +121,13 @@ static void test_drops_values_of_a_replaced_program(void **state) {
     TestScene other;
 
     scene_init_text(&other, text_of_nothing);
-    assert_int_equal(
-        current_set_program(&fixture->current, other.program, error, sizeof(error)), 0);
+    assert_int_equal(current_set_program(
+                         &fixture->current, other.program, /* load= */ NULL, error, sizeof(error)),
+        0);
     assert_int_not_equal(fixture->current.owner, owner);
-    assert_int_equal(
-        current_set_program(&fixture->current, fixture->scene.program, error, sizeof(error)), 0);
+    assert_int_equal(current_set_program(&fixture->current, fixture->scene.program,
+                         /* load= */ NULL, error, sizeof(error)),
+        0);
     assert_int_equal(fixture->n_changes, 2);
     assert_int_equal(current_set_measured(&fixture->current, late), 0);
     assert_int_equal(fixture->n_changes, 2);

@@ -17,6 +17,7 @@
 #include "serve/answers.h"
 #include "serve/daemon.h"
 #include "serve/files.h"
+#include "serve/task.h"
 
 /* A pod's name, '_', 16 digits, NUL. */
 #define REPLICA_NAME_MAX 272u
@@ -46,9 +47,10 @@ struct Daemon {
     Pages *pages; /* NULL: there is no second listener */
     Live *live;   /* NULL: the cluster is not watched */
     Measuring *measuring;
-    Expiry *expiry;     /* of the daemon's thread, like the next */
-    WatchChanges watch; /* the state of the watches at the last check */
-    int64_t refresh_at; /* not before: making a view because of its age has just failed */
+    Expiry *expiry;             /* of the daemon's thread, like the next */
+    WatchChanges watch;         /* the state of the watches at the last check */
+    Task *refresh;              /* makes a new view when a value of the one in force has expired */
+    _Atomic int64_t refresh_at; /* not before: that has just failed */
     Records records;
     PageWorkers *workers;
     Updates *updates;
@@ -57,5 +59,12 @@ struct Daemon {
     Answers answers; /* ... and for the verbs */
 };
 
-/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). */
+/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). The second has only the
+ * signals that end the process. */
 int daemon_open_signals(void);
+int daemon_open_end_signals(void);
+
+/* The function of the task @refresh. */
+void daemon_refresh(void *daemon, unsigned wanted);
+
+#define STOP_NSEC (NSEC_PER_SEC / 2) /* for a thread to stop */

@@ -20,7 +20,6 @@
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the shutdown */
-#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the watcher's thread, and the poller's */
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
@@ -47,14 +46,34 @@ int daemon_open_signals(void) {
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+int daemon_open_end_signals(void) {
+    sigset_t signals;
+
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 /* --- periodic work --------------------------------------------------------------------------- */
 
-/* A new view when something in the one in force has grown too old. */
-static void tick_loads(Daemon *daemon, int64_t now) {
-    if (now < daemon->refresh_at || current_refresh(&daemon->current, now) == 0)
+/* A new view when something in the one in force has grown too old. On the task's thread. */
+void daemon_refresh(void *context, unsigned wanted) {
+    Daemon *daemon = context;
+    int64_t now = clock_monotonic_nsec();
+
+    (void)wanted;
+    if (current_refresh(&daemon->current, now) == 0)
         return;
-    daemon->refresh_at = now + RELOAD_NSEC;
-    log_error("out of memory: expired values stay in force");
+    atomic_store(&daemon->refresh_at, now + RELOAD_NSEC);
+    log_error("out of memory for a new view: expired values stay in force");
+}
+
+static void tick_loads(Daemon *daemon, int64_t now) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
+        task_request(daemon->refresh, 1);
 }
 
 static void report_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
@@ -122,25 +141,35 @@ static void tick_live(Daemon *daemon, int64_t now) {
         return;
     reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
     live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
-    (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    live_tick(daemon->live, now);
-    (void)pthread_mutex_unlock(&daemon->current.publish_lock);
+    /* Else a view is being made, which may take long: there is a next time. */
+    if (pthread_mutex_trylock(&daemon->current.publish_lock) == 0) {
+        live_tick(daemon->live, now);
+        (void)pthread_mutex_unlock(&daemon->current.publish_lock);
+    }
     live_status(daemon->live, &live);
     watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
 }
 
-/* Both are asked to stop before either is waited for: the poller may hang, and a lease that is held
+static int64_t time_until(int64_t deadline) {
+    int64_t left = deadline - clock_monotonic_nsec();
+
+    return left > 0 ? left : 0;
+}
+
+/* All are asked to stop before any is waited for: the poller may hang, and a lease that is held
  * must be released all the same. False: one of the threads has not ended in time. */
 static bool stop_threads(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
     bool has_stopped = true;
-    int64_t left;
 
     (void)measuring_stop(daemon->measuring, 0);
+    (void)files_stop(&daemon->files, 0);
+    (void)task_stop(daemon->refresh, 0);
     if (daemon->live)
         has_stopped = live_stop(daemon->live, STOP_NSEC);
-    left = deadline - clock_monotonic_nsec();
-    return measuring_stop(daemon->measuring, left > 0 ? left : 0) && has_stopped;
+    has_stopped &= measuring_stop(daemon->measuring, time_until(deadline));
+    has_stopped &= files_stop(&daemon->files, time_until(deadline));
+    return task_stop(daemon->refresh, time_until(deadline)) && has_stopped;
 }
 
 /* False: not all have ended in time. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "history/pods-summary.h"
 #include "input/file.h"
 #include "serve/daemon-internal.h"
@@ -33,6 +35,10 @@ static View *view_of(void *context) {
 
 int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
     return current_set_snapshot(&daemon->current, snapshot);
+}
+
+static void note_exceeded(void *context, const char *message) {
+    files_note_exceeded(&((Daemon *)context)->files, message);
 }
 
 static void note_view(void *context, const View *before, const View *after) {
@@ -137,17 +143,109 @@ static void free_records(Records *records) {
 
 /* --- start ------------------------------------------------------------------------ */
 
-static int load_configuration(Daemon *daemon, char *error) {
+/* The first load, on a thread of its own: this one waits for signals meanwhile. */
+typedef struct FirstLoad {
+    Daemon *daemon;
+    pthread_t thread;
+    int done_fd; /* readable at the end */
+    int result;
+    char error[DAEMON_ERROR_MAX];
+} FirstLoad;
+
+static int load_all(Daemon *daemon, char *error) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    int r = files_load(&daemon->files, &program, &snapshot, error);
+    PolicyLoad load;
+    int r = files_load(&daemon->files, &program, &snapshot, &load, error);
 
     if (r < 0)
         return r;
     daemon->zones = zones_new();
-    if (!daemon->zones)
+    if (!daemon->zones) {
+        (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory for time zones");
         return -ENOMEM;
-    return current_begin(&daemon->current, snapshot, program, zones_finder(daemon->zones));
+    }
+    return current_begin(&daemon->current, snapshot, program, zones_finder(daemon->zones), &load,
+        error, DAEMON_ERROR_MAX);
+}
+
+static void *run_first_load(void *context) {
+    FirstLoad *load = context;
+    uint64_t one = 1;
+
+    load->result = load_all(load->daemon, load->error);
+    (void)!write(load->done_fd, &one, sizeof(one));
+    return NULL;
+}
+
+/* Whether it ended before a signal to stop. */
+static bool await_load(const FirstLoad *load, int end_fd) {
+    struct pollfd fds[] = {
+        {.fd = load->done_fd, .events = POLLIN},
+        {.fd = end_fd, .events = POLLIN},
+    };
+
+    while (!((fds[0].revents | fds[1].revents) & POLLIN))
+        (void)poll(fds, ELEMENTS_OF(fds), -1);
+    return fds[0].revents & POLLIN;
+}
+
+/* Cancels it. False: it has not ended in time. */
+static bool cancel_load(const FirstLoad *load) {
+    struct pollfd done = {.fd = load->done_fd, .events = POLLIN};
+
+    files_cancel(&load->daemon->files);
+    return poll(&done, 1, (int)(STOP_NSEC / NSEC_PER_MSEC)) > 0;
+}
+
+static int finish_load(FirstLoad *load, int end_fd, char *error) {
+    bool has_ended = await_load(load, end_fd);
+    int r = -ECANCELED;
+
+    (void)snprintf(error, DAEMON_ERROR_MAX, "stopped by a signal while policies were loaded");
+    if (!has_ended && !cancel_load(load))
+        return r; /* its memory is the thread's */
+    (void)pthread_join(load->thread, NULL);
+    if (has_ended) {
+        r = load->result;
+        memcpy(error, load->error, sizeof(load->error));
+    }
+    (void)close(load->done_fd);
+    free(load);
+    return r;
+}
+
+static int load_configuration(Daemon *daemon, char *error) {
+    FirstLoad *load = calloc(1, sizeof(*load));
+    int r = load ? 0 : -ENOMEM, end_fd = daemon_open_end_signals();
+
+    if (load)
+        *load = (FirstLoad){.daemon = daemon, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (r == 0 && (end_fd < 0 || load->done_fd < 0))
+        r = -errno;
+    if (r == 0)
+        r = thread_start(&load->thread, "berth-load", run_first_load, load);
+    if (r == 0) {
+        r = finish_load(load, end_fd, error);
+    } else {
+        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
+        if (load && load->done_fd >= 0)
+            (void)close(load->done_fd);
+        free(load);
+    }
+    if (end_fd >= 0)
+        (void)close(end_fd);
+    return r;
+}
+
+static int start_tasks(Daemon *daemon, char *error) {
+    int r = files_start(&daemon->files);
+
+    if (r == 0)
+        r = task_new("berth-refresh", daemon_refresh, daemon, &daemon->refresh);
+    if (r < 0)
+        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
+    return r;
 }
 
 static void publish_measured(void *context, Measurements *measurements) {
@@ -179,7 +277,7 @@ static int start_measuring(Daemon *daemon, char *error) {
     daemon->files.measuring = daemon->measuring;
     daemon->current.measuring = daemon->measuring;
     return current_set_program(
-        &daemon->current, daemon->current.view->program, error, DAEMON_ERROR_MAX);
+        &daemon->current, daemon->current.view->program, /* load= */ NULL, error, DAEMON_ERROR_MAX);
 }
 
 /* --- the cluster that is watched ---------------------------------------------------- */
@@ -334,6 +432,11 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->current.exemptions = &options->exempt;
     daemon->current.context = daemon;
     daemon->current.changed = note_view;
+    daemon->current.exceeded = note_exceeded;
+    daemon->current.limits = (ViewLimits){
+        .cpu_nsec = options->load_nsec > 0 ? options->load_nsec : DAEMON_LOAD_TIME_DEFAULT,
+        .bytes = options->load_bytes > 0 ? options->load_bytes : DAEMON_LOAD_MEMORY_DEFAULT,
+    };
     daemon->signal_fd = daemon_open_signals();
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     make_identity(daemon->identity);
@@ -347,6 +450,12 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     r = check_transport(options, error);
     if (r == 0)
         r = load_configuration(daemon, error);
+    if (r == -ECANCELED) {
+        (void)TAKE_PTR(daemon); /* the load may still use it */
+        return r;
+    }
+    if (r == 0)
+        r = start_tasks(daemon, error);
     if (r == 0)
         r = start_measuring(daemon, error);
     if (r == 0)
@@ -372,6 +481,10 @@ Daemon *daemon_free(Daemon *daemon) {
     server_free(daemon->server);
     page_workers_free(daemon->workers); /* its data ended with the servers */
     updates_free(daemon->updates);
+    files_cancel(&daemon->files);
+    task_free(daemon->files.task); /* it uses what follows */
+    daemon->files.task = NULL;
+    task_free(daemon->refresh);
     measuring_free(daemon->measuring); /* its thread makes views, which live uses */
     live_free(daemon->live);
     files_done(&daemon->files);

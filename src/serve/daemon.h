@@ -4,9 +4,11 @@
  * Daemon: owns everything that lives as long as the process.
  *
  * Workers of the server only ever read: they take a reference to the current view and answer from
- * it. One thread, the one in daemon_run(), does everything else: signals, files that changed,
- * deadlines of connections. A cluster that is watched has one more (kube/cluster-watcher.h), and so
- * has what is measured (load/poller.h). Pages are made by page workers (api/page-workers.h).
+ * it. One thread, the one in daemon_run(), does everything else that is quick: signals, files that
+ * changed, deadlines of connections. It never waits for a view: policies are loaded, and expired
+ * values replaced, by tasks (serve/task.h). A cluster that is watched has one more thread
+ * (kube/cluster-watcher.h), and so has what is measured (load/poller.h). Pages are made by page
+ * workers (api/page-workers.h).
  *
  * A policy that does not compile, a certificate that does not fit its key, a cluster file or
  * sources that cannot be read leave the last good one in force, and say so in the log, in /metrics
@@ -20,6 +22,7 @@
 #include "api/dashboard-hook.h"
 #include "api/pages.h"
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
@@ -49,6 +52,10 @@ typedef struct DaemonOptions {
     bool quiet;                     /* no log of requests */
     int64_t deadline_nsec;          /* how long policies may be evaluated for one request; 0: as
                                        DAEMON_DEADLINE_DEFAULT */
+    int64_t load_nsec;              /* processor time to load policies, or to make any view; 0: as
+                                       DAEMON_LOAD_TIME_DEFAULT */
+    size_t load_bytes;              /* memory of the results of rules for all nodes; 0: as
+                                       DAEMON_LOAD_MEMORY_DEFAULT */
     size_t n_decisions;             /* how many are remembered, at most DECISIONS_MAX; 0: none */
     size_t decisions_bytes;         /* and how much memory that may take */
     Exemptions exempt;              /* exempt pods; borrowed like the rest */
@@ -60,11 +67,18 @@ typedef struct DaemonOptions {
 
 #define DAEMON_DEADLINE_DEFAULT (INT64_C(100) * 1000 * 1000)
 
+/* Ten times what 1,000 ordinary rules need for 5,000 nodes (docs/benchmarks.md). */
+#define DAEMON_LOAD_TIME_DEFAULT (10 * NSEC_PER_SEC)
+#define DAEMON_LOAD_TIME_MIN (10 * NSEC_PER_MSEC)
+#define DAEMON_LOAD_TIME_MAX (3600 * NSEC_PER_SEC)
+#define DAEMON_LOAD_MEMORY_DEFAULT FACTS_BYTES_MAX
+
 #define DAEMON_ERROR_MAX 32768u /* a policy may have many mistakes */
 
 /* Loads everything and listens. 0; or a negative errno with a message for a
- * person in @error (DAEMON_ERROR_MAX): nothing is running then. Options are
- * borrowed and must outlive the daemon. */
+ * person in @error (DAEMON_ERROR_MAX): nothing is running then. -ECANCELED: SIGTERM or SIGINT came
+ * while policies were loaded; a thread may still be busy with that, and the end of the process is
+ * the way out. Options are borrowed and must outlive the daemon. */
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error);
 Daemon *daemon_free(Daemon *daemon); /* takes NULL */
 DEFINE_CLEANUP(Daemon *, daemon_free)

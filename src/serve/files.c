@@ -124,16 +124,25 @@ static void warn_about_crl(Files *files) {
     files->is_crl_overdue = is_overdue;
 }
 
-int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error) {
+/* The budget of the load begins here. */
+static PolicyLoad begin_load(const Files *files) {
+    return (PolicyLoad){
+        .begun_cpu_nsec = clock_thread_cpu_nsec(), .is_cancelled = &files->is_cancelled};
+}
+
+int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, PolicyLoad *ret_load,
+    char *error) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const DaemonOptions *options = files->options;
-    int r;
+    int r = 0;
 
     take_fingerprints(options, files->fingerprints);
-    r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
-    if (r == 0 && options->cluster_path)
+    if (options->cluster_path)
         r = cluster_load(options->cluster_path, &snapshot, error);
+    *ret_load = begin_load(files);
+    if (r == 0)
+        r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->tls.certificate)
         r = tls_store_new(&options->tls, &files->tls, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->pages.token_path)
@@ -158,6 +167,8 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
 }
 
 void files_done(Files *files) {
+    files_cancel(files);
+    files->task = task_free(files->task);
     files->tls = tls_store_free(files->tls);
     files->token = token_free(files->token);
 }
@@ -184,12 +195,23 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
 static void reload_policy(Files *files) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(view_unrefp) View *before = current_view(files->current);
+    PolicyLoad load = begin_load(files);
     const Program *program;
     ReloadState state;
     char error[DAEMON_ERROR_MAX];
+    int r;
 
-    if (load_policy(files->options, &policy, error, sizeof(error)) < 0 ||
-        current_set_program(files->current, policy.program, error, sizeof(error)) < 0) {
+    atomic_store(&files->is_cancelled, false);
+    log_debug("loading policies");
+    r = load_policy(files->options, &policy, error, sizeof(error));
+    if (r == 0)
+        r = current_set_program(files->current, policy.program, &load, error, sizeof(error));
+    if (r == -ECANCELED) {
+        log_info("loading of policies cancelled");
+        return;
+    }
+    atomic_store(&files->is_exceeded, false);
+    if (r < 0) {
         refuse_reload(files, RELOAD_POLICY, error);
         return;
     }
@@ -199,7 +221,8 @@ static void reload_policy(Files *files) {
         note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
     note_policy(files, &policy);
     log_info("policy reloaded", LOG_INT("policies", program->n_policies),
-        LOG_INT("filters", program->n_filters), LOG_INT("scores", program->n_scores));
+        LOG_INT("filters", program->n_filters), LOG_INT("scores", program->n_scores),
+        LOG_INT("cpu_ms", (clock_thread_cpu_nsec() - load.begun_cpu_nsec) / NSEC_PER_MSEC));
     note_good(files, RELOAD_POLICY);
 }
 
@@ -212,7 +235,7 @@ static void reload_cluster(Files *files) {
         return;
     }
     if (current_set_snapshot(files->current, snapshot) < 0) {
-        refuse_reload(files, RELOAD_CLUSTER, "out of memory");
+        refuse_reload(files, RELOAD_CLUSTER, "out of memory for the view of the new cluster");
         return;
     }
     note_config(files, RELOAD_CLUSTER, "read anew");
@@ -294,14 +317,50 @@ static void reload_sources(Files *files) {
     note_good(files, RELOAD_SOURCES);
 }
 
+void files_note_exceeded(Files *files, const char *message) {
+    if (message) {
+        log_error("policies exceed their budget: no rule is evaluated, onTimeout decides",
+            LOG_CSTR("error", message));
+        changes_note(files->changes, CHANGE_POLICY_REFUSED, clock_wall_nsec(),
+            str_from_c(reload_kind_name(RELOAD_POLICY)), str_from_c(message));
+        reloads_note_bad(&files->reloads, RELOAD_POLICY, message);
+        atomic_store(&files->is_exceeded, true);
+    } else if (atomic_exchange(&files->is_exceeded, false)) {
+        note_restored(files, RELOAD_POLICY);
+    }
+}
+
+static void (*const reload[_RELOAD_MAX])(Files *files) = {
+    [RELOAD_POLICY] = reload_policy,
+    [RELOAD_CLUSTER] = reload_cluster,
+    [RELOAD_CERTIFICATES] = reload_tls,
+    [RELOAD_SOURCES] = reload_sources,
+    [RELOAD_PAGES_TOKEN] = reload_token,
+};
+
+#define BIT(kind) (1u << (kind))
+#define TAKES_LONG (BIT(RELOAD_POLICY) | BIT(RELOAD_CLUSTER) | BIT(RELOAD_SOURCES))
+
+static void reload_wanted(void *context, unsigned wanted) {
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (wanted & BIT(i))
+            reload[i](context);
+}
+
+int files_start(Files *files) {
+    return task_new("berth-load", reload_wanted, files, &files->task);
+}
+
+void files_cancel(Files *files) {
+    atomic_store(&files->is_cancelled, true);
+}
+
+bool files_stop(Files *files, int64_t timeout_nsec) {
+    files_cancel(files);
+    return task_stop(files->task, timeout_nsec);
+}
+
 void files_reload(Files *files, bool force) {
-    static void (*const reload[_RELOAD_MAX])(Files * files) = {
-        [RELOAD_POLICY] = reload_policy,
-        [RELOAD_CLUSTER] = reload_cluster,
-        [RELOAD_CERTIFICATES] = reload_tls,
-        [RELOAD_SOURCES] = reload_sources,
-        [RELOAD_PAGES_TOKEN] = reload_token,
-    };
     const bool is_used[_RELOAD_MAX] = {
         [RELOAD_POLICY] = files->options->n_policy_paths > 0,
         [RELOAD_CLUSTER] = files->options->cluster_path != NULL,
@@ -310,15 +369,19 @@ void files_reload(Files *files, bool force) {
         [RELOAD_PAGES_TOKEN] = files->token != NULL,
     };
     uint64_t now[_RELOAD_MAX];
+    unsigned wanted = 0;
 
     take_fingerprints(files->options, now);
+    if (is_used[RELOAD_POLICY] && now[RELOAD_POLICY] != files->fingerprints[RELOAD_POLICY])
+        files_cancel(files); /* what is being loaded is not on disk any more */
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
-        bool has_changed = now[i] != files->fingerprints[i];
-
+        if (is_used[i] && (force || now[i] != files->fingerprints[i]))
+            wanted |= BIT(i);
         files->fingerprints[i] = now[i];
-        if (is_used[i] && (force || has_changed))
-            reload[i](files);
     }
+    if (wanted & TAKES_LONG)
+        task_request(files->task, wanted & TAKES_LONG);
+    reload_wanted(files, wanted & ~TAKES_LONG);
     if (files->tls) {
         retry_tls(files);
         warn_about_crl(files);

@@ -6,9 +6,14 @@
  * Policies, a cluster, sources of metrics, certificates, a token. A file that cannot be used leaves
  * the last good one in force, and says so in the log, in /metrics and in /readyz?verbose.
  *
+ * Policies, the cluster and sources can take long. They are read again, in this order, on a thread
+ * of their own (a Task), so that the daemon's thread never waits for them. A policy that changes
+ * while it is being loaded is loaded anew.
+ *
  * Threads: the daemon's own; reloads and tls are read from any.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +26,7 @@
 #include "monitor/reload.h"
 #include "policy/program.h"
 #include "serve/daemon.h"
+#include "serve/task.h"
 
 typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */
@@ -32,16 +38,35 @@ typedef struct Files {
     Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of the last read */
+    Task *task;                         /* reads what takes long; NULL: not yet */
+    atomic_bool is_cancelled;           /* the load of policies under way */
+    atomic_bool is_exceeded;            /* RELOAD_POLICY is bad because of files_note_exceeded() */
 } Files;
 
-/* Reads policies, cluster (NULL: none), certificates and token for the first time; references go to
- * the caller. 0; or a negative errno with a message for users in @error (DAEMON_ERROR_MAX). */
-int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error)
-    MUST_CHECK;
+/* Reads cluster (NULL: none), policies, certificates and token for the first time, on any thread;
+ * references go to the caller, and @ret_load is for the view of the program. 0; or a negative errno
+ * with a message for users in @error (DAEMON_ERROR_MAX). */
+int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, PolicyLoad *ret_load,
+    char *error) MUST_CHECK;
 void files_done(Files *files);
+
+/* Starts the thread that reads what takes long. 0, or a negative errno. */
+int files_start(Files *files) MUST_CHECK;
+
+/* Ends a load of policies as soon as possible. */
+void files_cancel(Files *files);
+
+/* Cancels, and reads nothing more. False: still reading after the time, and files_done() would
+ * wait. */
+bool files_stop(Files *files, int64_t timeout_nsec);
+
+/* The policies in force exceed the budget of a view: @message for users; NULL: they fit again. Any
+ * thread. */
+void files_note_exceeded(Files *files, const char *message);
 
 /* The sources have been read for the first time. */
 void files_note_sources(Files *files);
 
-/* Reads changed files again, or everything when @force. */
+/* Reads changed files again, or everything when @force; after files_start(). What takes long is
+ * only requested. */
 void files_reload(Files *files, bool force);
