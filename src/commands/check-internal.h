@@ -81,6 +81,18 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
 int installation_check_run_offline(
     InstallationCheck *check, const char *const *configs, size_t n_configs);
 
+/* LoadCheck: predicts whether berth serve can load policies on a cluster of some size. */
+typedef struct LoadCheck {
+    size_t n_nodes; /* 0: not wanted */
+    int64_t cpu_nsec;
+    size_t bytes;
+} LoadCheck;
+
+/* Prints the expected cost of @program, and the rules that cause most of it; the nodes of @cluster
+ * are the sample if it names any. EXIT_FINE, EXIT_FAILED when it exceeds the budget, or another
+ * exit code after complaining. */
+int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program);
+
 /* Prints the rules of a valid program: as CEL, with costs, as JSON. */
 
 /* How often the value of root @root of the plan is computed, whose expression is @expression. */

@@ -14,6 +14,7 @@
 #include "checkup/check.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "commands/commands.h"
 #include "extender/view.h"
@@ -22,6 +23,7 @@
 #include "policy/metric.h"
 #include "policy/shape.h"
 #include "schema/schema.h"
+#include "serve/daemon.h"
 
 #define WHO "berth check"
 #define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
@@ -169,6 +171,7 @@ typedef struct Settings {
     ClusterSource cluster; /* with --live */
     MetricsSource metrics;
     InstallationCheck installation; /* with --live or --offline */
+    LoadCheck load;
 } Settings;
 
 static void print_summary(const Program *program, Buf *out) {
@@ -231,6 +234,8 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     print_program(settings, &diags, program, &out);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
+    if (r == 0 && settings->load.n_nodes > 0)
+        return load_check_run(&settings->load, &settings->cluster, program);
     if (r == 0 && settings->is_live)
         return check_live(settings, program);
     return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
@@ -291,6 +296,16 @@ static const Option options[] = {
         .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
     {"output", OPTION_CUSTOM, 'o', .argument = "text|json", .set = set_output, .initial = "text",
         .help = "everything as JSON (docs/policy.md)"},
+
+    OPTION_GROUP("Can berth serve load the policies on a large cluster?",
+        "The cost of evaluating them for all nodes is estimated from some made-up nodes, or from "
+        "those of --cluster, --kubeconfig or --in-cluster. Exit code 1 when it exceeds the budget."),
+    {"nodes", OPTION_NUMBER, .argument = "N", AT(load.n_nodes), .min = 1, .max = STORE_NODES_MAX,
+        .help = "the size of the cluster"},
+    {"load-time", OPTION_DURATION, .argument = "TIME", AT(load.cpu_nsec), .min = DAEMON_LOAD_TIME_MIN,
+        .max = DAEMON_LOAD_TIME_MAX, .initial = "10s", .help = "as of berth serve"},
+    {"load-memory", OPTION_SIZE, .argument = "SIZE", AT(load.bytes), .initial = "512Mi",
+        .help = "as of berth serve"},
 
     OPTION_GROUP("Does the installation work?"),
     {"live", OPTION_FLAG, AT(is_live),
@@ -364,6 +379,16 @@ static const char *check_installation(const Settings *settings) {
     return installation_check_validate(&settings->installation, &settings->cluster);
 }
 
+static const char *check_load(const Settings *settings, size_t n_files) {
+    if (settings->is_live || settings->is_offline || settings->show == SHOW_JSON)
+        return "--nodes goes with policy files and text output only, without --live and --offline";
+    if (n_files == 0)
+        return "a file is needed";
+    if (has_metrics(&settings->metrics))
+        return "--prometheus and --sources need --live";
+    return has_cluster(&settings->cluster) ? cluster_source_check(&settings->cluster) : NULL;
+}
+
 static const char *check_settings(void *context, const Arguments *arguments) {
     Settings *settings = context;
     size_t n_files = arguments->n;
@@ -373,6 +398,8 @@ static const char *check_settings(void *context, const Arguments *arguments) {
         return NULL;
     if (settings->is_live && settings->is_offline)
         return "--offline is instead of --live";
+    if (settings->load.n_nodes > 0)
+        return check_load(settings, n_files);
     if (n_files == 0 && !settings->is_live)
         return "a file is needed";
     if (settings->is_offline || (settings->is_live && n_files == 0))
@@ -384,6 +411,11 @@ static const char *check_settings(void *context, const Arguments *arguments) {
     if (installation_check_is_given(&settings->installation))
         return "--server, --only and the like need --live or --offline";
     return NULL;
+}
+
+static void init_settings(void *context) {
+    *(Settings *)context = (Settings){
+        .load = {.cpu_nsec = DAEMON_LOAD_TIME_DEFAULT, .bytes = DAEMON_LOAD_MEMORY_DEFAULT}};
 }
 
 static int run(void *context, const Arguments *arguments) {
@@ -407,6 +439,7 @@ const Command check_command = {
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
     .settings_size = sizeof(Settings),
+    .init = init_settings,
     .check = check_settings,
     .run = run,
 };

@@ -1,0 +1,212 @@
+/*
+ * berth check --nodes: whether policies fit the budget of a load (serve's --load-time and
+ * --load-memory) on so many nodes. Some nodes are evaluated, and their cost multiplied. Work is
+ * counted, not time, so the answer is the same on every machine.
+ */
+
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/nsec.h"
+#include "base/visible.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "cluster/store.h"
+#include "commands/check-internal.h"
+#include "extender/view.h"
+#include "input/zones.h"
+#include "serve/daemon.h"
+#include "json/read.h"
+
+#define WHO "berth check"
+#define TEXT_MAX ((size_t)1024 * 1024)
+#define ARENA_BUDGET ((size_t)16 * 1024 * 1024)
+
+/* Pods of a made-up node: Kubernetes supports 150,000 on 5,000 nodes. */
+#define PODS_PER_NODE 30u
+
+/* A sample ends when it is clear that the budget is exceeded, by this factor. */
+#define ENOUGH 4
+
+/* --- made-up nodes ------------------------------------------------------------------------------
+ */
+
+static const char node_text[] =
+    "{\"metadata\": {\"name\": \"node-%05u\", \"labels\": {"
+    "\"kubernetes.io/hostname\": \"node-%05u\", \"kubernetes.io/os\": \"linux\", "
+    "\"kubernetes.io/arch\": \"amd64\", \"node.kubernetes.io/instance-type\": \"m6i.4xlarge\", "
+    "\"topology.kubernetes.io/region\": \"region-1\", "
+    "\"topology.kubernetes.io/zone\": \"zone-%u\"}}, "
+    "\"status\": {\"allocatable\": {\"cpu\": \"16\", \"memory\": \"64Gi\", \"pods\": \"110\"}, "
+    "\"conditions\": [{\"type\": \"Ready\", \"status\": \"True\"}]}}";
+static const char pod_text[] =
+    "{\"metadata\": {\"name\": \"app-%u-%05u\", \"namespace\": \"team-%u\", "
+    "\"uid\": \"%u-%u\", \"labels\": {\"app\": \"app-%u\", \"pod-template-hash\": \"7c9f\"}}, "
+    "\"spec\": {\"nodeName\": \"node-%05u\", \"containers\": [{\"name\": \"app\", \"resources\": "
+    "{\"requests\": {\"cpu\": \"250m\", \"memory\": \"512Mi\"}}}]}, "
+    "\"status\": {\"phase\": \"Running\"}}";
+
+static int add_node(Store *store, unsigned i, Arena *arena) {
+    JsonReader reader;
+    Node node;
+    Str text = arena_printf(arena, node_text, i, i, i % 3);
+
+    if (!text.ptr)
+        return -1;
+    json_reader_init(&reader, text);
+    node_decode(&reader, arena, &node);
+    return json_error(&reader) == JSON_OK ? store_apply_node(store, &node) : -1;
+}
+
+static int add_pod(Store *store, unsigned i, unsigned k, Arena *arena) {
+    JsonReader reader;
+    Pod pod;
+    Str text = arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i);
+
+    if (!text.ptr)
+        return -1;
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, &pod);
+    return json_error(&reader) == JSON_OK ? store_apply_pod(store, &pod) : -1;
+}
+
+/* One chunk of the table: each further one costs as much. NULL: no memory. */
+static Snapshot *make_nodes(size_t n_nodes) {
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
+    unsigned n = n_nodes < CHUNK_ROWS ? (unsigned)n_nodes : CHUNK_ROWS;
+    Snapshot *snapshot = NULL;
+    int r = store && arena ? 0 : -1;
+
+    for (unsigned i = 0; r >= 0 && i < n; i++) {
+        r = add_node(store, i, arena);
+        for (unsigned k = 0; r >= 0 && k < PODS_PER_NODE; k++)
+            r = add_pod(store, i, k, arena);
+        arena_reset(arena);
+    }
+    return r >= 0 && store_publish(store, &snapshot) == 0 ? snapshot : NULL;
+}
+
+/* --- the prediction -----------------------------------------------------------------------------
+ */
+
+typedef struct Prediction {
+    const LoadCheck *check;
+    FactsBudget budget; /* of the sample */
+    size_t n_sampled;
+    double factor; /* from the sample to all nodes */
+    double work_max, work, bytes;
+    bool is_made_up;
+} Prediction;
+
+static int evaluate(Program *program, Snapshot *snapshot, Prediction *ret) {
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    double factor = ret->factor / ENOUGH, room = (double)ret->check->bytes / factor;
+
+    ret->work_max = (double)ret->check->cpu_nsec / NSEC_PER_SEC * (double)FACTS_WORK_PER_SEC;
+    ret->budget = (FactsBudget){
+        .work_max = (uint64_t)(ret->work_max / factor),
+        .bytes_max = room < (double)FACTS_BYTES_MAX ? (size_t)room : FACTS_BYTES_MAX,
+        .is_ranked = true,
+    };
+    if (!zones || view_new(&(ViewParts){.snapshot = snapshot,
+                               .program = program,
+                               .zones = zones_finder(zones),
+                               .budget = &ret->budget},
+                      /* before= */ NULL, &view) < 0)
+        return -1;
+    ret->work = (double)ret->budget.cost.work * ret->factor;
+    ret->bytes = (double)ret->budget.cost.bytes * ret->factor;
+    return 0;
+}
+
+static bool is_exceeded(const Prediction *p) {
+    return p->budget.limit != FACTS_WITHIN || p->work > p->work_max ||
+           p->bytes > (double)p->check->bytes;
+}
+
+static void print_totals(const Prediction *p, Buf *out) {
+    const char *at_least = p->budget.limit != FACTS_WITHIN ? "at least " : "";
+
+    buf_printf(out,
+        "loading for %zu nodes: %s%.1f of %.1f million units of work (--load-time %gs), %s%.0f of "
+        "%zu MiB (--load-memory)\n",
+        p->check->n_nodes, at_least, p->work / 1e6, p->work_max / 1e6,
+        (double)p->check->cpu_nsec / NSEC_PER_SEC, at_least, ceil(p->bytes / (1 << 20)),
+        p->check->bytes >> 20);
+    if (p->is_made_up)
+        buf_printf(out,
+            "estimated from %zu made-up nodes with %u pods each; --cluster or --kubeconfig "
+            "estimates from yours\n",
+            p->n_sampled, PODS_PER_NODE);
+    else
+        buf_printf(out, "estimated from the %zu nodes of the cluster\n", p->n_sampled);
+}
+
+static void print_worst(const Prediction *p, Buf *out) {
+    const FactsBudget *budget = &p->budget;
+
+    for (size_t i = 0; i < budget->n_worst; i++) {
+        const RuleCost *rule = &budget->worst[i];
+
+        if (rule->cost.work == 0)
+            continue;
+        buf_printf(out, "%5.1f %%  ", 100.0 * (double)rule->cost.work / (double)budget->cost.work);
+        visible_print(out, "{} {}/{} ({}", str_from_c(rule->type), rule->policy->name, rule->name,
+            rule->place.file);
+        buf_printf(out, ":%zu): %.0f units and %.0f bytes a node\n", rule->place.line,
+            (double)rule->cost.work / (double)p->n_sampled,
+            (double)rule->cost.bytes / (double)p->n_sampled);
+    }
+}
+
+/* At the place of the worst rule. */
+static void print_error(const Prediction *p, Buf *out) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    const FactsBudget *budget = &p->budget;
+    bool is_memory = p->work <= p->work_max && budget->limit != FACTS_OVER_WORK;
+    Place place = budget->n_worst > 0 ? budget->worst[0].place : (Place){0};
+
+    if (!arena)
+        return;
+    diag_add(&diags, DIAG_ERROR, place, STR_NULL,
+        arena_printf(arena,
+            "policies take too much %s for %zu nodes: `berth serve` would reject them. This rule "
+            "takes most",
+            is_memory ? "memory" : "work", p->check->n_nodes),
+        is_memory ? STR("simplify it, or raise --load-memory of `berth serve`")
+                  : STR("simplify it, or raise --load-time of `berth serve`"));
+    diag_list_print(&diags, terminal_has_colour(stdout), out);
+}
+
+int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program) {
+    bool is_given = cluster->file || cluster_source_is_live(cluster);
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    Prediction prediction = {.check = check, .is_made_up = !is_given};
+    int r = is_given ? cluster_source_load(cluster, WHO, &snapshot) : 0;
+
+    if (r != 0)
+        return r;
+    if (!is_given)
+        snapshot = make_nodes(check->n_nodes);
+    if (!snapshot)
+        return terminal_out_of_memory(WHO);
+    prediction.n_sampled = snapshot_table(snapshot)->names->n_nodes;
+    if (prediction.n_sampled == 0) {
+        terminal_complain(WHO, "the cluster has no nodes to estimate from");
+        return EXIT_FAILED;
+    }
+    prediction.factor = (double)check->n_nodes / (double)prediction.n_sampled;
+    if (evaluate(program, snapshot, &prediction) < 0)
+        return terminal_out_of_memory(WHO);
+    print_totals(&prediction, &out);
+    print_worst(&prediction, &out);
+    if (is_exceeded(&prediction))
+        print_error(&prediction, &out);
+    if (!terminal_print(stdout, buf_str(&out)))
+        return EXIT_UNREACHABLE;
+    return is_exceeded(&prediction) ? EXIT_FAILED : EXIT_FINE;
+}
