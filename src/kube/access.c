@@ -428,17 +428,38 @@ bool access_is_insecure(const Access *access) {
     return access->config.is_insecure;
 }
 
+size_t access_files(const Access *access, const char *ret[static ACCESS_FILES_MAX]) {
+    const Secret *secrets[ACCESS_FILES_MAX] = {&access->config.ca, &access->config.client_cert,
+        &access->config.client_key, &access->config.token, &access->password};
+    size_t n = 0;
+
+    for (size_t i = 0; i < ACCESS_FILES_MAX; i++)
+        if (secrets[i]->path)
+            ret[n++] = secrets[i]->path;
+    return n;
+}
+
 /* --- who we are --- */
 
-static int ask_plugin(
-    Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
-    const ExecCluster cluster = {
+static ExecCluster cluster_of(const Access *access) {
+    return (ExecCluster){
         .server = access->config.server,
         .tls_server_name = access->config.tls_server_name,
         .ca_pem = access->config.ca.text,
         .proxy_url = access->config.proxy_url,
         .is_insecure = access->config.is_insecure,
     };
+}
+
+int access_start_helper(const Access *access) {
+    const ExecCluster cluster = cluster_of(access);
+
+    return access->config.exec ? exec_start_helper(access->config.exec, &cluster) : 0;
+}
+
+static int ask_plugin(
+    Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
+    const ExecCluster cluster = cluster_of(access);
     const PluginRun run = {
         .spec = access->config.exec,
         .cluster = &cluster,

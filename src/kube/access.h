@@ -90,6 +90,15 @@ const char *access_server(const Access *access);
 /* "context admin@prod of /home/a/.kube/config", "service account of this pod": for logs. */
 const char *access_origin(const Access *access);
 
+/* The files that are read again while @access is in use; how many. Borrowed from @access. */
+#define ACCESS_FILES_MAX 5u
+size_t access_files(const Access *access, const char *ret[static ACCESS_FILES_MAX]);
+
+/* If there is a credential plugin: forks a process that runs it from now on, for this and every
+ * other Access of the same kubeconfig, so that this process needs no right to start programs.
+ * Before other threads are started. 0, or a negative errno. */
+int access_start_helper(const Access *access) MUST_CHECK;
+
 /* The certificate of the API server is not verified: worth a warning. */
 bool access_is_insecure(const Access *access);
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "kube/access.h"
+#include "kube/process-helper.h"
 #include "kube/process.h"
 #include "kube/secret.h"
 #include "model/time.h"
@@ -256,6 +257,10 @@ static const char **build_args(const ExecSpec *spec, Arena *arena) {
 }
 
 static int explain_start(const ExecSpec *spec, int r, char *error) {
+    if (r == -EPIPE)
+        return message_fail(r, error,
+            "credential plugin %s cannot run: the process that starts it has ended; restart berth",
+            spec->command);
     if (r == -ENOENT)
         return message_fail(r, error, "credential plugin %s was not found%s%s%s", spec->command,
             strchr(spec->command, '/') ? "" : " in PATH", spec->install_hint ? ": " : "",
@@ -313,21 +318,33 @@ static int read_output(const ExecSpec *spec, Str output, ExecCredential *ret, ch
     return 0;
 }
 
-int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    ExecCredential *ret, char *error) {
+/* Runs it, or with @starts_helper: forks the process that will. */
+static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
+    bool starts_helper, Buf *output, ProcessResult *result) {
     _cleanup_(arena_freep) Arena *arena = arena_new(8 * ACCESS_FILE_MAX);
-    _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
     _cleanup_(buf_done) Buf info = BUF_INIT(INFO_MAX);
     ProcessOptions options = {.command = spec->command, .timeout_msec = timeout_msec};
-    ProcessResult result;
-    int r;
 
+    if (!starts_helper && process_helper_is_started())
+        return process_helper_run(timeout_msec, output, result);
     exec_write_info(spec, cluster, &info);
     options.env = arena && !buf_error(&info) ? build_env(spec, buf_str(&info), arena) : NULL;
     options.args = options.env ? build_args(spec, arena) : NULL;
     if (!options.args)
-        return message_fail(-ENOMEM, error, "credential plugin %s: out of memory", spec->command);
-    r = process_run(&options, &output, &result);
+        return -ENOMEM;
+    return starts_helper ? process_helper_start(&options) : process_run(&options, output, result);
+}
+
+int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) {
+    return run_or_start(spec, cluster, 0, /* starts_helper= */ true, NULL, NULL);
+}
+
+int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
+    ExecCredential *ret, char *error) {
+    _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
+    ProcessResult result;
+    int r = run_or_start(spec, cluster, timeout_msec, /* starts_helper= */ false, &output, &result);
+
     if (r < 0)
         return explain_start(spec, r, error);
     r = explain_end(spec, &result, timeout_msec, error);

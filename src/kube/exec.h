@@ -72,6 +72,10 @@ int exec_read_credential(Str answer, Str api_version, ExecCredential *ret, char 
 int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
     ExecCredential *ret, char *error);
 
+/* Forks a process that runs the plugin from now on (kube/process-helper.h): always with @cluster as
+ * it is now. 0, or a negative errno. */
+int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) MUST_CHECK;
+
 /* The plugin's last credential, and when to run it again. */
 typedef struct Plugin {
     ExecCredential credential; /* empty until it has given one */

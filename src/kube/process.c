@@ -197,23 +197,25 @@ static void end_group(const Process *process) {
     (void)kill(-process->pid, SIGKILL);
 }
 
-/* Until it ends, or until @deadline. */
-static ProcessEnd process_follow(Process *process, int64_t deadline) {
+/* Until it ends, or until @deadline; or until the peer of @peer_fd is gone, and the result with it.
+ */
+static ProcessEnd process_follow(Process *process, int64_t deadline, int peer_fd) {
     for (;;) {
-        struct pollfd fds[_PIPES] = {
+        struct pollfd fds[] = {
             {.fd = process->pipes[OUT], .events = POLLIN},
             {.fd = process->pipes[ERR], .events = POLLIN},
+            {.fd = peer_fd > 0 ? peer_fd : -1},
         };
         bool ended;
 
-        (void)poll(fds, _PIPES, TICK_MSEC);
+        (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
         ended = has_ended(process); /* before reading: then all its output is there */
         if (!drain(process, OUT))
             return PROCESS_TOO_LOUD;
         (void)drain(process, ERR);
         if (ended)
             return PROCESS_EXITED;
-        if (clock_monotonic_nsec() >= deadline)
+        if (clock_monotonic_nsec() >= deadline || (fds[_PIPES].revents & (POLLHUP | POLLERR)))
             return PROCESS_TIMEOUT;
     }
 }
@@ -227,7 +229,7 @@ int process_run(const ProcessOptions *options, Buf *out, ProcessResult *ret) {
     r = process_start(&process, options);
     if (r < 0)
         return r;
-    ret->end = process_follow(&process, deadline);
+    ret->end = process_follow(&process, deadline, options->peer_fd);
     if (ret->end != PROCESS_EXITED)
         end_group(&process);
     reap(&process);

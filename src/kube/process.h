@@ -23,6 +23,7 @@ typedef struct ProcessOptions {
     const char *const *args; /* command first, NULL last */
     const char *const *env;  /* NULL last */
     int timeout_msec;
+    int peer_fd; /* a socket: the program is ended when its peer goes. 0: none */
 } ProcessOptions;
 
 typedef enum ProcessEnd {
