@@ -199,8 +199,46 @@ def test_network_policies_have_every_pod(objects):
         (mine,) = [each["spec"] for each in policies
                    if each["spec"]["podSelector"]["matchLabels"].items() <= metadata["labels"].items()]  # fmt: skip
         assert mine["policyTypes"] == ["Ingress", "Egress"], who
-        assert all(rule["from"] for rule in mine.get("ingress", [])), who
         assert all(rule["ports"] for rule in mine["egress"]), who
+
+
+def find_rule(policy, way, port):
+    """The one rule of @policy for TCP @port."""
+    (rule,) = [each for each in policy["spec"][way] if {"port": port, "protocol": "TCP"} in each["ports"]]
+    return rule
+
+
+def find_policy(objects, name):
+    (policy,) = [each for each in of_kind(objects, "NetworkPolicy") if each["metadata"]["name"] == name]
+    return policy
+
+
+def test_network_policies_are_on_by_default(chart):
+    """Only the chart's scheduler and its test call the verbs; kubelet's probes are allowed by the kubelet's own rule."""
+    objects = chart.render(HERE / "values" / "defaults.yaml")
+    berth, scheduler = find_policy(objects, "berth"), find_policy(objects, "berth-scheduler")
+    callers = [each["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
+               for each in find_rule(berth, "ingress", 8443)["from"]]  # fmt: skip
+    assert callers == ["scheduler", "test"]
+    assert "from" not in find_rule(berth, "ingress", 8444)  # Prometheus, in whatever namespace
+    for policy in (berth, scheduler):
+        for port in (443, 6443, 53):  # the API server and DNS, wherever they are
+            assert "to" not in find_rule(policy, "egress", port)
+    assert [each["to"] for each in scheduler["spec"]["egress"] if "to" in each]  # berth
+    let_out = {port["port"] for rule in berth["spec"]["egress"] for port in rule["ports"]}
+    assert let_out == {443, 6443, 8443, 16443, 53, 5353}
+
+
+@pytest.mark.parametrize("name, callers", [("standalone", None), ("standalone-existing", ["10.0.0.0/28"])])
+def test_standalone_berth_lets_schedulers_in(chart, name, callers):
+    """A kube-scheduler on the host's network has an address that the chart cannot know."""
+    rule = find_rule(find_policy(chart.render(HERE / "values" / f"{name}.yaml"), "berth"), "ingress", 8443)
+    blocks = [each["ipBlock"]["cidr"] for each in rule.get("from", []) if "ipBlock" in each]
+    assert ("from" in rule, blocks) == (callers is not None, callers or [])
+
+
+def test_no_network_policy_on_the_host(chart):
+    assert not of_kind(chart.render(HERE / "values" / "default-scheduler.yaml"), "NetworkPolicy")
 
 
 # --- kustomize ---

@@ -40,14 +40,6 @@
 {{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken or pages.tokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- if $v.networkPolicy.enabled -}}
-{{- if eq $v.mode "default-scheduler" -}}
-{{- fail "networkPolicy: in mode default-scheduler berth runs on the host's network, which no NetworkPolicy concerns. Set networkPolicy.enabled to false." -}}
-{{- end -}}
-{{- if and (eq $v.mode "standalone") (not $v.networkPolicy.schedulerCIDRs) (not $v.networkPolicy.schedulerNamespace) -}}
-{{- fail "networkPolicy: in mode standalone no scheduler could reach berth. Set networkPolicy.schedulerCIDRs (control-plane nodes), networkPolicy.schedulerNamespace, or both." -}}
-{{- end -}}
-{{- end -}}
 {{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
 {{- range $v.extraArgs -}}
 {{- $flag := regexReplaceAll "^--([a-z-]+).*$" . "${1}" -}}
