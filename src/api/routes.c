@@ -261,6 +261,7 @@ static void reply_health(const Route *route, ApiContext *api, const HttpRequest 
         .live = live_status_of(api, &live),
         .program = view->program,
         .measuring = &measuring,
+        .sandbox = api->fixed.sandbox,
         .now_nsec = clock_monotonic_nsec(),
     };
     HealthProbe probe = route == &routes[LIVEZ]    ? PROBE_LIVEZ

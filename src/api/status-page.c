@@ -142,6 +142,18 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
     json_write_end_object(writer);
 }
 
+static void write_sandbox(JsonWriter *writer, const Sandbox *sandbox) {
+    json_write_key(writer, STR("sandbox"));
+    if (!sandbox) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_object(writer);
+    json_write_member(writer, STR("active"), str_from_c(sandbox->active));
+    json_write_member(writer, STR("missing"), str_from_c(sandbox->missing));
+    json_write_end_object(writer);
+}
+
 static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
     RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
     size_t n = recent_pods_schedulers(pods, list);
@@ -198,6 +210,7 @@ void status_page(const StatusState *state, Buf *out) {
         json_write_string(&writer, fixed->exempt->items[i].text);
     json_write_end_array(&writer);
     write_tls(&writer, state->tls);
+    write_sandbox(&writer, fixed->sandbox);
     json_member_int(&writer, "bypassed", state->live ? state->live->n_bypassed : 0);
     write_schedulers(&writer, state->recent_pods);
     (void)page_write_end(&writer);

@@ -18,6 +18,7 @@
 #include "live/live.h"
 #include "monitor/metrics.h"
 #include "monitor/reload.h"
+#include "sandbox/sandbox.h"
 
 /* Room that the buffer of the page should have: 1,000 policies with names of 253 bytes fit. */
 #define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)
@@ -40,6 +41,7 @@ typedef struct StatusFixed {
     const Str *managed;
     size_t n_managed;
     const Exemptions *exempt;
+    const Sandbox *sandbox; /* NULL: not shown */
 } StatusFixed;
 
 typedef struct StatusState {

@@ -6,19 +6,23 @@
 
 #include "base/nsec.h"
 
-/* A thread inherits the signal mask of its creator. */
+#define THREAD_NAME_MAX 16
+
+/* A thread inherits the signal mask of its creator, and its name: to name another thread libc
+ * would have to write a file of /proc, which a sandbox forbids. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) {
+    char own_name[THREAD_NAME_MAX] = "";
     sigset_t all, before;
     int r;
 
     (void)sigfillset(&all);
+    (void)pthread_getname_np(pthread_self(), own_name, sizeof(own_name));
+    (void)pthread_setname_np(pthread_self(), name);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     r = pthread_create(ret, NULL, run, context);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0)
-        return -r;
-    (void)pthread_setname_np(*ret, name);
-    return 0;
+    (void)pthread_setname_np(pthread_self(), own_name);
+    return -r;
 }
 
 void thread_join(pthread_t thread) {

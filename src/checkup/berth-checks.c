@@ -221,3 +221,19 @@ void judge_lease_works(const InstallationFacts *facts, Verdict *verdict) {
         verdict_fix(verdict, "kubectl -n berth-system get lease -o wide");
     }
 }
+
+/* --- the sandbox ------------------------------------------------------------------------------ */
+
+void judge_berth_sandboxed(const InstallationFacts *facts, Verdict *verdict) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
+        if (!str_is_empty(berth->sandbox_active))
+            verdict_note(
+                verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->sandbox_active));
+        if (str_is_empty(berth->sandbox_missing))
+            continue;
+        verdict_warn(verdict, "%.*s: not active: %.*s", STR_FMT(berth->url),
+            STR_FMT(berth->sandbox_missing));
+        verdict_fix(verdict,
+            "berth serve without --sandbox=off, on Linux 5.13 or later with Landlock and seccomp");
+    }
+}

@@ -75,6 +75,7 @@ typedef struct BerthFact {
     size_t n_client_names;
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
+    Str sandbox_active, sandbox_missing; /* both empty: it did not report them */
     Str *exempt; /* "NAMESPACE" or "NAMESPACE/KEY=VALUE" */
     size_t n_exempt;
     PolicyFact *policies;

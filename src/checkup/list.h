@@ -133,6 +133,9 @@ CHECK(B209, BERTH, false, lease_given,
 CHECK(B210, BERTH, false, lease_works,
     "the lease can be acquired",
     "No replica may bind, so pods stay pending; or two bind at once.")
+CHECK(B211, BERTH, false, berth_sandboxed,
+    "berth runs in its sandbox",
+    "A fault in berth would give an intruder more of the machine.")
 
 /* --- rights */
 CHECK(B301, RIGHTS, false, server_reached,

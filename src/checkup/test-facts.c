@@ -79,6 +79,7 @@ static const BerthFact a_berth = {
     .certificate_sec = 300 * DAY,
     .n_client_names = 1,
     .lease_holder = STR("berth-0"),
+    .sandbox_active = STR("no_new_privs, no core dumps, landlock v3, seccomp"),
     .has_lease = true,
     .n_exempt = 1,
     .n_policies = 2,

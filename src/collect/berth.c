@@ -189,6 +189,8 @@ static bool berth_status_read(
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
         {"tls.notAfter", JSON_FIELD_TEXT, offsetof(Status, certificate_end)},
         {"tls.clientNames", JSON_FIELD_CUSTOM, .read = read_client_names},
+        {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
+        {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
         {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
     };

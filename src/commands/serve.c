@@ -12,6 +12,7 @@
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "commands/serve-sandbox.h"
 #include "dashboard/dashboard.h"
 #include "history/decisions.h"
 #include "input/file.h"
@@ -37,6 +38,8 @@ typedef struct ServeSettings {
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
     char lease_namespace[OWN_NAMESPACE_MAX];
     Listen listen, pages_listen;
+    bool is_unconfined; /* --sandbox=off */
+    Sandbox sandbox;
     LogLevel log_level;
     LogFormat log_format;
 } ServeSettings;
@@ -146,7 +149,7 @@ static const Option serve_options[] = {
                 "through berth; may be repeated"},
     {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
         .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
-    {"dump-file", OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
+    {SERVE_DUMP_OPTION, OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
         .help = "file that SIGUSR2 writes"},
 
     OPTION_GROUP("Metrics of policies (metrics:)"),
@@ -169,6 +172,9 @@ static const Option serve_options[] = {
         .help = "subject CN, or DNS or URI SAN, that may call the verbs; may be repeated"},
     {"insecure-http", OPTION_FLAG, AT(daemon.insecure_http),
         .help = "allow plain HTTP on an address that is not loopback"},
+
+    {"sandbox", OPTION_CHOICE, .argument = "on|off", AT(is_unconfined), .initial = "on",
+        .help = "give up rights at the start: only the needed system calls and files"},
 
     OPTION_GROUP("Pages: health, /metrics, /api/v1 and the dashboard"),
     {"no-dashboard", OPTION_FLAG, AT(daemon.no_dashboard),
@@ -389,7 +395,15 @@ static int run(void *context, const Arguments *arguments) {
     serve_settings_finish(settings);
     log_setup(settings->log_level, settings->log_format);
     daemon_block_signals();
-    r = daemon_new(&settings->daemon, &daemon, error);
+    settings->sandbox = SANDBOX_OFF;
+    settings->daemon.sandbox = &settings->sandbox;
+    r = settings->is_unconfined ? 0
+                                : serve_sandbox_enter(serve_options, settings, &settings->daemon,
+                                      &settings->sandbox, error);
+    if (r == 0) {
+        serve_sandbox_log(&settings->sandbox);
+        r = daemon_new(&settings->daemon, &daemon, error);
+    }
     if (r == -ECANCELED) {
         log_info(error);
         _exit(EXIT_FINE);

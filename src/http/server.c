@@ -207,6 +207,7 @@ static void *run_accepting(void *context) {
     Worker *worker = context;
     Server *server = worker->server;
 
+    (void)pthread_setname_np(pthread_self(), "http-accept");
     while (!atomic_load(&server->is_stopping)) {
         void *connection;
 
@@ -224,6 +225,7 @@ static void *run_accepting(void *context) {
 static void *run_worker(void *context) {
     Worker *worker = context;
 
+    (void)pthread_setname_np(pthread_self(), "http-worker");
     while (!atomic_load(&worker->server->is_stopping)) {
         void *connection;
 
@@ -263,10 +265,8 @@ static int start_workers(Server *server) {
         Worker *worker = &server->workers[i];
 
         r = -pthread_create(&worker->thread, NULL, i == 0 ? run_accepting : run_worker, worker);
-        if (r == 0) {
-            (void)pthread_setname_np(worker->thread, i == 0 ? "http-accept" : "http-worker");
+        if (r == 0)
             server->n_threads++;
-        }
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return r;

@@ -16,6 +16,7 @@ typedef struct Check {
     bool live;      /* only when the cluster is watched */
     bool lease;     /* ... and a Lease decides which replica binds */
     bool measuring; /* also when there are metrics */
+    bool sandbox;   /* only when the process may have one */
     /* True when fine; @note may be filled either way. NULL: it is always fine. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
@@ -108,6 +109,15 @@ static bool check_sources(const HealthState *state, char *note) {
     return true;
 }
 
+/* Never a reason to be unready: old kernels lack parts of it. */
+static bool check_sandbox(const HealthState *state, char *note) {
+    const char *active = state->sandbox->active, *missing = state->sandbox->missing;
+
+    (void)snprintf(note, HEALTH_NOTE_MAX, "%s%s%s", active,
+        active[0] && missing[0] ? "; not active: " : "", missing);
+    return true;
+}
+
 static bool check_shutdown(const HealthState *state, char *note) {
     if (state->is_draining)
         (void)snprintf(note, HEALTH_NOTE_MAX, "draining");
@@ -123,6 +133,7 @@ static const Check checks[] = {
     {.name = "certificates", .config = RELOAD_CERTIFICATES},
     {.name = "sources", .config = RELOAD_SOURCES, .measuring = true, .check = check_sources},
     {.name = "pages-token", .config = RELOAD_PAGES_TOKEN},
+    {.name = "sandbox", .config = -1, .sandbox = true, .check = check_sandbox},
     {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
 
@@ -131,6 +142,8 @@ static bool is_used(const Check *check, const HealthState *state) {
 
     if (check->live)
         return state->live && (!check->lease || state->live->watcher.has_lease);
+    if (check->sandbox)
+        return state->sandbox != NULL;
     if (check->measuring && state->program->n_gauges > 0)
         return true;
     if (check->config < 0)

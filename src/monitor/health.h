@@ -9,6 +9,7 @@
  *     [+]sync ok: nodes: 5000, last update 0.4 s ago; pods: 9000, disconnected, last update 12.0 s
  * ago: …
  *     [+]sources ok: 1 of 2 metrics answered; load: connection refused
+ *     [+]sandbox ok: no_new_privs, no core dumps, landlock v3, seccomp
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
@@ -27,6 +28,7 @@
 #include "live/measuring.h"
 #include "monitor/reload.h"
 #include "policy/program.h"
+#include "sandbox/sandbox.h"
 
 typedef enum HealthProbe {
     PROBE_LIVEZ,
@@ -41,6 +43,7 @@ typedef struct HealthState {
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const Program *program;
     const MeasuringStatus *measuring; /* how the gauges of @program fare */
+    const Sandbox *sandbox;           /* NULL: not shown */
     int64_t now_nsec;                 /* monotonic */
 } HealthState;
 

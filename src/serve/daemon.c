@@ -334,6 +334,7 @@ static void fill_contexts(Daemon *daemon) {
                 .managed = options->live.managed,
                 .n_managed = options->live.n_managed,
                 .exempt = &options->exempt,
+                .sandbox = options->sandbox,
             },
         .metrics = records->metrics,
         .decisions = records->decisions,

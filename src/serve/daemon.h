@@ -30,6 +30,7 @@
 #include "http/tls.h"
 #include "live/live.h"
 #include "policy/exemption.h"
+#include "sandbox/sandbox.h"
 #include "serve/answers.h"
 
 typedef struct Daemon Daemon;
@@ -62,6 +63,7 @@ typedef struct DaemonOptions {
     PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
     const DashboardHook *dashboard; /* NULL: none */
     bool no_dashboard;              /* they are not to be shown */
+    const Sandbox *sandbox;         /* of this process, for pages; NULL: not shown */
     unsigned drain_delay_sec;       /* at the end: how long requests are still taken */
 } DaemonOptions;
 

@@ -41,7 +41,7 @@ spec:
 FIELDS = [
     "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
     "deadlineSeconds", "maxScore", "policy", "cluster", "bind", "wakeUp", "events",
-    "managedResources", "exempt", "tls", "bypassed", "schedulers",
+    "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
 ]  # fmt: skip
 
 
