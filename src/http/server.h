@@ -7,8 +7,9 @@
  * thread that accepts and does TLS handshakes, so that unknown clients cannot keep the workers busy
  * with those. Headers that two parsers could read differently are refused. There are limits on
  * bodies, one memory limit for the bodies and replies of all connections, deadlines for headers and
- * bodies, client certificates checked by chain and name, and a graceful shutdown. It knows nothing
- * about pods and verbs.
+ * bodies, client certificates checked by chain and name, and a graceful shutdown. Known clients and
+ * probes have connections and memory of their own (http/connections.h, http/body.h). It knows
+ * nothing about pods and verbs.
  *
  *   accept → headers → admit() → body → handle() → reply sent → finished()
  *                                          └─ server_defer() … server_answer() ─┘
@@ -107,8 +108,8 @@ typedef struct ServerCallbacks {
  * As soon as another thread may answer, handle() must not use its request, body and arena included,
  * until the fill function gets them: copy what you need in between.
  *
- * NULL: too many are deferred, there is no memory, or the server ends. handle() replies itself
- * then. */
+ * NULL: too many are deferred or kept, there is no memory, or the server ends. handle() replies
+ * itself then. */
 HttpPending *server_defer(const HttpRequest *request, int tag);
 
 /* Fills @reply as handle() would; it is all zero but for its tag. */
@@ -126,7 +127,7 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
  * client that reads nothing of them for SERVER_WRITE_SEC is cut. Streams count as connections, are
  * not idle, and end when the server drains. At most SERVER_STREAMS_MAX at a time.
  *
- * NULL: there are too many streams; handle() replies itself then. */
+ * NULL: there are too many streams or kept connections; handle() replies itself then. */
 typedef struct HttpStream HttpStream;
 
 #define SERVER_STREAMS_MAX 16u
@@ -178,7 +179,7 @@ typedef struct ServerOptions {
     size_t body_rate;        /* ... this many bytes a second on average: 408 */
     unsigned write_sec; /* the client reads a reply slower than body_rate for this long: closed */
     unsigned idle_sec;  /* a kept-alive connection without a request: closed */
-    unsigned connections_max;             /* in all; when full, the longest silent one is evicted */
+    unsigned connections_max;             /* in all; see http/connections.h */
     unsigned connections_per_address_max; /* the same for one address */
 } ServerOptions;
 
@@ -216,15 +217,15 @@ void server_retire(Server *server);
 unsigned server_drain(Server *server);
 
 typedef enum ServerRefusal {
-    SERVER_REFUSED_HEADERS,     /* malformed or ambiguous: 400 */
-    SERVER_REFUSED_HEADER_SIZE, /* 431 */
+    SERVER_REFUSED_HEADERS,     /* malformed, ambiguous or unsupported: 400, 405, 417, 505 */
+    SERVER_REFUSED_HEADER_SIZE, /* 414, 431 */
     SERVER_REFUSED_ENCODING,    /* Content-Encoding: 415; Transfer-Encoding: 501 */
     SERVER_REFUSED_BODY_SIZE,   /* 413 */
     SERVER_REFUSED_MEMORY,      /* 503 */
     SERVER_REFUSED_HEADER_TIME, /* 408 or closed */
     SERVER_REFUSED_BODY_TIME,   /* 408 or closed */
     SERVER_REFUSED_WRITE_TIME,  /* closed */
-    SERVER_REFUSED_CONNECTIONS, /* closed at accept */
+    SERVER_REFUSED_CONNECTIONS, /* closed at accept, or to make room for another */
     _SERVER_REFUSED_MAX,
 } ServerRefusal;
 
