@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import yaml
-from rendering import DEPLOY, HERE, NAMESPACE, Refused, find, of_kind, run
+from rendering import DEPLOY, HERE, NAMESPACE, Refused, berth_containers, find, of_kind, run
 
 LABELS = ["name", "instance", "component", "part-of", "managed-by", "version"]
 ROOT = HERE.parent.parent
@@ -130,6 +130,15 @@ def test_certificates_of_one_rendering_match(chart, tmp_path):
     assert f"DNS:berth.{NAMESPACE}.svc," in output and "IP Address:127.0.0.1" in output
     output = run(["openssl", "x509", "-in", tmp_path / "client", "-noout", "-subject"])
     assert "system:kube-scheduler" in output
+
+
+def test_crl_is_mounted_where_the_flag_says(chart):
+    objects = chart.render(HERE / "values" / "existing-secrets.yaml")
+    (berth,) = berth_containers(objects)
+    assert "--client-crl=/etc/berth/crl/ca.crl" in berth["args"]
+    assert {"name": "crl", "mountPath": "/etc/berth/crl", "readOnly": True} in berth["volumeMounts"]
+    volumes = find(objects, "Deployment", "berth")["spec"]["template"]["spec"]["volumes"]
+    assert {"name": "crl", "configMap": {"name": "my-crl"}} in volumes
 
 
 def test_observe_rewrites_policies(chart):

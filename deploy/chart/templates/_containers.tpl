@@ -94,6 +94,9 @@ seccompProfile: {type: RuntimeDefault}
     - --tls-cert=/etc/berth/tls/tls.crt
     - --tls-key=/etc/berth/tls/tls.key
     - --client-ca=/etc/berth/tls/ca.crt
+    {{- if $v.tls.crlConfigMap }}
+    - --client-crl=/etc/berth/crl/ca.crl
+    {{- end }}
     - --client-name={{ $v.clientName }}
     {{- end }}
     - --in-cluster
@@ -136,6 +139,9 @@ seccompProfile: {type: RuntimeDefault}
     - {name: policies, mountPath: /etc/berth/policies, readOnly: true}
     {{- if $tls }}
     - {name: tls, mountPath: /etc/berth/tls, readOnly: true}
+    {{- if $v.tls.crlConfigMap }}
+    - {name: crl, mountPath: /etc/berth/crl, readOnly: true}
+    {{- end }}
     {{- end }}
     {{- if include "berth.tokenSecret" . }}
     - {name: pages, mountPath: /etc/berth/pages, readOnly: true}
@@ -155,6 +161,10 @@ seccompProfile: {type: RuntimeDefault}
 {{- if include "berth.usesTls" . }}
 - name: tls
   secret: {secretName: {{ include "berth.serverSecret" . }}, defaultMode: 0440}
+{{- with .Values.tls.crlConfigMap }}
+- name: crl
+  configMap: {name: {{ . }}}
+{{- end }}
 {{- end }}
 {{- with include "berth.tokenSecret" . }}
 - name: pages

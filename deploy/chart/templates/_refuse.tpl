@@ -40,7 +40,7 @@
 {{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken or pages.tokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
 {{- range $v.extraArgs -}}
 {{- $flag := regexReplaceAll "^--([a-z-]+).*$" . "${1}" -}}
 {{- if has $flag $flags -}}
