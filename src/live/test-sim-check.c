@@ -10,6 +10,7 @@
 #include "live/test-sim.h"
 
 #define NEWS_MAX 256u
+#define BINDING_MAX (60 * SIM_SEC)       /* it has ended by then, halts included */
 #define PUBLISHED_WITHIN (20 * SIM_MSEC) /* a turn, and what it takes */
 
 /* By UID of a pod. */
@@ -26,11 +27,13 @@ typedef struct Report {
 
 /* What a replica knows by now. */
 typedef struct Known {
-    size_t n_seen;                 /* changes of pods, as far as a view must show them */
-    unsigned placed[SIM_UIDS_MAX]; /* by the changes; SIM_NO_NODE */
-    size_t bound_by[SIM_UIDS_MAX]; /* by an answer: this change and 1; 0: none */
-    bool has_posted[SIM_UIDS_MAX]; /* it has sent a Binding, and reads what became of it */
-    Report reports[NEWS_MAX];      /* not applied yet */
+    size_t n_seen;                       /* changes of pods, as far as a view must show them */
+    unsigned placed[SIM_UIDS_MAX];       /* by the changes; SIM_NO_NODE */
+    size_t bound_by[SIM_UIDS_MAX];       /* by an answer: this change and 1; 0: none */
+    unsigned posted[SIM_PODS_MAX];       /* by name: the UID of its last Binding */
+    int64_t posted_at[SIM_PODS_MAX];     /* ... when that was; 0: never */
+    int64_t unclear_until[SIM_PODS_MAX]; /* ... Bindings of two UIDs may be under way */
+    Report reports[NEWS_MAX];            /* not applied yet */
     size_t n_reports;
 } Known;
 
@@ -113,13 +116,21 @@ static void apply_reports(Known *known, int64_t before) {
     memmove(known->reports, known->reports + n, known->n_reports * sizeof(known->reports[0]));
 }
 
-void sim_check_posted(const SimBerth *berth, unsigned uid) {
-    knowns[berth->index].has_posted[uid] = true;
+void sim_check_posted(const SimBerth *berth, unsigned name, unsigned uid) {
+    Known *known = &knowns[berth->index];
+
+    if (known->posted_at[name] != 0 && known->posted[name] != uid)
+        known->unclear_until[name] = known->posted_at[name] + BINDING_MAX;
+    known->posted[name] = uid;
+    known->posted_at[name] = sim.now;
 }
 
 /* A pod that is read may be another one of that name, which the replica did not ask about. */
 static bool is_about_own(const Known *known, const SimNews *news) {
-    return known->has_posted[sim_server.log[news->index].object.uid];
+    const SimObject *pod = &sim_server.log[news->index].object;
+
+    return known->posted_at[pod->name] != 0 && known->posted[pod->name] == pod->uid &&
+           sim.now >= known->unclear_until[pod->name];
 }
 
 void sim_check_news(const SimBerth *berth, const SimNews *news) {

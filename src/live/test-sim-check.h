@@ -26,7 +26,7 @@ void sim_check_start(const SimBerth *berth); /* it knows nothing */
 void sim_check_foreign(const SimObject *pod);
 
 /* A Binding of this pod leaves the replica. */
-void sim_check_posted(const SimBerth *berth, unsigned uid);
+void sim_check_posted(const SimBerth *berth, unsigned name, unsigned uid);
 
 void sim_check_news(const SimBerth *berth, const SimNews *news);
 void sim_check_passed(unsigned uid, unsigned node);

@@ -270,7 +270,7 @@ static void finish(Call *call, CallOutcome outcome) {
 static void leave(Call *call) {
     const CallHandler *handler = &call->handler;
     SimRequest *request;
-    const char *uid;
+    const char *name, *uid;
 
     if (sim_server.is_down || call->fate == FATE_REFUSED ||
         (handler->may_send && !handler->may_send(handler->context))) {
@@ -280,9 +280,11 @@ static void leave(Call *call) {
     call->has_left = true;
     SIM_TRACE("berth %u: %s %s, fate %d", call->request.berth, call->request.method,
         call->request.path, (int)call->fate);
+    name = strstr(call->request.path, "/pods/p");
     uid = strstr(call->request.body, "\"uid\":\"u-");
-    if (uid)
-        sim_check_posted(call->client->berth, (unsigned)strtoul(uid + 9, NULL, 10));
+    if (name && uid)
+        sim_check_posted(call->client->berth, (unsigned)strtoul(name + strlen("/pods/p"), NULL, 10),
+            (unsigned)strtoul(uid + strlen("\"uid\":\"u-"), NULL, 10));
     if (call->fate == FATE_LOST) {
         cut(call);
         return;

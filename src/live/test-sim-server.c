@@ -151,9 +151,8 @@ static void close_watch(Watch *watch, CallOutcome outcome) {
     *watch = (Watch){0};
 }
 
-static void send_change(const Watch *watch, size_t index) {
+static void send_change(const Watch *watch, size_t index, SimNews news) {
     const SimChange *change = &sim_server.log[index];
-    SimNews news = {SIM_NEWS_SEEN, watch->kind, index + 1};
     Str text = event_json(change->type, object_json(change->kind, &change->object, index));
 
     sim_net_data(watch->call, text, news);
@@ -169,7 +168,7 @@ static void pump(void *context, uint64_t call) {
         return;
     for (; watch->next < sim_server.n_log; watch->next++)
         if (sim_server.log[watch->next].kind == watch->kind)
-            send_change(watch, watch->next);
+            send_change(watch, watch->next, (SimNews){SIM_NEWS_SEEN, watch->kind, watch->next + 1});
 }
 
 static void send_bookmark(void *context, uint64_t call) {
@@ -355,18 +354,24 @@ static void state_at(SimKind kind, size_t index, SimObject *ret, size_t *ret_ind
     }
 }
 
+/* The objects of a moment ago, what happened since, and the bookmark that ends the list. */
 static void stream_list(uint64_t call, SimKind kind) {
-    size_t n, index[SIM_PODS_MAX];
+    size_t n, index[SIM_PODS_MAX], from = sim_server.n_log;
     SimObject state[SIM_PODS_MAX];
-    const Watch *watch = add_watch(call, kind, sim_server.n_log);
+    Watch *watch;
 
+    from -= (size_t)sim_pick(0, from < 8 ? (int64_t)from : 8);
+    watch = add_watch(call, kind, from);
     (void)objects_of(kind, &n);
-    state_at(kind, sim_server.n_log, state, index, n);
+    state_at(kind, from, state, index, n);
     sim_net_head(call, 200);
     for (size_t i = 0; i < n; i++)
         if (state[i].exists)
             sim_net_data(call, event_json(EVENT_ADDED, object_json(kind, &state[i], index[i])),
                 (SimNews){0});
+    for (; watch->next < sim_server.n_log; watch->next++)
+        if (sim_server.log[watch->next].kind == kind)
+            send_change(watch, watch->next, (SimNews){0});
     sim_net_data(call, bookmark_json(watch->next, /* ends_list= */ true),
         (SimNews){SIM_NEWS_SEEN, kind, watch->next});
 }
