@@ -83,7 +83,9 @@ def test_tests_that_the_threat_model_names_are_there():
     named = re.findall(r"`((?:test|src)/[\w./-]*)`", text)
     assert len(named) > 15
     assert [path for path in named if not (ROOT / path).exists()] == []
-    assert [n for n in re.findall(r"^\| (T\d+) \|", text, re.M)] == [f"T{i}" for i in range(1, 20)]
+    threats = re.findall(r"^\| (T\d+) \|", text, re.M)
+    assert len(threats) > 20
+    assert threats == [f"T{i + 1}" for i in range(len(threats))]
 
 
 # --- troubleshooting ---
