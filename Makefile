@@ -44,13 +44,13 @@ test: setup-test ## build and run every test
 asan: setup-test ## the tests under AddressSanitizer and UBSan
 	@tools/configure build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized
 	@tools/build build-asan
-	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs
+	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs --timeout-multiplier 4
 	@BERTH="$(CURDIR)/build-asan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test
 
 tsan: setup-test ## the tests that start threads, under ThreadSanitizer
 	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
 	@tools/build build-tsan
-	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs --suite threads
+	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs --timeout-multiplier 4 --suite threads
 	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test -m "not single_thread"
 
 coverage: setup-coverage ## coverage by folder (FOLDER="json kube": uncovered lines)
