@@ -28,6 +28,10 @@
 #define SMALL_STEP ((size_t)64 * 1024)
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
+/* A body that announces more than BODY_SMALL gets huge pages when so much has arrived: its first
+ * byte must not cost one. */
+#define ENLARGE_AT ((size_t)256 * 1024)
+
 /* A buffer of BODY_SMALL bytes that waits for a body. */
 typedef struct Small {
     char *data;
@@ -106,7 +110,7 @@ void body_store_release(BodyStore *store, size_t size) {
 
 /* Makes the store count @want bytes for @body, rounded up to steps. */
 static int charge(BodyStore *store, Body *body, size_t want) {
-    size_t step = want > HUGE_PAGE ? HUGE_PAGE : SMALL_STEP;
+    size_t step = body->map ? HUGE_PAGE : SMALL_STEP;
     size_t limit = limit_of(store, body->is_known);
 
     if (want <= body->charged)
@@ -166,8 +170,7 @@ static int open_small(BodyStore *store, Body *body) {
     return body->data ? 0 : BODY_E_MEMORY;
 }
 
-/* A mapping for @size bytes that starts at a huge page. It uses huge pages only behind the first,
- * which a client would otherwise fill with its first byte. */
+/* A mapping for @size bytes that starts at a huge page. */
 static int open_large(Body *body, size_t size) {
     size_t room = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t start;
@@ -180,27 +183,47 @@ static int open_large(Body *body, size_t size) {
     body->size = size;
     body->map = map;
     body->map_size = room + HUGE_PAGE;
-    /* Failure is harmless: any pages work. */
-    (void)madvise(body->data, HUGE_PAGE, MADV_NOHUGEPAGE);
-    (void)madvise(body->data + HUGE_PAGE, room - HUGE_PAGE, MADV_HUGEPAGE);
+    (void)madvise(body->data, room, MADV_HUGEPAGE); /* failure is harmless: small pages work too */
+    return 0;
+}
+
+/* Moves a body that has become large from its small buffer to a mapping. */
+static int enlarge(BodyStore *store, Body *body) {
+    Body large = {.announced = body->announced, .is_known = body->is_known};
+    int r;
+
+    body_store_release(store, body->charged); /* it does not count twice */
+    body->charged = 0;
+    r = open_large(&large, large.announced);
+    if (r == 0)
+        r = charge(store, &large, body->len + 1);
+    if (r) {
+        body_close(store, &large);
+        return r;
+    }
+    memcpy(large.data, body->data, body->len);
+    large.len = body->len;
+    body_close(store, body);
+    *body = large;
     return 0;
 }
 
 int body_open(BodyStore *store, Body *body, uint64_t announced, bool is_known) {
-    int r;
-
     if (announced > store->body_max)
         return BODY_E_SIZE;
-    body->is_known = is_known;
-    r = announced > BODY_SMALL ? open_large(body, (size_t)announced) : open_small(store, body);
     body->announced = (size_t)announced;
-    return r;
+    body->is_known = is_known;
+    return open_small(store, body);
 }
 
 int body_reserve(BodyStore *store, Body *body, char **ret, size_t *ret_room) {
     size_t left = body->announced - body->len;
-    int r = left > 0 ? charge(store, body, body->len + 1) : 0;
+    int r = 0;
 
+    if (body->announced > BODY_SMALL && !body->map && body->len >= ENLARGE_AT)
+        r = enlarge(store, body);
+    if (r == 0 && left > 0)
+        r = charge(store, body, body->len + 1);
     if (r)
         return r;
     *ret = body->data + body->len;

@@ -4,15 +4,17 @@
  * Body: the body of one request, contiguous. BodyStore: the memory limit for all.
  *
  * Up to BODY_SMALL a body uses a recycled buffer, so that the usual request costs no page faults. A
- * larger one gets its own mapping, in huge pages where the system has them (82 MB: 7 ms instead of
- * 34 to touch), which is unmapped with the request.
+ * larger one moves to its own mapping when some of it has arrived, in huge pages where the system
+ * has them (82 MB: 7 ms instead of 34 to touch), which is unmapped with the request.
  *
  * Address space is reserved for Content-Length, but only received bytes count: a hundred clients
- * that announce 128 MiB and send nothing block no other client. The count goes in steps (64 KiB;
- * after 2 MiB huge pages, of 2 MiB) and never exceeds the store's limit. Strangers, connections
- * that are not known, leave BODY_RESERVE_SHARE of it to the others, or what one body of @body_max
- * leaves. A recycled buffer counts with all that was ever written to it. Other memory of requests
- * may be counted too, so that one limit covers all.
+ * that announce 128 MiB and send nothing, or a byte, block no other client. The count goes in steps
+ * (64 KiB, or a huge page of 2 MiB after the first 256 KiB) and never exceeds the store's limit. A
+ * recycled buffer counts with all that was ever written to it. Other memory of requests may be
+ * counted too, so that one limit covers all.
+ *
+ * Strangers, connections that are not known, leave BODY_RESERVE_SHARE of the memory to the others,
+ * or what a body of @body_max leaves.
  *
  * A Body belongs to one thread at a time; the store to all of them.
  */

@@ -303,7 +303,7 @@ void request_head_parse(Str bytes, RequestHead *ret) {
     }
     if (ret->n_hosts == 0 && ret->is_http_1_1)
         refuse(ret, 400, "Host is missing\n");
-    if (ret->status != 400)
+    if (ret->status != 400 && ret->status != 505)
         read_target(ret);
     ret->is_last |= !ret->is_http_1_1;
 }

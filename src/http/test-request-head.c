@@ -225,6 +225,7 @@ static void test_request_line(void **state) {
         {STR("GET /\xc3\xa9 HTTP/1.1"), 400},
         {STR("GET /?a={b}|c HTTP/1.1"), 0},
         {STR("GET / HTTP/0.9"), 505},
+        {STR("PRI * HTTP/2.0"), 505},
         {STR("GET / HTTP/1.10"), 400},
         {STR("GET / HTTP/11"), 400},
         {STR("GET / HTTP/1,1"), 400},
