@@ -2,6 +2,7 @@
 
 #include "http/certificates.h"
 
+#include <gnutls/abstract.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 1024
@@ -61,6 +62,53 @@ int certificates_of_peer(gnutls_session_t session, Certificates *ret) {
             return r;
     }
     return 0;
+}
+
+/* --- the key of a peer ------------------------------------------------------------------------ */
+
+/* Takes a length of @size bytes and what it counts off @bytes. False: there is less. */
+static bool take_vector(gnutls_datum_t *bytes, unsigned size, gnutls_datum_t *ret) {
+    unsigned len = 0;
+
+    if (bytes->size < size)
+        return false;
+    for (unsigned i = 0; i < size; i++)
+        len = len << 8 | bytes->data[i];
+    if (bytes->size - size < len)
+        return false;
+    *ret = (gnutls_datum_t){.data = bytes->data + size, .size = len};
+    bytes->data += size + len;
+    bytes->size -= size + len;
+    return true;
+}
+
+static bool rsa_is_cheap(gnutls_pubkey_t key) {
+    gnutls_datum_t modulus = {0}, exponent = {0};
+    bool is_cheap =
+        gnutls_pubkey_export_rsa_raw2(key, &modulus, &exponent, GNUTLS_EXPORT_FLAG_NO_LZ) >= 0 &&
+        modulus.size <= CERTIFICATES_RSA_BITS_MAX / 8 &&
+        exponent.size <= CERTIFICATES_RSA_EXPONENT_MAX;
+
+    gnutls_free(modulus.data);
+    gnutls_free(exponent.data);
+    return is_cheap;
+}
+
+bool certificates_key_is_cheap(const gnutls_datum_t *message, bool is_tls_1_3) {
+    gnutls_datum_t rest = *message, context, list, leaf;
+    gnutls_pcert_st certificate;
+    bool is_cheap;
+    int kind;
+
+    if ((is_tls_1_3 && !take_vector(&rest, 1, &context)) || !take_vector(&rest, 3, &list) ||
+        !take_vector(&list, 3, &leaf) ||
+        gnutls_pcert_import_x509_raw(&certificate, &leaf, GNUTLS_X509_FMT_DER, 0) < 0)
+        return true;
+    kind = gnutls_pubkey_get_pk_algorithm(certificate.pubkey, NULL);
+    is_cheap =
+        (kind != GNUTLS_PK_RSA && kind != GNUTLS_PK_RSA_PSS) || rsa_is_cheap(certificate.pubkey);
+    gnutls_pcert_deinit(&certificate);
+    return is_cheap;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

@@ -31,6 +31,17 @@ int certificates_parse(const gnutls_datum_t *pem, Certificates *ret) MUST_CHECK;
 /* The chain that the peer of @session sent, leaf first. */
 int certificates_of_peer(gnutls_session_t session, Certificates *ret) MUST_CHECK;
 
+/* What verifying a signature of a peer's key may cost. GnuTLS verifies one before it knows whether
+ * the certificate is any good: 16,384 bits with an exponent of that size take half a second, and
+ * the peer needs no private key for it. */
+#define CERTIFICATES_RSA_BITS_MAX 8192u
+#define CERTIFICATES_RSA_EXPONENT_MAX 8u /* bytes; everybody uses 65537 */
+
+/* Whether the key of the first certificate in a peer's Certificate message, of TLS 1.2 or
+ * @is_tls_1_3, is within these limits. True also if there is none, or no message: GnuTLS refuses
+ * that. */
+bool certificates_key_is_cheap(const gnutls_datum_t *message, bool is_tls_1_3);
+
 /* Whether its subject's CN, or a DNS or URI SAN, is one of @names. */
 bool certificate_has_name(gnutls_x509_crt_t certificate, const Str *names, size_t n_names);
 

@@ -87,7 +87,7 @@ static bool start_tls(const Server *server, Connection *connection) {
     gnutls_session_set_ptr(*session, connection);
     gnutls_transport_set_int(*session, connection->transport.fd);
     if (server->options.n_client_names > 0)
-        gnutls_certificate_server_set_request(*session, GNUTLS_CERT_REQUEST);
+        tls_request_certificate(*session);
     return gnutls_priority_set(*session, server->priorities) == 0 &&
            gnutls_credentials_set(*session, GNUTLS_CRD_CERTIFICATE, server->credentials) == 0 &&
            gnutls_alpn_set_protocols(*session, &protocol, 1, GNUTLS_ALPN_MANDATORY) == 0;

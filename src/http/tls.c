@@ -497,6 +497,24 @@ void tls_set_credentials(
 
 /* --- clients --- */
 
+/* GnuTLS's hook: before a Certificate message is used. */
+static int on_certificate_message(gnutls_session_t session, unsigned type, unsigned when,
+    unsigned is_incoming, const gnutls_datum_t *message) {
+    bool is_tls_1_3 = gnutls_protocol_get_version(session) == GNUTLS_TLS1_3;
+
+    (void)type;
+    (void)when;
+    return !is_incoming || certificates_key_is_cheap(message, is_tls_1_3)
+               ? 0
+               : GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+void tls_request_certificate(gnutls_session_t session) {
+    gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+    gnutls_handshake_set_hook_function(
+        session, GNUTLS_HANDSHAKE_CERTIFICATE_PKT, GNUTLS_HOOK_PRE, on_certificate_message);
+}
+
 /* The chain ends in the client CA, is valid now and for client authentication. */
 static bool chain_is_good(
     TlsStore *store, const TlsSet *set, Certificates *chain, char *error, size_t size) {

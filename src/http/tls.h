@@ -72,6 +72,10 @@ bool tls_store_crl_warning(const TlsStore *store, int64_t now_sec, char *text, s
  * CA. */
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);
 
+/* Asks the peer of @session, before its handshake, for a certificate. One whose key is expensive to
+ * use ends the handshake. */
+void tls_request_certificate(gnutls_session_t session);
+
 /* Whether the peer of @session has a certificate that is valid now by the rules above, with one of
  * @names; @ret_until_sec is when its chain expires, since 1970. Otherwise that is 0, and @error has
  * the reason, for the log. */
