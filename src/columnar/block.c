@@ -178,7 +178,7 @@ int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *row
     if (e.status == 0)
         *ret = keep_all(&e, options->keep);
     if (e.meter)
-        e.meter->total.work += e.work;
+        e.meter->work += e.work;
     return e.status;
 }
 

@@ -102,8 +102,7 @@ struct PlanTotals {
 
 struct PlanMeter {
     const Plan *plan;
-    uint64_t work_max;
-    PlanCost total;
+    uint64_t work_max, work;
     PlanCost *columns, *spaces; /* by number */
     uint32_t *stack;            /* columns to visit */
     bool *is_seen, *has_space;  /* by number, for one walk */

@@ -124,7 +124,7 @@ bool evaluator_missing(Evaluator *e, ColumnRegister *reg, const EntryFrame *fram
 }
 
 void evaluator_check_deadline(Evaluator *e) {
-    bool is_over = e->meter && e->meter->total.work + e->work > e->meter->work_max;
+    bool is_over = e->meter && e->meter->work + e->work > e->meter->work_max;
 
     if (is_over || (e->deadline.is_over && e->deadline.is_over(e->deadline.context)))
         (void)evaluator_check(e, false, PLAN_DEADLINE_PASSED);

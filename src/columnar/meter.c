@@ -22,15 +22,11 @@ PlanMeter *plan_meter_new(const Plan *plan, uint64_t work_max, Arena *arena) {
 }
 
 bool plan_meter_is_over(const PlanMeter *meter) {
-    return meter->total.work > meter->work_max;
+    return meter->work > meter->work_max;
 }
 
-PlanCost plan_meter_total(const PlanMeter *meter) {
-    PlanCost total = meter->total;
-
-    for (size_t i = 0; i < meter->plan->columns.n; i++)
-        total.bytes += meter->columns[i].bytes;
-    return total;
+uint64_t plan_meter_work(const PlanMeter *meter) {
+    return meter->work;
 }
 
 void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before) {

@@ -164,7 +164,7 @@ typedef struct PlanMeter PlanMeter;
 /* Lies in @arena. @work_max: of all blocks together. NULL: no memory. */
 PlanMeter *plan_meter_new(const Plan *plan, uint64_t work_max, Arena *arena);
 bool plan_meter_is_over(const PlanMeter *meter);
-PlanCost plan_meter_total(const PlanMeter *meter);
+uint64_t plan_meter_work(const PlanMeter *meter);
 
 /* The cost of root @root. A column that several roots read counts for each of them. */
 PlanCost plan_meter_root(PlanMeter *meter, size_t root);

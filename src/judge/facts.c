@@ -371,7 +371,7 @@ static void report(const FactsBuild *build, const NodeFacts *facts, FactsBudget 
 
     budget->limit = build->limit;
     budget->n_rows = n_rows < build->table->n_rows ? n_rows : build->table->n_rows;
-    budget->cost = (PlanCost){.work = plan_meter_total(build->meter).work, .bytes = build->bytes};
+    budget->cost = (PlanCost){.work = plan_meter_work(build->meter), .bytes = build->bytes};
     budget->n_worst = 0;
     if (budget->is_ranked || budget->limit != FACTS_WITHIN)
         rank_rules(build, budget);

@@ -60,24 +60,21 @@ static ViewBudget open_budget(const ViewLimits *limits, const PolicyLoad *load) 
 }
 
 static unsigned percent(uint64_t part, uint64_t of) {
-    return of > 0 ? (unsigned)((double)part * 100 / (double)of) : 0;
+    return part < of ? (unsigned)((double)part * 100 / (double)of) : 100;
 }
 
-/* "filter p/f0 (policy.yaml:6) takes 12 % of it" */
+/* "filter p/f0 (policy.yaml:6) takes 12 % of it; " */
 static void describe_worst(const FactsBudget *budget, char *ret, size_t size) {
     const RuleCost *rule = &budget->worst[0];
-    uint64_t bytes = 0;
-    unsigned part;
+    unsigned part = budget->limit == FACTS_OVER_MEMORY
+                        ? percent(rule->cost.bytes, budget->cost.bytes)
+                        : percent(rule->cost.work, budget->cost.work);
 
     ret[0] = '\0';
-    if (budget->n_worst == 0)
-        return;
-    bytes = budget->cost.bytes;
-    part = budget->limit == FACTS_OVER_MEMORY ? percent(rule->cost.bytes, bytes)
-                                              : percent(rule->cost.work, budget->cost.work);
-    (void)snprintf(ret, size, "%s %.*s/%.*s (%.*s:%zu) takes %u %% of it; ", rule->type,
-        STR_FMT(rule->policy->name), STR_FMT(rule->name), STR_FMT(rule->place.file),
-        rule->place.line, part < 100 ? part : 100);
+    if (budget->n_worst > 0 && rule->cost.work > 0)
+        (void)snprintf(ret, size, "%s %.*s/%.*s (%.*s:%zu) takes %u %% of it; ", rule->type,
+            STR_FMT(rule->policy->name), STR_FMT(rule->name), STR_FMT(rule->place.file),
+            rule->place.line, part);
 }
 
 #define WORST_TEXT_MAX 1024u
