@@ -108,7 +108,7 @@ static void disturb_berth(void) {
 
     if (!berth->live || berth->is_stopping)
         return;
-    switch (sim_pick(0, 3)) {
+    switch (sim_pick(0, 4)) {
     case 0:
         sim_berth_kill(berth);
         sim_after(pick_restart_delay(), restart, berth, 0);
@@ -119,6 +119,9 @@ static void disturb_berth(void) {
         break;
     case 2:
         sim_berth_halt(berth, sim_pick(0, 30 * SIM_SEC));
+        break;
+    case 3:
+        sim_berth_cut_off(berth, sim_pick(0, 40 * SIM_SEC));
         break;
     default:
         berth->wall_offset += sim_pick(-3600, 3600) * SIM_SEC;

@@ -33,11 +33,12 @@ static TestScene scene;
 static Arena *arena; /* of one request */
 static bool is_killing;
 static HttpPending *deferred; /* by the bind request that is being handled */
-static uint64_t deferring;    /* its attempt */
+static HttpPending deferring; /* what it is about */
 
 struct HttpPending {
     SimBerth *berth;
     uint64_t attempt;
+    unsigned uid, node;
 };
 
 void sim_berths_setup(void) {
@@ -191,6 +192,7 @@ void sim_berth_start(SimBerth *berth) {
     berth->monotonic_offset = sim_pick(0, 100000) * SIM_SEC;
     berth->wall_offset = 0;
     berth->halted_until = 0;
+    berth->cut_off_until = 0;
     berth->is_stopping = false;
     (void)snprintf(berth->identity, sizeof(berth->identity), "berth-%u_%u", berth->index,
         (unsigned)sim_number());
@@ -249,6 +251,19 @@ bool sim_berth_is_halted(const SimBerth *berth) {
     return sim.now < berth->halted_until;
 }
 
+void sim_berth_cut_off(SimBerth *berth, int64_t nsec) {
+    if (sim.now < berth->cut_off_until)
+        return; /* deliveries wait for the end of the first: they must not overtake */
+    berth->cut_off_until = sim.now + nsec;
+    berth->loses_requests = sim_chance(60);
+    SIM_TRACE("berth %u: cut off for %.1f s%s", berth->index, (double)nsec / 1e9,
+        berth->loses_requests ? "" : ", its requests arrive");
+}
+
+bool sim_berth_loses_requests(const SimBerth *berth) {
+    return sim.now < berth->cut_off_until && berth->loses_requests;
+}
+
 void sim_berth_resume(SimBerth *berth) {
     if (!berth->live || berth->has_ended || sim_berth_is_halted(berth))
         return;
@@ -305,8 +320,20 @@ bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const
 /* In place of http/server.c. */
 HttpPending *server_defer(const HttpRequest *request, int tag) {
     deferred = sim_allocate(sizeof(*deferred));
-    *deferred = (HttpPending){.berth = sim_berth_current, .attempt = deferring};
+    *deferred = deferring;
     return deferred;
+}
+
+static void reply_bind(const HttpPending *bind) {
+    const char *error = bind->berth->bind_error;
+
+    if (is_killing) {
+        sim_scheduler_bound(bind->attempt, NULL);
+        return;
+    }
+    if (error[0] == '\0')
+        sim_check_reported(bind->uid, bind->node);
+    sim_scheduler_bound(bind->attempt, error);
 }
 
 bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
@@ -315,8 +342,16 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
     HttpReply reply = {0};
 
     fill(context, &request, &reply);
-    sim_scheduler_bound(pending->attempt, is_killing ? NULL : pending->berth->bind_error);
+    reply_bind(pending);
     return true;
+}
+
+/* A process may be halted at any time, also between judging and sending. */
+static void on_halt(void *context, uint64_t number) {
+    SimBerth *berth = context;
+
+    if (berth->live && !sim_berth_is_halted(berth))
+        sim_berth_halt(berth, sim_pick(SIM_SEC, 30 * SIM_SEC));
 }
 
 void sim_berth_bind(SimBerth *berth, uint64_t attempt, unsigned pod, unsigned uid, unsigned node) {
@@ -329,9 +364,11 @@ void sim_berth_bind(SimBerth *berth, uint64_t attempt, unsigned pod, unsigned ui
         uid, node);
     sim_berth_current = berth;
     deferred = NULL;
-    deferring = attempt;
+    deferring = (HttpPending){.berth = berth, .attempt = attempt, .uid = uid, .node = node};
     live_bind(berth->live, &request, /* tag= */ 0, &reply);
     if (!deferred)
-        sim_scheduler_bound(attempt, berth->bind_error);
+        reply_bind(&deferring);
+    else if (sim_chance(sim.fault_percent / 5))
+        sim_after(sim_pick(0, 10 * SIM_MSEC), on_halt, berth, 0);
     sim_berth_current = NULL;
 }

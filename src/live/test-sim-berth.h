@@ -29,7 +29,9 @@ typedef struct SimBerth {
     char bind_error[512]; /* of the bind that was answered last; empty: bound */
 
     int64_t monotonic_offset, wall_offset;
-    int64_t halted_until; /* the process gets no processor */
+    int64_t halted_until;  /* the process gets no processor */
+    int64_t cut_off_until; /* no answer reaches it ... */
+    bool loses_requests;   /* ... nor do its requests reach the API server */
 
     ucontext_t coroutine, caller;
     void *stack; /* kept for the next one */
@@ -56,6 +58,8 @@ void sim_berth_stop(SimBerth *berth); /* SIGTERM */
 void sim_berth_kill(SimBerth *berth); /* SIGKILL */
 void sim_berth_halt(SimBerth *berth, int64_t nsec);
 bool sim_berth_is_halted(const SimBerth *berth);
+void sim_berth_cut_off(SimBerth *berth, int64_t nsec); /* from the API server */
+bool sim_berth_loses_requests(const SimBerth *berth);
 
 /* A filter request about @pod for the nodes @names; *ret_passed[i]: node i passed. False: berth
  * answered with an error. */

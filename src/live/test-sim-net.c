@@ -52,6 +52,7 @@ typedef struct Delivery {
     } type;
     unsigned status;
     CallOutcome outcome;
+    bool is_from_server; /* else a timer of the client */
     Str bytes;
     SimNews news;
 } Delivery;
@@ -127,6 +128,10 @@ static void arrive(void *context, uint64_t number) {
 
     if (!call)
         return;
+    if (sim.now < call->client->berth->cut_off_until && message->is_from_server) {
+        sim_after(call->client->berth->cut_off_until - sim.now, arrive, message, 0);
+        return;
+    }
     *call->client->end = message;
     call->client->end = &message->next;
     sim_berth_resume(call->client->berth);
@@ -138,6 +143,7 @@ static void post(Call *call, int64_t delay, Delivery from) {
 
     *message = from;
     message->call = call->number;
+    message->is_from_server = message->type != DELIVERY_CONNECTED;
     if (sim.now + delay < call->last_at)
         delay = call->last_at - sim.now;
     call->last_at = sim.now + delay;
@@ -285,7 +291,7 @@ static void leave(Call *call) {
     if (name && uid)
         sim_check_posted(call->client->berth, (unsigned)strtoul(name + strlen("/pods/p"), NULL, 10),
             (unsigned)strtoul(uid + strlen("\"uid\":\"u-"), NULL, 10));
-    if (call->fate == FATE_LOST) {
+    if (call->fate == FATE_LOST || sim_berth_loses_requests(call->client->berth)) {
         cut(call);
         return;
     }

@@ -64,7 +64,6 @@ void sim_scheduler_bound(uint64_t attempt, const char *error) {
     if (!pod)
         return; /* it has given up on it */
     if (is_bound) {
-        sim_check_reported(pod->uid, pod->node);
         pod->attempt = 0;
         pod->n_failures = 0;
         pod->bound_seen_at = sim.now;
