@@ -38,7 +38,10 @@ void sandbox_enter(SandboxPath *paths, size_t n_paths, Sandbox *ret) {
     int r;
 
     *ret = (Sandbox){0};
-#if SANDBOX_IS_BUILT
+    if (!SANDBOX_IS_BUILT) {
+        list_add(ret->missing, "off in a build with a sanitizer or for coverage");
+        return;
+    }
     r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
     note(ret, "no_new_privs", r);
     note(ret, "no core dumps", refuse_core_dumps());
@@ -47,7 +50,4 @@ void sandbox_enter(SandboxPath *paths, size_t n_paths, Sandbox *ret) {
         (void)snprintf(landlock, sizeof(landlock), "landlock v%d", r);
     note(ret, landlock, r);
     note(ret, "seccomp", seccomp_enter()); /* last: it forbids the calls above */
-#else
-    list_add(ret->missing, "off in a build with a sanitizer or for coverage");
-#endif
 }

@@ -25,7 +25,7 @@ static const char *const allowed[] = {
     /* files: opened only where Landlock allows it */
     "access", "faccessat", "faccessat2", "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx",
     "statfs", "fstatfs", "readlink", "readlinkat", "getcwd", "getdents64", "lseek", "fadvise64", "fcntl", "dup",
-    "dup2", "dup3", "close", "close_range", "ftruncate", "fsync", "fdatasync", "memfd_create", "pipe2",
+    "dup2", "dup3", "close", "close_range", "ftruncate", "fsync", "fdatasync", "memfd_create", "pipe", "pipe2",
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",
     /* the dump: a new file that replaces an old one */
     "unlink", "unlinkat", "rename", "renameat", "renameat2",
