@@ -125,6 +125,10 @@ size_t arena_used(const Arena *arena) {
     return arena->used;
 }
 
+size_t arena_left(const Arena *arena) {
+    return arena->budget - arena->used;
+}
+
 size_t arena_size(const Arena *arena) {
     size_t size = 0;
 

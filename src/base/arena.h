@@ -33,6 +33,9 @@ void arena_reset(Arena *arena);
 /* Bytes handed out since the last reset, padding included. */
 size_t arena_used(const Arena *arena);
 
+/* Bytes of the budget that are not used yet. */
+size_t arena_left(const Arena *arena);
+
 /* Bytes it holds, in use or not. */
 size_t arena_size(const Arena *arena);
 

@@ -370,7 +370,7 @@ static void test_refused(void **state) {
         {"  bind: {annotations: {", 33, "a", ": x", "}}\n", "at most 32 annotations"},
         {"  metrics: [{name: m, prometheus: {query: '", 1000, "up", "", "'}}]\n",
             "query has 6888 bytes, and the limit is 4096"},
-        {"  metrics: [{name: m, prometheus: {query: up, nodes: {", 8193, "n", ": x", "}}}]\n",
+        {"  metrics:\n  - name: m\n    prometheus: {query: up, nodes: {", 8193, "n", ": x", "}}\n",
             "nodes has 8193 entries; it must have 1 to 8192"},
         {"  filters: [{name: f, nodeLabels: {a: [", 2000, "value-", "", "]}}]\n",
             "the rule is too large: write it as several"},

@@ -11,11 +11,14 @@
 #include <errno.h>
 #include <libfyaml.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
 #define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
+#define TEXTS_SIZE ((size_t)4 * 1024)
+#define CHILDREN_FIRST 64u /* room for children of open collections at first */
 
 /* --- places --- */
 
@@ -33,8 +36,7 @@ size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark) {
     return offset < builder->source.text.len ? offset : builder->source.text.len;
 }
 
-/* The "|" or ">" of the block scalar that comes next. */
-static size_t find_block_indicator(const YamlBuilder *builder) {
+size_t builder_next_value(const YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = source_skip_blank(&builder->source, builder->at);
 
@@ -66,6 +68,13 @@ static void complain_about(
 void builder_drop_frames(YamlBuilder *builder) {
     while (builder->n_frames > 0)
         map_done(&builder->frames[--builder->n_frames].keys);
+    builder->n_children = 0;
+}
+
+void builder_done(YamlBuilder *builder) {
+    builder_drop_frames(builder);
+    free(builder->children);
+    buf_done(&builder->text);
 }
 
 YamlFrame *builder_top(YamlBuilder *builder) {
@@ -85,19 +94,19 @@ static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key
     if (first != MAP_NONE) {
         char hint[64];
         int len = snprintf(hint, sizeof(hint), "first given at line %zu",
-            frame->pairs.items[first].key->place.line);
+            builder->children[frame->first + first].key->place.line);
 
         complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
             str_of(hint, len > 0 ? (size_t)len : 0));
         return 0;
     }
-    return map_add(&frame->keys, key->text, (uint32_t)frame->pairs.n);
+    return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
 }
 
 static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
     /* libfyaml's mark at the start of a block mapping, or of the {} implied by [a: 1], has no
      * width. */
-    if (frame->pairs.n == 0 && !frame->is_flow)
+    if (builder->n_children == frame->first && !frame->is_flow)
         frame->node->place = key->place;
     frame->key = key;
     if (key->kind == YAML_SEQUENCE || key->kind == YAML_MAPPING) {
@@ -110,37 +119,42 @@ static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key
     return key_check(builder, frame, key);
 }
 
-/* Adds a complete node to the open collection, or to the documents. */
-static int node_add(YamlBuilder *builder, YamlNode *node) {
+/* Adds to the open collection. The children of all open collections are one stack on the heap:
+ * when a collection ends, the arena gets an array of the right size. */
+static int push_child(YamlBuilder *builder, YamlPair child) {
+    if (builder->n_children == builder->children_size) {
+        size_t size = builder->children_size ? 2 * builder->children_size : CHILDREN_FIRST;
+        YamlPair *larger = realloc(builder->children, size * sizeof(*larger));
+
+        if (!larger)
+            return -ENOMEM;
+        builder->children = larger;
+        builder->children_size = size;
+    }
+    builder->children[builder->n_children++] = child;
+    return 0;
+}
+
+int builder_add(YamlBuilder *builder, YamlNode *node) {
     YamlFrame *top = builder_top(builder);
     YamlNode **slot;
-    YamlPair *pair;
 
     if (!top) {
         /* "---" with nothing after it */
         if (node->kind == YAML_NULL && str_is_empty(node->text))
             return 0;
         slot = VEC_PUSH(&builder->documents, builder->arena);
-    } else if (top->node->kind == YAML_SEQUENCE) {
-        slot = VEC_PUSH(&top->items, builder->arena);
-    } else if (!top->key) {
-        return mapping_add_key(builder, top, node);
-    } else {
-        pair = VEC_PUSH(&top->pairs, builder->arena);
-        if (!pair)
+        if (!slot)
             return -ENOMEM;
-        pair->key = TAKE_PTR(top->key);
-        slot = &pair->value;
+        *slot = node;
+        return 0;
     }
-    if (!slot)
-        return -ENOMEM;
-    *slot = node;
-    return 0;
+    if (top->node->kind == YAML_MAPPING && !top->key)
+        return mapping_add_key(builder, top, node);
+    return push_child(builder, (YamlPair){.key = TAKE_PTR(top->key), .value = node});
 }
 
-static int collection_open(YamlBuilder *builder, YamlKind kind, struct fy_event *event) {
-    size_t start = builder_offset(builder, fy_event_start_mark(event));
-    size_t end = builder_offset(builder, fy_event_end_mark(event));
+int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) {
     YamlNode *node;
 
     if (builder->n_frames == YAML_DEPTH_MAX) {
@@ -153,27 +167,53 @@ static int collection_open(YamlBuilder *builder, YamlKind kind, struct fy_event 
         return -ENOMEM;
     node->kind = kind;
     node->place = builder_place(builder, start, 1);
-    builder->frames[builder->n_frames++] =
-        (YamlFrame){.node = node, .keys = MAP_INIT, .start = start, .is_flow = end > start};
+    builder->frames[builder->n_frames++] = (YamlFrame){
+        .node = node,
+        .keys = MAP_INIT,
+        .first = builder->n_children,
+        .start = start,
+        .is_flow = end > start,
+    };
     builder->at = end;
     return 0;
 }
 
-static int collection_close(YamlBuilder *builder, struct fy_event *event) {
+/* The children from number @first on become those of @node. */
+static int take_children(YamlBuilder *builder, YamlNode *node, size_t first) {
+    const YamlPair *children = builder->children + first;
+
+    node->n = builder->n_children - first;
+    builder->n_children = first;
+    if (node->n == 0)
+        return 0;
+    if (node->kind == YAML_MAPPING) {
+        node->pairs = ARENA_RAW(builder->arena, YamlPair, node->n);
+        if (!node->pairs)
+            return -ENOMEM;
+        memcpy(node->pairs, children, node->n * sizeof(*children));
+        return 0;
+    }
+    node->items = ARENA_RAW(builder->arena, YamlNode *, node->n);
+    if (!node->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < node->n; i++)
+        node->items[i] = children[i].value;
+    return 0;
+}
+
+int builder_close(YamlBuilder *builder, size_t end) {
     YamlFrame *frame = builder_top(builder);
     YamlNode *node = frame->node;
-    size_t end = builder_offset(builder, fy_event_end_mark(event));
+    int r;
 
     if (frame->is_flow) {
         node->place = builder_place_between(builder, frame->start, end);
         builder->at = end;
     }
-    node->items = frame->items.items;
-    node->pairs = frame->pairs.items;
-    node->n = node->kind == YAML_SEQUENCE ? frame->items.n : frame->pairs.n;
+    r = take_children(builder, node, frame->first);
     map_done(&frame->keys);
     builder->n_frames--;
-    return node_add(builder, node);
+    return r < 0 ? r : builder_add(builder, node);
 }
 
 /* For a missing value libfyaml 0.7 has no token, 0.8 an empty one. */
@@ -205,7 +245,7 @@ static Place place_of_scalar(
     switch (style) {
     case FYSS_LITERAL:
     case FYSS_FOLDED:
-        indicator = find_block_indicator(builder);
+        indicator = builder_next_value(builder);
         builder->at = end;
         return builder_place(builder, indicator, 1);
     case FYSS_SINGLE_QUOTED:
@@ -221,12 +261,33 @@ static Place place_of_scalar(
 }
 
 /* Escapes can produce characters that are not allowed in the source. */
-static void check_text(YamlBuilder *builder, const YamlNode *node) {
+void builder_check_text(YamlBuilder *builder, const YamlNode *node) {
     if (utf8_valid_length(node->text) < node->text.len)
         builder_complain(
             builder, node->place, STR("the escapes in this string are not UTF-8"), STR_NULL);
     else if (str_find(node->text, '\0') != SIZE_MAX)
         builder_complain(builder, node->place, STR("NUL character in a string"), STR_NULL);
+}
+
+/* Short texts share a block: an allocation for each would be four times as much. */
+Str builder_keep_text(YamlBuilder *builder, Str text) {
+    char *kept;
+
+    if (text.len >= TEXTS_SIZE / 4)
+        return arena_copy(builder->arena, text);
+    if (builder->texts_left <= text.len) {
+        builder->texts = arena_alloc(builder->arena, TEXTS_SIZE);
+        builder->texts_left = builder->texts ? TEXTS_SIZE : 0;
+        if (!builder->texts)
+            return STR_NULL;
+    }
+    kept = builder->texts;
+    if (text.len > 0)
+        memcpy(kept, text.ptr, text.len);
+    kept[text.len] = '\0';
+    builder->texts += text.len + 1;
+    builder->texts_left -= text.len + 1;
+    return str_of(kept, text.len);
 }
 
 /* Copied in pieces: fy_token_get_text() uses a buffer of the size that the scanner guessed,
@@ -243,10 +304,10 @@ static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNo
     fy_token_iter_finish(builder->iterator);
     if (error)
         builder_complain(builder, node->place, STR("this text cannot be read"), STR_NULL);
-    node->text = arena_copy(builder->arena, buf_str(&builder->text));
-    if (!node->text.ptr || buf_error(&builder->text))
+    if (buf_error(&builder->text))
         return -ENOMEM;
-    return 0;
+    node->text = builder_keep_text(builder, buf_str(&builder->text));
+    return node->text.ptr ? 0 : -ENOMEM;
 }
 
 static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
@@ -257,7 +318,7 @@ static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *n
     r = scalar_read_text(builder, token, node);
     if (r < 0)
         return r;
-    check_text(builder, node);
+    builder_check_text(builder, node);
     node->is_plain = style == FYSS_PLAIN;
     if (node->is_plain)
         scalar_resolve(node);
@@ -286,7 +347,7 @@ static int scalar_add(YamlBuilder *builder, struct fy_event *event) {
         if (r < 0)
             return r;
     }
-    return node_add(builder, node);
+    return builder_add(builder, node);
 }
 
 /* An alias is refused and read as null, so that the rest can be checked. */
@@ -307,7 +368,7 @@ static int alias_add(YamlBuilder *builder, struct fy_event *event) {
         STR("write the value out"));
     builder->n_unsupported++;
     builder->at = end;
-    return node_add(builder, node);
+    return builder_add(builder, node);
 }
 
 /* Anchor and tag precede the node. An anchor without an alias does nothing; a tag would change the
@@ -331,17 +392,25 @@ static void check_properties(YamlBuilder *builder, struct fy_event *event) {
         builder->at = end;
 }
 
+static int take_start(YamlBuilder *builder, YamlKind kind, struct fy_event *event) {
+    return builder_open(builder, kind, builder_offset(builder, fy_event_start_mark(event)),
+        builder_offset(builder, fy_event_end_mark(event)));
+}
+
 int builder_take(YamlBuilder *builder, struct fy_event *event) {
+    /* Further errors are not shown, and what is built for nothing costs memory. */
+    if (builder->diags->n_errors >= builder->errors_max)
+        return YAML_BUILDER_STOPPED;
     switch (event->type) {
     case FYET_MAPPING_START:
         check_properties(builder, event);
-        return collection_open(builder, YAML_MAPPING, event);
+        return take_start(builder, YAML_MAPPING, event);
     case FYET_SEQUENCE_START:
         check_properties(builder, event);
-        return collection_open(builder, YAML_SEQUENCE, event);
+        return take_start(builder, YAML_SEQUENCE, event);
     case FYET_MAPPING_END:
     case FYET_SEQUENCE_END:
-        return collection_close(builder, event);
+        return builder_close(builder, builder_offset(builder, fy_event_end_mark(event)));
     case FYET_SCALAR:
         check_properties(builder, event);
         return scalar_add(builder, event);

@@ -16,9 +16,7 @@
 #include "base/cleanup.h"
 #include "yaml/yaml-internal.h"
 
-static inline void fy_parser_freep(struct fy_parser **parser) {
-    fy_parser_destroy(*parser);
-}
+#define PARSE_FLAGS ((enum fy_parse_cfg_flags)(FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE))
 
 static inline void fy_token_iter_freep(struct fy_token_iter **iterator) {
     fy_token_iter_destroy(*iterator);
@@ -105,6 +103,25 @@ static struct fy_diag *quiet_diag_new(void) {
 
 /* --- parsing --- */
 
+/* With errors of its own: they come again when the text is read. */
+static int count_events(const YamlBuilder *builder, Str text, size_t *ret) {
+    _cleanup_(fy_diag_freep) struct fy_diag *diag = quiet_diag_new();
+    struct fy_parse_cfg config = {.flags = PARSE_FLAGS, .diag = diag};
+
+    if (!diag)
+        return -ENOMEM;
+    return feed_count_events(text, arena_left(builder->arena), &config, ret);
+}
+
+static int complain_held(YamlBuilder *builder) {
+    builder->at = builder_next_value(builder);
+    builder_complain(builder, builder_place(builder, builder->at, 1),
+        STR("too many brackets, commas and colons in one value to read"),
+        STR("write lists and mappings in block style, one entry a line, or the whole file as "
+            "JSON"));
+    return YAML_BUILDER_STOPPED;
+}
+
 /* Reads @input, the text of the source plus a line break, from builder->base on.
  * YAML_BUILDER_STOPPED: an error was reported, at builder->at. */
 static int parse_rest(YamlBuilder *builder, Str input) {
@@ -112,22 +129,29 @@ static int parse_rest(YamlBuilder *builder, Str input) {
     _cleanup_(fy_parser_freep) struct fy_parser *parser = NULL;
     _cleanup_(fy_token_iter_freep) struct fy_token_iter *iterator = fy_token_iter_create(NULL);
     struct fy_parse_cfg config = {
-        .flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
+        .flags = PARSE_FLAGS,
         .diag = diag,
     };
     Str rest = str_skip(input, builder->base);
+    size_t events_left;
     bool is_over = false;
     int r = 0;
 
     if (!diag || !iterator)
         return -ENOMEM;
+    r = count_events(builder, rest, &events_left);
+    if (r < 0)
+        return r;
     builder->iterator = iterator;
     parser = fy_parser_create(&config);
     if (!parser || fy_parser_set_string(parser, rest.ptr, rest.len) < 0)
         return -ENOMEM;
     while (r == 0 && !is_over) {
-        struct fy_event *event = fy_parser_parse(parser);
+        struct fy_event *event;
 
+        if (events_left-- == 0)
+            return complain_held(builder);
+        event = fy_parser_parse(parser);
         if (!event) {
             complain_syntax(builder, diag);
             return YAML_BUILDER_STOPPED;
@@ -159,13 +183,12 @@ static bool find_document(YamlBuilder *builder) {
 static int parse_documents(YamlBuilder *builder, Str input) {
     int r = parse_rest(builder, input);
 
-    while (r == YAML_BUILDER_STOPPED && builder->diags->n_errors < DIAG_MAX &&
+    while (r == YAML_BUILDER_STOPPED && builder->diags->n_errors < builder->errors_max &&
            find_document(builder)) {
         builder_drop_frames(builder);
         builder->at = builder->base;
         r = parse_rest(builder, input);
     }
-    builder_drop_frames(builder);
     return r < 0 ? r : 0;
 }
 
@@ -183,6 +206,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         .source = source_of(file, source),
         .arena = arena,
         .diags = diags,
+        .errors_max = diags->n_errors + DIAG_MAX,
         .text = BUF_INIT(
             2 * YAML_SOURCE_MAX), /* an escape may be shorter than the character it encodes */
     };
@@ -194,12 +218,12 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     ret->n_unsupported = 0;
     if (!source_check(&builder.source, diags))
         return -EINVAL;
-    input = end_with_newline(builder.source.text, &copy);
-    if (buf_error(&copy))
-        return -ENOMEM;
-    if (!str_is_empty(input))
-        r = parse_documents(&builder, input);
-    buf_done(&builder.text);
+    r = flow_parse(&builder);
+    if (r == YAML_FLOW_NONE) {
+        input = end_with_newline(builder.source.text, &copy);
+        r = buf_error(&copy) ? -ENOMEM : parse_documents(&builder, input);
+    }
+    builder_done(&builder);
     if (r < 0)
         return r;
     ret->n_unsupported = builder.n_unsupported;

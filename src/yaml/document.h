@@ -35,15 +35,17 @@ typedef struct YamlPair YamlPair;
 
 struct YamlNode {
     YamlKind kind; /* plain scalars by YAML 1.2's core schema; quoted ones are strings */
-    Place place;
-    Str text;      /* scalars: the text, with quotes and escapes resolved */
     bool is_plain; /* scalars: written without quotes, and not as a block */
     bool boolean;
-    int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
-    double real;     /* YAML_INT and YAML_FLOAT */
-    size_t n;        /* sequence: items; mapping: pairs */
-    YamlNode **items;
-    YamlPair *pairs; /* in the order written */
+    Place place;
+    Str text;    /* scalars: the text, with quotes and escapes resolved */
+    double real; /* YAML_INT and YAML_FLOAT */
+    size_t n;    /* sequence: items; mapping: pairs */
+    union {
+        int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
+        YamlNode **items;
+        YamlPair *pairs; /* in the order written */
+    };
 };
 
 struct YamlPair {

@@ -4,10 +4,10 @@
 #include "yaml/yaml-internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/double.h"
 
 static const struct {
     Str word;
@@ -139,7 +139,8 @@ void scalar_resolve(YamlNode *node) {
         return;
     if (is_float(node->text)) {
         node->kind = YAML_FLOAT;
-        node->real = strtod(node->text.ptr, NULL);
+        if (!double_parse(node->text, &node->real, NULL)) /* too large */
+            node->real = str_has_prefix(node->text, STR("-")) ? -INFINITY : INFINITY;
         return;
     }
     node->kind = YAML_STRING;

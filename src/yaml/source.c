@@ -7,6 +7,8 @@
 
 #define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
 
+#define DIRECTIVE_MAX 128u /* bytes of a directive's line */
+
 static bool has_long_line(Str text) {
     Str line;
 
@@ -165,6 +167,21 @@ static bool check_tabs(YamlSource *source, DiagList *diags) {
     return false;
 }
 
+/* libfyaml 0.7.12 takes quadratic time for a line of "%%%…". */
+static bool check_directives(YamlSource *source, DiagList *diags) {
+    Str rest = source->text, line;
+
+    while (rest.len > 0 && str_split(&rest, '\n', &line)) {
+        if (line.len <= DIRECTIVE_MAX || line.ptr[0] != '%')
+            continue;
+        diag_addf(diags, DIAG_ERROR, source_place(source, (size_t)(line.ptr - source->text.ptr), 1),
+            source->shown, "a line that begins with %% may have %u bytes", DIRECTIVE_MAX);
+        return false;
+    }
+    return true;
+}
+
 bool source_check(YamlSource *source, DiagList *diags) {
-    return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags);
+    return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags) &&
+           check_directives(source, diags);
 }

@@ -3,6 +3,7 @@
 /* Shared by the files of this folder: the text, the builder that turns libfyaml's events into
  * trees, scalars and syntax errors. */
 
+#include <libfyaml.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,8 +44,7 @@ static inline bool source_is_blank(char c) {
  */
 
 /* Sets the kind of @node, and boolean, integer and real with it, from its text, by the core schema
- * of YAML 1.2. The text must have a NUL after it (arena_copy). Words of YAML 1.1 only ("yes",
- * "off", "1:30") are strings. */
+ * of YAML 1.2. Words of YAML 1.1 only ("yes", "off", "1:30") are strings. */
 void scalar_resolve(YamlNode *node);
 
 /* --- syntax.c ------------------------------------------------------------------------------------
@@ -62,10 +62,6 @@ SyntaxError syntax_explain(Str message);
 /* --- builder.c: events in, trees out. Aliases, merge keys, tags and duplicate keys are refused
  * here, where places are known. Building goes on after an error. ------------------------------- */
 
-struct fy_event;
-struct fy_mark;
-struct fy_token_iter;
-
 enum {
     _YAML_BUILDER_SUCCESS,
     YAML_BUILDER_STOPPED, /* reported; the rest of the document cannot be read */
@@ -75,11 +71,10 @@ enum {
 typedef struct YamlFrame {
     YamlNode *node;
     YamlNode *key; /* mapping: a key without its value yet */
-    VEC(YamlNode *) items;
-    VEC(YamlPair) pairs;
-    Map keys;     /* mapping: key text → index in pairs */
-    size_t start; /* offset */
-    bool is_flow; /* [ ] or { } */
+    Map keys;      /* mapping: key text → number of the pair */
+    size_t first;  /* its first child in builder->children */
+    size_t start;  /* offset */
+    bool is_flow;  /* [ ] or { } */
 } YamlFrame;
 
 typedef struct YamlBuilder {
@@ -88,16 +83,40 @@ typedef struct YamlBuilder {
     DiagList *diags;
     VEC(YamlNode *) documents;
     size_t n_unsupported;
+    size_t errors_max; /* building stops at so many in diags */
     YamlFrame frames[YAML_DEPTH_MAX];
     size_t n_frames;
+    YamlPair *children; /* of the open collections, outermost first; items have no key */
+    size_t n_children, children_size;
     size_t base; /* offset in the source of libfyaml's offset 0 */
     size_t at;   /* the end of the last event */
     struct fy_token_iter *iterator;
-    Buf text; /* of the scalar being read */
+    Buf text;    /* of the scalar being read */
+    char *texts; /* room for the next short texts */
+    size_t texts_left;
 } YamlBuilder;
 
 /* 0, YAML_BUILDER_STOPPED, or -ENOMEM. */
 int builder_take(YamlBuilder *builder, struct fy_event *event);
+
+/* A collection begins at @start; @end is after its bracket, or @start if it has none. 0,
+ * YAML_BUILDER_STOPPED (too deep), or -ENOMEM. */
+int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end);
+
+/* The innermost collection ends before @end. 0 or -ENOMEM. */
+int builder_close(YamlBuilder *builder, size_t end);
+
+/* Adds a complete node to the innermost collection, or to the documents. 0 or -ENOMEM. */
+int builder_add(YamlBuilder *builder, YamlNode *node);
+
+/* Reports a scalar's text that is no UTF-8 or has a NUL. */
+void builder_check_text(YamlBuilder *builder, const YamlNode *node);
+
+/* A copy of @text with a NUL after it. On failure ptr is NULL. */
+Str builder_keep_text(YamlBuilder *builder, Str text);
+
+/* Frees everything that is not in the arena. */
+void builder_done(YamlBuilder *builder);
 
 /* The innermost open collection; NULL: none. */
 YamlFrame *builder_top(YamlBuilder *builder);
@@ -108,9 +127,37 @@ void builder_drop_frames(YamlBuilder *builder);
 /* The offset in the source of a libfyaml mark; builder->at if it is NULL. */
 size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark);
 
+/* Where the next value begins: after blanks, comments, dashes and colons. */
+size_t builder_next_value(const YamlBuilder *builder);
+
 /* The place of @width bytes from @offset on, and of the text between two offsets. */
 Place builder_place(YamlBuilder *builder, size_t offset, size_t width);
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
 
 /* Reports an error; @hint may be empty. */
 void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint);
+
+/* --- flow.c --------------------------------------------------------------------------------------
+ */
+
+#define YAML_FLOW_NONE 1
+
+/* Builds the documents, if each is one [ ] or { } of the forms read without libfyaml. 0, also
+ * after a reported error; YAML_FLOW_NONE: nothing was done, libfyaml must read it; or -ENOMEM. */
+int flow_parse(YamlBuilder *builder);
+
+/* --- feed.c --------------------------------------------------------------------------------------
+ */
+
+/* A text of n bytes may cost YAML_COST_MIN + YAML_COST_FACTOR × n bytes of memory: the tree, and
+ * what libfyaml holds. */
+#define YAML_COST_MIN ((size_t)512 * 1024)
+#define YAML_COST_FACTOR 96u
+
+static inline void fy_parser_freep(struct fy_parser **parser) {
+    fy_parser_destroy(*parser);
+}
+
+/* How many events of @text may be read before libfyaml would hold too much for the next; SIZE_MAX:
+ * all. 0; -ENOMEM, also when it would hold more than @left bytes. */
+int feed_count_events(Str text, size_t left, const struct fy_parse_cfg *config, size_t *ret);
