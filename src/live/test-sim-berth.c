@@ -188,6 +188,8 @@ static void make_live(SimBerth *berth) {
 }
 
 void sim_berth_start(SimBerth *berth) {
+    char error[256];
+
     SIM_TRACE("berth %u: starts", berth->index);
     berth->monotonic_offset = sim_pick(0, 100000) * SIM_SEC;
     berth->wall_offset = 0;
@@ -199,7 +201,8 @@ void sim_berth_start(SimBerth *berth) {
     sim_berth_current = berth;
     berth->current = CURRENT_INIT;
     berth->current.may_await_cluster = true;
-    if (current_begin(&berth->current, /* snapshot= */ NULL, scene.program, /* zones= */ NULL) < 0)
+    if (current_begin(&berth->current, /* snapshot= */ NULL, scene.program, /* zones= */ NULL,
+            /* load= */ NULL, error, sizeof(error)) < 0)
         abort();
     make_live(berth);
     sim_berth_current = NULL;
