@@ -200,9 +200,26 @@ static bool view_has(const View *view, unsigned node, unsigned uid, bool *ret_ha
     return false;
 }
 
+static void check_twice(const SimBerth *berth, const View *view) {
+    bool is_counted[SIM_UIDS_MAX] = {false};
+
+    for (uint32_t row = 0; row < view->table->n_rows; row++) {
+        const PodList *pods = table_chunk(view->table, row)->pods[table_slot(row)];
+
+        for (size_t i = 0; pods && i < pods->n; i++) {
+            unsigned uid = number_of(pods->items[i]->uid, 2);
+
+            if (is_counted[uid])
+                sim_fail("known", "berth %u counts uid %u twice", berth->index, uid);
+            is_counted[uid] = true;
+        }
+    }
+}
+
 void sim_check_view(const SimBerth *berth, const View *view) {
     Known *known = &knowns[berth->index];
 
+    check_twice(berth, view);
     if (sim.now < berth->halted_until + PUBLISHED_WITHIN && berth->halted_until > 0)
         return;
     apply_reports(known, sim.now - PUBLISHED_WITHIN);

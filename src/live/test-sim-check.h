@@ -6,7 +6,8 @@
  *   once      the API server binds a pod at most once, to a node that a filter passed for it
  *   honest    a bind that berth reports as done is committed, on that node
  *   room      a node never gets more than its rules allow, if only berth binds pods to it
- *   known     a filter counts every pod that the API server has bound and reported to this replica
+ *   known     a filter counts every pod that the API server has bound and reported to this replica,
+ *             and none twice
  *   equal     once the faults are over, every replica's view is the API server's objects
  *   complete  ... and no pod is pending that a node has room for
  */

@@ -20,8 +20,9 @@
 typedef struct Watch {
     uint64_t call; /* 0: a free place */
     SimKind kind;
-    size_t next;    /* the change to look at next */
-    bool is_silent; /* the connection is dead, and neither side knows */
+    size_t next;     /* the change to look at next */
+    bool is_listing; /* it still gets the list that it began with */
+    bool is_silent;  /* the connection is dead, and neither side knows */
 } Watch;
 
 static struct {
@@ -160,15 +161,22 @@ static void send_change(const Watch *watch, size_t index, SimNews news) {
         sim_net_data(watch->call, text, news);
 }
 
-/* Sends what a watch has not got yet. */
+/* Sends what a watch has not got yet; @news, or, with each, that it was seen. */
+static void send_changes(Watch *watch, SimNews news) {
+    for (; watch->next < sim_server.n_log; watch->next++) {
+        if (sim_server.log[watch->next].kind != watch->kind)
+            continue;
+        if (news.type == SIM_NEWS_SEEN)
+            news.index = watch->next + 1;
+        send_change(watch, watch->next, news);
+    }
+}
+
 static void pump(void *context, uint64_t call) {
     Watch *watch = call ? find_watch(call) : NULL;
 
-    if (!watch || watch->is_silent)
-        return;
-    for (; watch->next < sim_server.n_log; watch->next++)
-        if (sim_server.log[watch->next].kind == watch->kind)
-            send_change(watch, watch->next, (SimNews){SIM_NEWS_SEEN, watch->kind, watch->next + 1});
+    if (watch && !watch->is_silent && !watch->is_listing)
+        send_changes(watch, (SimNews){.type = SIM_NEWS_SEEN, .kind = watch->kind});
 }
 
 static void send_bookmark(void *context, uint64_t call) {
@@ -181,7 +189,7 @@ static void send_bookmark(void *context, uint64_t call) {
     }
     sim_after(BOOKMARK_PAUSE, send_bookmark, NULL, call);
     pump(NULL, call);
-    if (!watch->is_silent)
+    if (!watch->is_silent && !watch->is_listing)
         sim_net_data(call, bookmark_json(watch->next, /* ends_list= */ false),
             (SimNews){SIM_NEWS_SEEN, watch->kind, watch->next});
 }
@@ -354,26 +362,32 @@ static void state_at(SimKind kind, size_t index, SimObject *ret, size_t *ret_ind
     }
 }
 
-/* The objects of a moment ago, what happened since, and the bookmark that ends the list. */
-static void stream_list(uint64_t call, SimKind kind) {
-    size_t n, index[SIM_PODS_MAX], from = sim_server.n_log;
-    SimObject state[SIM_PODS_MAX];
-    Watch *watch;
+/* The changes since a streamed list began, and the bookmark that ends it. */
+static void end_stream(void *context, uint64_t call) {
+    Watch *watch = find_watch(call);
 
-    from -= (size_t)sim_pick(0, from < 8 ? (int64_t)from : 8);
-    watch = add_watch(call, kind, from);
+    if (!watch || watch->is_silent)
+        return;
+    watch->is_listing = false;
+    send_changes(watch, (SimNews){0});
+    sim_net_data(call, bookmark_json(watch->next, /* ends_list= */ true),
+        (SimNews){SIM_NEWS_SEEN, watch->kind, watch->next});
+}
+
+static void stream_list(uint64_t call, SimKind kind) {
+    size_t n, index[SIM_PODS_MAX];
+    SimObject state[SIM_PODS_MAX];
+    Watch *watch = add_watch(call, kind, sim_server.n_log);
+
+    watch->is_listing = true;
     (void)objects_of(kind, &n);
-    state_at(kind, from, state, index, n);
+    state_at(kind, sim_server.n_log, state, index, n);
     sim_net_head(call, 200);
     for (size_t i = 0; i < n; i++)
         if (state[i].exists)
             sim_net_data(call, event_json(EVENT_ADDED, object_json(kind, &state[i], index[i])),
                 (SimNews){0});
-    for (; watch->next < sim_server.n_log; watch->next++)
-        if (sim_server.log[watch->next].kind == kind)
-            send_change(watch, watch->next, (SimNews){0});
-    sim_net_data(call, bookmark_json(watch->next, /* ends_list= */ true),
-        (SimNews){SIM_NEWS_SEEN, kind, watch->next});
+    sim_after(sim_chance(30) ? sim_pick(0, 3 * SIM_SEC) : 0, end_stream, NULL, call);
 }
 
 /* A token is "INDEX-FIRST": the change before which the list is, and the name to go on with. */
