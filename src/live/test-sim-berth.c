@@ -24,6 +24,13 @@
 static const char policy[] =
     "policy: {filters: [{name: room, headroom: {cpu: 1m}}, {name: count, maxPods: 3}]}\n";
 
+/* A bind request. */
+struct HttpPending {
+    SimBerth *berth;
+    uint64_t attempt;
+    unsigned uid, node;
+};
+
 SimBerth sim_berths[SIM_BERTHS_MAX];
 SimBerth *sim_berth_current;
 size_t sim_n_berths;
@@ -34,12 +41,6 @@ static Arena *arena; /* of one request */
 static bool is_killing;
 static HttpPending *deferred; /* by the bind request that is being handled */
 static HttpPending deferring; /* what it is about */
-
-struct HttpPending {
-    SimBerth *berth;
-    uint64_t attempt;
-    unsigned uid, node;
-};
 
 void sim_berths_setup(void) {
     scene_init_text(&scene, policy);
