@@ -67,4 +67,7 @@ int daemon_open_end_signals(void);
 /* The function of the task @refresh. */
 void daemon_refresh(void *daemon, unsigned wanted);
 
-#define STOP_NSEC (NSEC_PER_SEC / 2) /* for a thread to stop */
+/* For requests, and a load of policies, to end after a signal; the rest of the promised 5 s is for
+ * threads to stop. */
+#define DRAIN_NSEC (4 * NSEC_PER_SEC)
+#define STOP_NSEC (NSEC_PER_SEC / 2)

@@ -19,7 +19,6 @@
 
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
-#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the shutdown */
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
@@ -156,28 +155,27 @@ static int64_t time_until(int64_t deadline) {
     return left > 0 ? left : 0;
 }
 
-/* All are asked to stop before any is waited for: the poller may hang, and a lease that is held
+/* Both are asked to stop before either is waited for: the poller may hang, and a lease that is held
  * must be released all the same. False: one of the threads has not ended in time. */
 static bool stop_threads(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
     bool has_stopped = true;
 
     (void)measuring_stop(daemon->measuring, 0);
-    (void)files_stop(&daemon->files, 0);
-    (void)task_stop(daemon->refresh, 0);
     if (daemon->live)
         has_stopped = live_stop(daemon->live, STOP_NSEC);
-    has_stopped &= measuring_stop(daemon->measuring, time_until(deadline));
-    has_stopped &= files_stop(&daemon->files, time_until(deadline));
-    return task_stop(daemon->refresh, time_until(deadline)) && has_stopped;
+    return measuring_stop(daemon->measuring, time_until(deadline)) && has_stopped;
 }
 
 /* False: not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
+    bool has_stopped;
     unsigned n;
 
     log_info("shutting down after running requests finish");
+    (void)files_stop(&daemon->files, 0);
+    (void)task_stop(daemon->refresh, 0);
     while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
            clock_monotonic_nsec() < deadline) {
         (void)poll(NULL, 0, 10);
@@ -187,7 +185,10 @@ static bool drain(Daemon *daemon) {
     if (n > 0)
         log_warn("connections closed at the end of the drain", LOG_INT("connections", n));
     /* Also with open connections: a held lease must be released. */
-    return stop_threads(daemon) && n == 0;
+    has_stopped = stop_threads(daemon);
+    has_stopped &= files_stop(&daemon->files, time_until(deadline));
+    has_stopped &= task_stop(daemon->refresh, time_until(deadline));
+    return has_stopped && n == 0;
 }
 
 /* Until @until_nsec, or a signal or daemon_stop() that comes before. */

@@ -195,7 +195,7 @@ static bool cancel_load(const FirstLoad *load) {
     struct pollfd done = {.fd = load->done_fd, .events = POLLIN};
 
     files_cancel(&load->daemon->files);
-    return poll(&done, 1, (int)(STOP_NSEC / NSEC_PER_MSEC)) > 0;
+    return poll(&done, 1, (int)(DRAIN_NSEC / NSEC_PER_MSEC)) > 0;
 }
 
 static int finish_load(FirstLoad *load, int end_fd, char *error) {

@@ -19,7 +19,7 @@ NESTED = (
 # Kept for each node, because it is compared with the pod: some 50 KB.
 LONG = "lists.range(5000).map(i, node.metadata.name).join('-') != pod.metadata.name"
 SMALL, LARGE = 4, 2000  # nodes
-FOREVER = 400  # filters: minutes of work on LARGE nodes
+FOREVER = 120  # filters: minutes of work on LARGE nodes
 STATE = 'berth_config_last_reload_success{config="policy"}'
 
 
@@ -77,7 +77,7 @@ def loading(start_logged, files):
     wait_until(lambda: log_lines(berth, "loading policies"), "the load to begin")
     berth.policy = policy
     yield berth
-    assert not log_lines(berth, "policies=1 filters=400")
+    assert not log_lines(berth, "policies=1 filters=120")
 
 
 def test_slow_headers_are_cut_while_policies_load(loading):
