@@ -89,6 +89,16 @@ static bool open_result(Evaluator *e, const PlanColumn *column, ColumnRegister *
     return evaluator_missing(e, reg, frame, ret_entries, ret_n);
 }
 
+/* In a block a string moves out of the scratch memory, which holds everything it was made from. */
+static CelValue keep_text(Evaluator *e, CelValue v) {
+    Str copy;
+
+    if (!e->scratch || v.kind != CEL_STRING)
+        return v;
+    copy = arena_copy(e->arena, cel_str(v));
+    return evaluator_check(e, copy.ptr, -ENOMEM) ? cel_string(copy) : v;
+}
+
 void evaluate_scalar(Evaluator *e, const PlanColumn *column) {
     const EntryFrame *frame = &e->frames[column->space];
     ColumnRegister *reg = evaluator_register(e, column);
@@ -107,9 +117,9 @@ void evaluate_scalar(Evaluator *e, const PlanColumn *column) {
             set_fallback(column, reg, entry);
             continue;
         }
-        v = evaluator_run(e, column->code->code, e->inputs, column->lane == LANE_TEXT);
+        v = evaluator_run(e, column->code->code, e->inputs, /* is_kept= */ false);
         if (column->lane == LANE_TEXT)
-            reg->texts[entry] = v;
+            v = reg->texts[entry] = keep_text(e, v);
         column_set(&reg->column, entry, (CelKind)column->kind, v);
         if (!evaluator_continue(e))
             return;

@@ -116,7 +116,7 @@ typedef struct Evaluator {
     CelValue *block_rows; /* in a block: the row variable by entry; ABSENT: not set yet */
     Arena *arena;         /* for registers and other buffers */
     CelRun *run;          /* of evaluations */
-    Arena *scratch;       /* in a block: of evaluations whose result is no string; may be NULL */
+    Arena *scratch;       /* in a block: of one evaluation; may be NULL */
     int64_t fuel;
     PlanDeadline deadline;
     PlanMeter *meter;          /* in a block; NULL: nothing is counted */

@@ -9,8 +9,6 @@
 #include "cluster/loads.h"
 #include "schema/schema.h"
 
-/* Of one chunk: 64 nodes with all their pods. All of a view: FactsBudget. */
-#define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
 /* For rules that read only the node. Less than that of a request (JUDGE_FUEL), because a new policy
  * is evaluated for every node: a rule that uses all of it takes seconds. */
 #define FACTS_FUEL 200000
@@ -174,8 +172,7 @@ static FactsChunk *chunk_new_for(const FactsBuild *build, Arena *arena) {
 
     if (!chunk)
         return NULL;
-    *chunk = (FactsChunk){.ref = REF_ONE,
-        .arena = arena ? NULL : arena_new(left < CHUNK_BUDGET ? left : CHUNK_BUDGET)};
+    *chunk = (FactsChunk){.ref = REF_ONE, .arena = arena ? NULL : arena_new(left)};
     if (arena || chunk->arena)
         return chunk;
     free(chunk);
@@ -391,9 +388,14 @@ static int add_chunks(FactsBuild *build, const KnownFacts *known, Arena *arena, 
     return r;
 }
 
+/* A larger budget is a remedy for lack of temporary memory, too. */
+static size_t scratch_budget(const FactsBudget *budget) {
+    return budget && budget->bytes_max > SCRATCH_BUDGET ? budget->bytes_max : SCRATCH_BUDGET;
+}
+
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(scratch_budget(options->budget));
     _cleanup_(arena_freep) Arena *evaluation = arena_new(SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *costs = options->budget ? arena_new(SCRATCH_BUDGET) : NULL;
     FactsBudget *budget = options->budget;

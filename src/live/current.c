@@ -66,15 +66,16 @@ static unsigned percent(uint64_t part, uint64_t of) {
 /* "filter p/f0 (policy.yaml:6) takes 12 % of it; " */
 static void describe_worst(const FactsBudget *budget, char *ret, size_t size) {
     const RuleCost *rule = &budget->worst[0];
-    unsigned part = budget->limit == FACTS_OVER_MEMORY
-                        ? percent(rule->cost.bytes, budget->cost.bytes)
-                        : percent(rule->cost.work, budget->cost.work);
+    bool is_memory = budget->limit == FACTS_OVER_MEMORY && rule->cost.bytes > 0;
+    unsigned part = is_memory ? percent(rule->cost.bytes, budget->cost.bytes)
+                              : percent(rule->cost.work, budget->cost.work);
 
     ret[0] = '\0';
     if (budget->n_worst > 0 && rule->cost.work > 0)
-        (void)snprintf(ret, size, "%s %.*s/%.*s (%.*s:%zu) takes %u %% of it; ", rule->type,
+        (void)snprintf(ret, size, "%s %.*s/%.*s (%.*s:%zu) takes %u %% of %s; ", rule->type,
             STR_FMT(rule->policy->name), STR_FMT(rule->name), STR_FMT(rule->place.file),
-            rule->place.line, part);
+            rule->place.line, part,
+            budget->limit == FACTS_OVER_MEMORY && !is_memory ? "the work" : "it");
 }
 
 #define WORST_TEXT_MAX 1024u
