@@ -135,16 +135,19 @@ static void shake_hands(Server *server, Connection *connection) {
 
 /* A connection of the accepting thread is ready. */
 static void go_on(Server *server, Connection *connection) {
-    if (connection->transport.session) {
+    bool has_tls = server->options.tls;
+
+    if (!has_tls) {
+        unwatch(server, connection);
+        pass_on(server, connection);
+    } else if (connection->transport.session || start_tls(server, connection))
         shake_hands(server, connection);
-        return;
-    }
-    unwatch(server, connection);
-    pass_on(server, connection);
+    else
+        connection_end(server, connection);
 }
 
-/* Clients that send nothing cost the workers nothing. The first step of a handshake waits for its
- * turn: else new clients would delay the next steps of others. */
+/* Clients that send nothing cost the workers nothing, and have no TLS session. The first step of a
+ * handshake waits for its turn: else new clients would delay the next steps of others. */
 static void take_client(Server *server, int fd, const struct sockaddr *address) {
     const Worker *worker = &server->workers[1 + server->n_taken++ % (server->n_workers - 1)];
     Connection *connection =
@@ -158,8 +161,7 @@ static void take_client(Server *server, int fd, const struct sockaddr *address) 
         return;
     }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if ((server->options.tls && !start_tls(server, connection)) ||
-        !watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, connection))
+    if (!watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, connection))
         connection_end(server, connection);
 }
 
