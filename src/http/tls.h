@@ -96,9 +96,10 @@ TlsSet *tls_set_unref(TlsSet *set);         /* takes NULL, returns NULL */
 void tls_set_credentials(
     TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key);
 
-/* For the server: TLS 1.3 and 1.2, AEAD and forward secrecy only. No finite-field groups: a made-up
- * ffdhe8192 key share costs the server half a second, and its sender nothing. */
+/* For the server: TLS 1.3 and 1.2, AEAD and forward secrecy only, in the server's order. No
+ * finite-field groups: a made-up ffdhe8192 key share costs the server half a second, and its sender
+ * nothing. */
 #define TLS_PRIORITIES                                                                             \
-    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-"  \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-"  \
     "POLY1305:-RSA:-DHE-RSA:-SHA1:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:-GROUP-ALL:+GROUP-X25519:"       \
-    "+GROUP-SECP256R1:+GROUP-SECP384R1"
+    "+GROUP-SECP256R1:+GROUP-SECP384R1:%SERVER_PRECEDENCE"

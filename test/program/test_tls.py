@@ -207,8 +207,10 @@ def test_versions_and_ciphers(start_tls, authorities):
     two = ssl.TLSVersion.TLSv1_2
     assert handshake(berth)[0] == "TLSv1.3"
     assert handshake(berth, most=two)[0] == "TLSv1.2"
-    for cipher in ("ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"):
+    first, second = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"
+    for cipher in (first, second):
         assert handshake(berth, most=two, ciphers=cipher)[1] == cipher
+    assert handshake(berth, most=two, ciphers=f"{second}:{first}")[1] == first  # berth's order
     with lenient_server(authorities[0].issue_server()) as lenient:
         for settings in REFUSED:
             assert handshake(lenient, **settings), f"cannot be tried here: {settings}"
