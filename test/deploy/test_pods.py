@@ -214,7 +214,7 @@ def find_policy(objects, name):
 
 
 def test_network_policies_are_on_by_default(chart):
-    """Only the chart's scheduler and its test call the verbs; kubelet's probes are allowed by the kubelet's own rule."""
+    """Only the chart's scheduler and its test call the verbs. Probes come from the pod's own node: always allowed."""
     objects = chart.render(HERE / "values" / "defaults.yaml")
     berth, scheduler = find_policy(objects, "berth"), find_policy(objects, "berth-scheduler")
     callers = [each["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
