@@ -253,7 +253,8 @@ struct Pack {
     Buf content; /* made smaller already */
     Gzip *gzip;
     char name[TAR_NAME_MAX + 1];
-    uint64_t size; /* of the file that is open */
+    uint64_t size;     /* of the file that is open */
+    uint64_t unpacked; /* all files that have ended, with their heads */
     int64_t mtime_sec;
     int error; /* 0, or a negative errno */
 };
@@ -309,15 +310,37 @@ void pack_end(Pack *pack) {
             gzip_write(pack->gzip, str_of(zeros, tar_padding(pack->size)), &pack->content);
     if (pack->error == 0)
         pack->error = gzip_end(pack->gzip, &pack->content);
+    pack->unpacked += TAR_BLOCK + pack->size + tar_padding(pack->size);
     tar_head(str_from_c(pack->name), pack->size, pack->mtime_sec, head);
     put_member(pack, str_of(head, sizeof(head)));
     if (pack->error == 0)
         buf_append(pack->out, buf_str(&pack->content));
 }
 
+/* A file of zeros that are not compressed, so that the archive is not smaller than a reader
+ * accepts: text like {"p":1,"p":1,...} can be a hundredth of its size. */
+static void add_filler(Pack *pack) {
+    static const char zeros[STEP];
+    uint64_t least = pack->unpacked / ARCHIVE_RATIO_WRITTEN, left;
+
+    if (pack->error || pack->unpacked <= ARCHIVE_SMALL || pack->out->len >= least)
+        return;
+    if (deflateParams(&pack->gzip->stream, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY) != Z_OK)
+        pack->error = -EIO;
+    pack_begin(pack, STR(ARCHIVE_FILLER));
+    /* The zeros count on both sides. */
+    left = (least - pack->out->len) * ARCHIVE_RATIO_WRITTEN / (ARCHIVE_RATIO_WRITTEN - 1);
+    for (uint64_t part; left > 0; left -= part) {
+        part = left < sizeof(zeros) ? left : sizeof(zeros);
+        pack_write(pack, str_of(zeros, (size_t)part));
+    }
+    pack_end(pack);
+}
+
 int pack_finish(Pack *pack) {
     static const char zeros[2 * TAR_BLOCK];
 
+    add_filler(pack);
     put_member(pack, str_of(zeros, sizeof(zeros)));
     return pack->error ? pack->error : buf_error(pack->out);
 }

@@ -24,6 +24,14 @@
 #define TAR_BLOCK 512u
 #define TAR_NAME_MAX 99u
 
+/* A reader takes archives of ARCHIVE_SMALL bytes, or ARCHIVE_RATIO_MAX times their own size, when
+ * unpacked: a bomb is refused before it costs memory. Pack stays below that with a file of zeros.
+ */
+#define ARCHIVE_SMALL ((size_t)256 * 1024)
+#define ARCHIVE_RATIO_MAX 32u
+#define ARCHIVE_RATIO_WRITTEN 24u
+#define ARCHIVE_FILLER "berth-bundle/filler"
+
 typedef struct Pack Pack;
 
 /* Into @out, which must outlive it. NULL when out of memory. */
@@ -37,7 +45,8 @@ void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);
 
-/* Ends the archive. 0; -ENOMEM; or the error of the buffer. */
+/* Ends the archive, with ARCHIVE_FILLER if the files compress too well. 0; -ENOMEM; or the error of
+ * the buffer. */
 int pack_finish(Pack *pack) MUST_CHECK;
 
 typedef struct Gzip Gzip;

@@ -11,7 +11,11 @@
 #include "bundle/bundle-internal.h"
 #include "json/fields.h"
 
-#define READ_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
+/* Memory for what is read of a bundle, besides the unpacked text; READ_FACTOR for each of its
+ * bytes. With the text it stays below 1 MiB + 100 times the bundle. */
+#define READ_MAX ((size_t)4 * 1024 * 1024 * 1024)
+#define READ_MIN ((size_t)512 * 1024)
+#define READ_FACTOR 64u
 #define FILES_MAX 4096u
 
 typedef VEC(TarFile) Files;
@@ -72,10 +76,15 @@ void bundle_read_digest(JsonReader *reader, Arena *arena, void *target) {
 
 /* --- files ------------------------------------------------------------------------------- */
 
+static size_t least_of(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 static int unpack(BundleRead *read, Str file) {
+    size_t size_max = least_of(ARCHIVE_SMALL + ARCHIVE_RATIO_MAX * file.len, BUNDLE_UNPACKED_MAX);
     int r;
 
-    read->bundle->text = BUF_INIT(BUNDLE_UNPACKED_MAX);
+    read->bundle->text = BUF_INIT(size_max);
     r = gunzip(file, &read->bundle->text);
     if (r < 0)
         return r;
@@ -85,6 +94,10 @@ static int unpack(BundleRead *read, Str file) {
     if (r == GUNZIP_E_DAMAGED)
         return bundle_wrong(
             read, "it is damaged, or not all of it is there: it cannot be unpacked");
+    if (r == GUNZIP_E_LARGE && size_max < BUNDLE_UNPACKED_MAX)
+        return bundle_wrong(read,
+            "unpacked it is larger than %u times its size: berth bundle makes no such file",
+            ARCHIVE_RATIO_MAX);
     if (r == GUNZIP_E_LARGE)
         return bundle_wrong(read,
             "unpacked it is larger than %zu MiB; take fewer decisions (berth bundle --last N)",
@@ -290,14 +303,20 @@ static int read_all(BundleRead *read, Str file) {
 
 int bundle_read(Str file, Bundle *ret, char *error) {
     BundleRead read = {.bundle = ret, .error = error};
+    size_t budget = least_of(READ_MIN + READ_FACTOR * file.len, READ_MAX);
+    int r;
 
     *ret = (Bundle){0};
     if (file.len > BUNDLE_MAX)
         return bundle_wrong(&read, "it is larger than %zu MiB", BUNDLE_MAX / 1024 / 1024);
-    read.arena = ret->arena = arena_new(READ_BUDGET);
+    read.arena = ret->arena = arena_new(budget);
     if (!ret->arena)
         return -ENOMEM;
-    return read_all(&read, file);
+    r = read_all(&read, file);
+    if (r == -ENOMEM && arena_left(read.arena) < budget / 2)
+        return bundle_wrong(&read, "reading it takes more than %zu MiB, the limit for its size",
+            budget / 1024 / 1024);
+    return r;
 }
 
 void bundle_done(Bundle *bundle) {

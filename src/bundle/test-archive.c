@@ -109,11 +109,36 @@ static void test_siphash(void **state) {
     assert_true(siphash(STR_NULL, key) == UINT64_C(0x726fdb47dd0e0e31));
 }
 
+/* An archive is never so small that a reader takes it for a bomb. */
+static void test_filler_bounds_the_ratio(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(BYTES_MAX),
+                            content = BUF_INIT(BYTES_MAX);
+    _cleanup_(pack_freep) Pack *pack = pack_new(&file, 1000);
+    TarFile found;
+    Str rest;
+
+    buf_append_repeat(&content, 'p', 8000000);
+    pack_begin(pack, STR("b/a"));
+    pack_write(pack, buf_str(&content));
+    pack_end(pack);
+    assert_int_equal(pack_finish(pack), 0);
+    assert_true(file.len < 8000000 / 20);
+    assert_int_equal(gunzip(buf_str(&file), &text), 0);
+    assert_true(text.len < ARCHIVE_RATIO_MAX * file.len);
+    rest = buf_str(&text);
+    assert_int_equal(tar_next(&rest, &found), 0);
+    assert_true(str_eq(found.content, buf_str(&content)));
+    assert_int_equal(tar_next(&rest, &found), 0);
+    assert_text("name", found.name, ARCHIVE_FILLER);
+    assert_int_equal(tar_next(&rest, &found), TAR_E_END);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_cut_archive_is_damaged),
         cmocka_unit_test(test_zip_bomb_is_rejected),
+        cmocka_unit_test(test_filler_bounds_the_ratio),
         cmocka_unit_test(test_no_tar),
         cmocka_unit_test(test_siphash),
     };
