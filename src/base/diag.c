@@ -22,7 +22,16 @@ static Str line_of(Str source, size_t line) {
     return STR_NULL;
 }
 
+/* A copy of @line, or that of the last diag if it is the same: a file may be one line of megabytes,
+ * with an error in each of its words. */
+static Str keep_line(DiagList *list, Str line) {
+    const Diag *last = list->diags.n > 0 ? &list->diags.items[list->diags.n - 1] : NULL;
+
+    return last && str_eq(last->source, line) ? last->source : arena_copy(list->arena, line);
+}
+
 void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint) {
+    Str line;
     Diag *diag;
 
     if (level == DIAG_ERROR)
@@ -31,13 +40,14 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
         list->n_warnings++;
     if (list->diags.n >= DIAG_MAX)
         return;
+    line = keep_line(list, line_of(source, place.line));
     diag = VEC_PUSH(&list->diags, list->arena);
     if (!diag)
         return;
     *diag = (Diag){
         .level = level,
         .place = place,
-        .source = arena_copy(list->arena, line_of(source, place.line)),
+        .source = line,
         .text = arena_copy(list->arena, text),
         .hint = str_is_empty(hint) ? STR_NULL : arena_copy(list->arena, hint),
     };

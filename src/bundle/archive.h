@@ -28,8 +28,8 @@
  * unpacked: a bomb is refused before it costs memory. Pack stays below that with a file of zeros.
  */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
-#define ARCHIVE_RATIO_MAX 32u
-#define ARCHIVE_RATIO_WRITTEN 24u
+#define ARCHIVE_RATIO_MAX 16u
+#define ARCHIVE_RATIO_WRITTEN 12u
 #define ARCHIVE_FILLER "berth-bundle/filler"
 
 typedef struct Pack Pack;

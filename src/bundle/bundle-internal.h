@@ -81,6 +81,8 @@ typedef struct BundleRead {
     Str *pods;    /* of pods.jsonl */
     size_t n_pods;
     Str clusters, changes, metrics, pod_lines, decisions; /* the files; ptr NULL: not there */
+    size_t line_budget;                                   /* bytes, while a line is read */
+    size_t cluster_budget;                                /* bytes, for nodes and pods */
 } BundleRead;
 
 /* Sets the error text; returns BUNDLE_E_MALFORMED. */

@@ -11,11 +11,14 @@
 #include "bundle/bundle-internal.h"
 #include "json/fields.h"
 
-/* Memory for what is read of a bundle, besides the unpacked text; READ_FACTOR for each of its
- * bytes. With the text it stays below 1 MiB + 100 times the bundle. */
+/* Memory for a bundle of n bytes: at most 16 × n for its text; for decisions, policies and metrics
+ * READ_FACTOR × n; while a line of the cluster is read, LINE_FACTOR × n; for nodes and pods
+ * CLUSTER_FACTOR × n. Together less than 1 MiB + 100 × n. */
 #define READ_MAX ((size_t)4 * 1024 * 1024 * 1024)
-#define READ_MIN ((size_t)512 * 1024)
-#define READ_FACTOR 64u
+#define READ_MIN ((size_t)256 * 1024)
+#define READ_FACTOR 52u
+#define LINE_FACTOR 32u
+#define CLUSTER_FACTOR 28u
 #define FILES_MAX 4096u
 
 typedef VEC(TarFile) Files;
@@ -306,6 +309,8 @@ int bundle_read(Str file, Bundle *ret, char *error) {
     size_t budget = least_of(READ_MIN + READ_FACTOR * file.len, READ_MAX);
     int r;
 
+    read.line_budget = least_of(READ_MIN + LINE_FACTOR * file.len, READ_MAX);
+    read.cluster_budget = least_of(READ_MIN + CLUSTER_FACTOR * file.len, READ_MAX);
     *ret = (Bundle){0};
     if (file.len > BUNDLE_MAX)
         return bundle_wrong(&read, "it is larger than %zu MiB", BUNDLE_MAX / 1024 / 1024);
@@ -313,9 +318,10 @@ int bundle_read(Str file, Bundle *ret, char *error) {
     if (!ret->arena)
         return -ENOMEM;
     r = read_all(&read, file);
-    if (r == -ENOMEM && arena_left(read.arena) < budget / 2)
-        return bundle_wrong(&read, "reading it takes more than %zu MiB, the limit for its size",
-            budget / 1024 / 1024);
+    if (r == -ENOMEM)
+        return bundle_wrong(&read,
+            "reading it takes more memory than a bundle of %zu bytes may use, or there is none",
+            file.len);
     return r;
 }
 

@@ -11,7 +11,7 @@
 #include "cluster/store.h"
 #include "json/fields.h"
 
-#define LINE_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
+#define OBJECT_BYTES 1024u /* of a node or pod in the store, about */
 #define FILE_NAME "changes.jsonl"
 
 typedef struct ClusterRead {
@@ -74,8 +74,13 @@ static int read_dump(ClusterRead *cluster, Delta *delta) {
 }
 
 static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
+    size_t n_objects = delta->nodes.n + delta->pods.n;
     int r = is_first ? delta_put_in_order(delta, cluster->scratch) : 0;
 
+    if (n_objects > cluster->read->cluster_budget / OBJECT_BYTES)
+        return bundle_wrong(cluster->read,
+            FILE_NAME ", line %zu: %zu nodes and pods are more than a bundle of this size has",
+            cluster->number, n_objects);
     if (r == DELTA_E_MALFORMED)
         return bundle_wrong(cluster->read,
             FILE_NAME ", line %zu: the order does not fit cluster.json", cluster->number);
@@ -152,7 +157,7 @@ int bundle_read_cluster(BundleRead *read) {
     _cleanup_(cluster_done) ClusterRead cluster = {
         .read = read,
         .store = store_new(),
-        .scratch = arena_new(LINE_BUDGET),
+        .scratch = arena_new(read->line_budget),
         .spare = BUNDLE_ROWS_HELD_MAX,
     };
     Str rest = read->changes, line;

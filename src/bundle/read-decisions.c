@@ -5,7 +5,6 @@
 #include "bundle/bundle-internal.h"
 #include "json/fields.h"
 
-#define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define FILE_NAME "decisions.jsonl"
 
 /* --- pods -------------------------------------------------------------------------------- */
@@ -268,7 +267,7 @@ static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, D
 }
 
 int bundle_read_decisions(BundleRead *read) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(LINE_BUDGET);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(read->line_budget);
     Recording *recording = &read->bundle->recording;
     VEC(RecordedDecision) decisions = {0};
     Str rest = read->decisions, text;

@@ -8,7 +8,6 @@
 #include "cluster/store.h"
 #include "json/fields.h"
 
-#define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define FILE_NAME "metrics.jsonl"
 
 typedef struct GaugeList {
@@ -259,7 +258,8 @@ static int read_one(MetricsRead *metrics, Str text) {
 }
 
 int bundle_read_metrics(BundleRead *read) {
-    _cleanup_(metrics_done) MetricsRead metrics = {.read = read, .scratch = arena_new(LINE_BUDGET)};
+    _cleanup_(metrics_done)
+        MetricsRead metrics = {.read = read, .scratch = arena_new(read->line_budget)};
     Str rest = read->metrics, line;
     int r = 0;
 

@@ -122,7 +122,7 @@ static void test_filler_bounds_the_ratio(void **state) {
     pack_write(pack, buf_str(&content));
     pack_end(pack);
     assert_int_equal(pack_finish(pack), 0);
-    assert_true(file.len < 8000000 / 20);
+    assert_true(file.len < 8000000 / 10);
     assert_int_equal(gunzip(buf_str(&file), &text), 0);
     assert_true(text.len < ARCHIVE_RATIO_MAX * file.len);
     rest = buf_str(&text);

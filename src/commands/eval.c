@@ -95,11 +95,12 @@ static int eval_bind_option(EvalContext *context, const char *option, EvalValues
     return bind(context, values, name, v) < 0 ? eval_out_of_memory() : 0;
 }
 
-/* YAML becomes JSON first: one reader knows data. */
-static int data_as_json(EvalContext *context, const char *path, Str text, Buf *json) {
-    DiagList diags = DIAG_LIST_IN(context->arena);
+/* YAML becomes JSON first: one reader knows data. The tree is freed before values are made. */
+static int data_as_json(const char *path, Str text, Buf *json) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
     YamlStream stream;
-    int r = yaml_parse(str_from_c(path), text, context->arena, &diags, &stream);
+    int r = arena ? yaml_parse(str_from_c(path), text, arena, &diags, &stream) : -ENOMEM;
 
     if (r == 0 && stream.n_documents == 1) {
         yaml_to_json(stream.documents[0], json);
@@ -155,7 +156,7 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
         return terminal_complain("berth eval", error);
     text = buf_str(&file);
     if (!looks_like_json(text)) {
-        r = data_as_json(context, path, text, &json);
+        r = data_as_json(path, text, &json);
         if (r != 0)
             return r;
         text = buf_str(&json);

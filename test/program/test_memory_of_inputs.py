@@ -1,0 +1,253 @@
+"""An input of n bytes costs at most 1 MiB + 100 × n of memory, in every command and endpoint.
+
+Each parser gets its worst known inputs: nesting, repetition, many keys, long keys, tiny objects,
+compressed zeros. A command is compared with itself and a trivial input of the same kind; a daemon
+with itself before the request, and afterwards the memory is given back.
+"""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from client import IS_SANITIZED, REPOSITORY, ask, wait_until, write_cluster
+
+pytestmark = pytest.mark.skipif(
+    IS_SANITIZED, reason="a sanitizer needs more memory, and keeps what is freed"
+)
+
+MIB = 1 << 20
+SIZE = 600_000  # of an input: far more than 1 MiB if it costs too much
+EXAMPLES = REPOSITORY / "examples"
+
+# A small process between this one and the command: Linux counts the memory of the parent at the time
+# of exec() for the child's peak.
+LAUNCHER = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+status, usage = os.wait4(pid, 0)[1:]
+print(usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), file=sys.stderr)
+"""
+
+
+def times(text, end=""):
+    """@text as often as fits; {} in it is a number that counts."""
+    if "{}" not in text:
+        return text * (SIZE // len(text)) + end
+    pieces, size = [], 0
+    while size < SIZE:
+        pieces.append(text.replace("{}", f"{len(pieces):x}"))
+        size += len(pieces[-1])
+    return "".join(pieces) + end
+
+
+YAML = {
+    "open mappings": times("{a: "),
+    "open mappings without blanks": times("{a:"),
+    "open sequences": times("["),
+    "open sequences in a block": "- " + times("["),
+    "nested brackets": "[" + times("[" * 60 + "]" * 60 + ",") + "]",
+    "flow items": "[" + times("a,") + "]",
+    "flow items in a block": "- [" + times("a,") + "]",
+    "flow items of a key": "a: [" + times("a,") + "]",
+    "flow items before an anchor": "[" + times("a,") + "&a b]",
+    "flow keys": "{" + times("{},") + "}",
+    "flow pairs": "{" + times("{}: b,") + "}",
+    "flow pairs in a block": "- {" + times("{}: b,") + "}",
+    "flow colons": "[" + times(": "),
+    "flow keys without names": "{" + times(":,"),
+    "flow question marks": "[" + times("? "),
+    "flow strings": "[" + times('"",') + "]",
+    "flow strings without commas": "- [" + times('"a"'),
+    "flow dashes": "- [" + times("- "),
+    "flow aliases": "[" + times("*a,") + "]",
+    "flow lists in lines": times("- [a,b,c]\n"),
+    "pairs": times("{}: b\n"),
+    "pairs of items": times("- a: b\n"),
+    "items": times("- \n"),
+    "dashes": times("-\n"),
+    "nested dashes": times("- " * 60 + "a\n"),
+    "nested question marks": times("? " * 60 + "a\n"),
+    "question marks": times("? {}\n"),
+    "empty keys": times(":\n"),
+    "tags": times("- !!str a\n"),
+    "tags of one value": times("!!a "),
+    "anchors": times("- &a a\n"),
+    "anchors of one value": times("&a "),
+    "directives": times("%A\n"),
+    "long directive": times("%"),
+    "documents": times("---\n"),
+    "documents with errors": times("- [\n---\n"),
+    "comments": times("#\n"),
+    "tabs": times("\t\n"),
+    "plain scalar": times("a "),
+    "lines of a plain scalar": "a: " + times("b\n "),
+    "string": '"' + times("\\n") + '"',
+    "lines of a string": '"' + times("\n") + '"',
+    "long key": times("a") + ": b",
+    "long quoted key": '"' + times("a") + '": b',
+    "block scalars": times("- |\n"),
+    "duplicate keys": times("a: b\n"),
+}
+
+JSON = {
+    "open objects": times('{"a":'),
+    "open arrays": times("["),
+    "nested arrays": "[" + times("[" * 60 + "]" * 60 + ",") + "0]",
+    "numbers": "[" + times("1,") + "1]",
+    "empty objects": "[" + times("{},") + "{}]",
+    "keys": "{" + times('"{}":1,') + '"z":1}',
+    "long key": '{"' + times("a") + '":1}',
+    "escapes": '["' + times("\\n") + '"]',
+}
+
+
+def kube_list(item, **others):
+    return json.dumps({"apiVersion": "v1", "kind": "List", **others})[:-1] + (
+        ',"items":[' + times(item + ",") + item.replace("{}", "zzzz") + "]}"
+    )
+
+
+NODE = '{"kind":"Node","metadata":{"name":"%s"%s}%s}'
+POD = '{"kind":"Pod","metadata":{"name":"%s"%s},"spec":{%s}}'
+
+CLUSTERS = {
+    "nodes": kube_list(NODE % ("{}", "", "")),
+    "pods": kube_list(POD % ("{}", "", "")),
+    "bound pods": kube_list(POD % ("{}", "", '"nodeName":"a"')),
+    "labels": kube_list(NODE % ("a", ',"labels":{%s"b":""}' % times('"{}":"",'), "")),
+    "annotations": kube_list(NODE % ("a", ',"annotations":{%s"b":""}' % times('"{}":"",'), "")),
+    "taints": kube_list(NODE % ("a", "", ',"spec":{"taints":[%s{}]}' % times('{"key":"{}"},'))),
+    "resources": kube_list(
+        NODE % ("a", "", ',"status":{"allocatable":{%s"cpu":1}}' % times('"{}":1,'))
+    ),
+    "images": kube_list(
+        NODE % ("a", "", ',"status":{"images":[%s{}]}' % times('{"names":["{}"]},'))
+    ),
+    "containers": kube_list(POD % ("a", "", '"containers":[%s{}]' % times("{},"))),
+    "tolerations": kube_list(POD % ("a", "", '"tolerations":[%s{}]' % times("{},"))),
+    "yaml nodes": times("---\nkind: Node\nmetadata: {name: a{}}\n"),
+}
+
+TRACES = {
+    "lines": times('{"pod":{"metadata":{"name":"{}"}}}\n'),
+    "many times": times('{"count":9,"pod":{"metadata":{"name":"{}"}}}\n'),
+    "yaml": times("- {pod: {metadata: {name: a{}}}}\n"),
+}
+
+
+def bundle(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo("berth-bundle/" + name)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+ABOUT = '{"bundle":1,"berth":"1","madeNsec":1,"cluster":"whole","policies":[]}'
+SCENE = '{"scene":0,"generation":1}\n'
+
+BUNDLES = {
+    "zeros": gzip.compress(bytes(200 * MIB), 9),
+    "zeros in many members": gzip.compress(bytes(MIB), 9) * 100,
+    "a file of zeros": bundle({"about.json": ABOUT, "status.json": "\0" * 100 * MIB}),
+    "many files": bundle({"about.json": ABOUT} | {f"f{i}": "" for i in range(4000)}),
+    "a large about.json": bundle({"about.json": '{"policies":[' + "{}," * 10_000_000}),
+    "pods": bundle({"about.json": ABOUT, "pods.jsonl": "{}\n" * 3_000_000}),
+    "decisions": bundle({"about.json": ABOUT, "decisions.jsonl": "{}\n" * 3_000_000}),
+    "nodes": bundle(
+        {
+            "about.json": ABOUT,
+            "changes.jsonl": SCENE,
+            "cluster.json": kube_list(NODE % ("{}", "", "")),
+        }
+    ),
+}
+
+POLICY = """
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: p}
+spec:
+  filters: [{name: f, expression: "node.ready"}]
+"""
+
+CLUSTER = EXAMPLES / "cluster.yaml"
+KUBECONFIG_ARGS = ("explain", "--kubeconfig", "FILE", "--policy", EXAMPLES / "policy.yaml", "a/b")
+EXPLAIN_CLUSTER = ("explain", "--cluster", "FILE", "--pod", EXAMPLES / "pod.yaml")
+EXPLAIN_POD = ("explain", "--cluster", CLUSTER, "--pod", "FILE")
+SOURCES_ARGS = (*EXPLAIN_POD[:-1], EXAMPLES / "pod.yaml", "--sources", "FILE")
+METRICS_ARGS = (*EXPLAIN_POD[:-1], EXAMPLES / "pod.yaml", "--metrics", "FILE")
+
+# A command, a trivial input, and the inputs.
+COMMANDS = {
+    "policy": (("check", "FILE"), POLICY, YAML | JSON),
+    "cluster": (EXPLAIN_CLUSTER, '{"kind":"List","items":[]}', CLUSTERS | JSON),
+    "cluster as YAML": (EXPLAIN_CLUSTER, "kind: List\nitems: []\n", YAML),
+    "pod": (EXPLAIN_POD, "metadata: {name: a}\n", JSON),
+    "pods": (
+        ("simulate", "--cluster", CLUSTER, "--pods", "FILE", "--until", "1"),
+        "metadata: {name: a}\n",
+        JSON,
+    ),
+    "trace": (
+        ("simulate", "--cluster", CLUSTER, "--trace", "FILE", "--until", "1", "--no-baseline"),
+        "[]\n",
+        TRACES | JSON,
+    ),
+    "data": (("eval", "--data", "FILE", "1"), "a: 1\n", JSON),
+    "batch": (("eval", "--batch", "FILE"), "{}\n", JSON | {"lines": times("{}\n")}),
+    "expression": (
+        ("eval", "--file", "FILE"),
+        "1",
+        {"brackets": times("["), "list": "[" + times("1,") + "1]", "sum": times("1+") + "1"},
+    ),
+    "configuration of kube-scheduler": (
+        ("check", "--offline", "FILE"),
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
+        JSON,
+    ),
+    "kubeconfig": (KUBECONFIG_ARGS, "kind: Config\n", JSON),
+    "sources": (SOURCES_ARGS, "{}\n", JSON),
+    "metrics": (METRICS_ARGS, "metrics: {}\n", JSON),
+    "bundle": (("what-if", "--bundle", "FILE"), b"x", BUNDLES),
+}
+
+CASES = [(kind, name) for kind, (_, _, inputs) in COMMANDS.items() for name in inputs]
+
+
+def peak_of(berth_path, words, path, text):
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    command = [str(path) if word == "FILE" else str(word) for word in words]
+    result = subprocess.run(
+        [sys.executable, "-ISc", LAUNCHER, berth_path, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=300,
+        check=True,
+    )
+    peak, status = result.stderr.split(b"\n")[-2].split()
+    assert 0 <= int(status) <= 3, result.stderr
+    return int(peak), result.stderr
+
+
+@pytest.fixture(scope="module")
+def baselines():
+    return {}
+
+
+@pytest.mark.parametrize("kind, name", CASES)
+def test_command_needs_little_memory(berth_path, tmp_path, baselines, kind, name):
+    words, trivial, inputs = COMMANDS[kind]
+    if kind not in baselines:
+        baselines[kind] = peak_of(berth_path, words, tmp_path / "trivial", trivial)[0]
+    cost = peak_of(berth_path, words, tmp_path / "input", inputs[name])[0] - baselines[kind]
+    limit = MIB + 100 * os.path.getsize(tmp_path / "input")
+    assert cost <= limit, f"{cost / MIB:.1f} MiB, and {limit / MIB:.1f} are allowed"
