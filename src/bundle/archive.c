@@ -253,8 +253,8 @@ struct Pack {
     Buf content; /* made smaller already */
     Gzip *gzip;
     char name[TAR_NAME_MAX + 1];
-    uint64_t size;     /* of the file that is open */
-    uint64_t unpacked; /* all files that have ended, with their heads */
+    uint64_t size; /* of the file that is open */
+    uint64_t cost; /* of everything so far for a reader: bytes, and ARCHIVE_LINE_COST a line */
     int64_t mtime_sec;
     int error; /* 0, or a negative errno */
 };
@@ -288,8 +288,17 @@ void pack_begin(Pack *pack, Str name) {
     buf_reset(&pack->content);
 }
 
+static size_t count_lines(Str bytes) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < bytes.len; i++)
+        n += bytes.ptr[i] == '\n';
+    return n;
+}
+
 void pack_write(Pack *pack, Str bytes) {
     pack->size += bytes.len;
+    pack->cost += ARCHIVE_LINE_COST * count_lines(bytes);
     if (pack->error == 0)
         pack->error = gzip_write(pack->gzip, bytes, &pack->content);
 }
@@ -310,7 +319,7 @@ void pack_end(Pack *pack) {
             gzip_write(pack->gzip, str_of(zeros, tar_padding(pack->size)), &pack->content);
     if (pack->error == 0)
         pack->error = gzip_end(pack->gzip, &pack->content);
-    pack->unpacked += TAR_BLOCK + pack->size + tar_padding(pack->size);
+    pack->cost += TAR_BLOCK + pack->size + tar_padding(pack->size);
     tar_head(str_from_c(pack->name), pack->size, pack->mtime_sec, head);
     put_member(pack, str_of(head, sizeof(head)));
     if (pack->error == 0)
@@ -321,9 +330,9 @@ void pack_end(Pack *pack) {
  * accepts: text like {"p":1,"p":1,...} can be a hundredth of its size. */
 static void add_filler(Pack *pack) {
     static const char zeros[STEP];
-    uint64_t least = pack->unpacked / ARCHIVE_RATIO_WRITTEN, left;
+    uint64_t least = pack->cost / ARCHIVE_RATIO_WRITTEN, left;
 
-    if (pack->error || pack->unpacked <= ARCHIVE_SMALL || pack->out->len >= least)
+    if (pack->error || pack->cost <= ARCHIVE_SMALL || pack->out->len >= least)
         return;
     if (deflateParams(&pack->gzip->stream, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY) != Z_OK)
         pack->error = -EIO;

@@ -30,6 +30,7 @@
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
 #define ARCHIVE_RATIO_WRITTEN 12u
+#define ARCHIVE_LINE_COST 448u /* a line is an object: it counts like so many bytes more */
 #define ARCHIVE_FILLER "berth-bundle/filler"
 
 typedef struct Pack Pack;
