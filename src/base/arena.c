@@ -48,7 +48,7 @@ struct Arena {
     size_t at;    /* next free byte of block */
     size_t used;  /* over all blocks */
     size_t budget;
-    bool has_failed, is_over_budget;
+    bool has_failed, is_full;
 };
 
 static Block *block_new(size_t size, Block *previous) {
@@ -109,7 +109,7 @@ void arena_reset(Arena *arena) {
     POISON(arena->block->data, arena->block->size);
     arena->at = 0;
     arena->used = 0;
-    arena->has_failed = arena->is_over_budget = false;
+    arena->has_failed = arena->is_full = false;
 }
 
 Arena *arena_free(Arena *arena) {
@@ -158,14 +158,13 @@ bool arena_has_failed(const Arena *arena) {
     return arena->has_failed;
 }
 
-bool arena_is_over_budget(const Arena *arena) {
-    return arena->is_over_budget;
+size_t arena_limit_reached(const Arena *arena) {
+    return arena->is_full ? arena->budget : 0;
 }
 
-static void *refuse(Arena *arena, bool is_over_budget) {
-    if (!arena->has_failed)
-        arena->is_over_budget = is_over_budget;
+static void *refuse(Arena *arena, bool is_full) {
     arena->has_failed = true;
+    arena->is_full |= is_full;
     return NULL;
 }
 
@@ -174,12 +173,12 @@ void *arena_alloc(Arena *arena, size_t size) {
     void *memory;
 
     if (size > arena->budget || size > PTRDIFF_MAX)
-        return refuse(arena, /* is_over_budget= */ true);
+        return refuse(arena, /* is_full= */ true);
     need = (size + RED_ZONE + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
     if (need > arena->budget - arena->used)
-        return refuse(arena, /* is_over_budget= */ true);
+        return refuse(arena, /* is_full= */ true);
     if (need > arena->block->size - arena->at && add_block(arena, need) < 0)
-        return refuse(arena, /* is_over_budget= */ false);
+        return refuse(arena, /* is_full= */ false);
 
     memory = arena->block->data + arena->at;
     arena->at += need;
@@ -193,7 +192,7 @@ void *arena_zalloc(Arena *arena, size_t count, size_t size) {
     void *memory;
 
     if (__builtin_mul_overflow(count, size, &bytes))
-        return refuse(arena, /* is_over_budget= */ true);
+        return refuse(arena, /* is_full= */ true);
     memory = arena_alloc(arena, bytes);
     if (memory)
         memset(memory, 0, bytes);

@@ -43,8 +43,9 @@ size_t arena_size(const Arena *arena);
  * many pieces and checks once, at the end. */
 bool arena_has_failed(const Arena *arena);
 
-/* Whether the budget was the reason for the first refusal, not the system. */
-bool arena_is_over_budget(const Arena *arena);
+/* The budget, if an allocation was refused because of it since the last reset; else 0: if one
+ * failed, the system refused it. */
+size_t arena_limit_reached(const Arena *arena);
 
 /* Uninitialised memory, aligned for any type; NULL over the budget. A size of 0
  * gives a valid pointer to nothing. */

@@ -40,10 +40,10 @@ static int load_file(const MetricsSource *source, const char *who, const Program
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(who);
+        return terminal_out_of_memory(who, "the metric values", NULL);
     r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the metric values", r, NULL);
     return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
 }
 
@@ -60,10 +60,10 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     if (arena && !statuses)
         statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
     if (!arena || !statuses)
-        return terminal_out_of_memory(who);
+        return terminal_out_of_memory(who, "the states of the metrics", arena);
     r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the list of metric sources", r, arena);
     if (r != 0)
         return complain_of_sources(&diags, r == SOURCES_E_UNREADABLE);
     if (cluster_source_is_live(cluster)) {
@@ -74,7 +74,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     r = poller_once(
         &sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC, ret, statuses);
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the metric values", r, NULL);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
         if (statuses[i].error[0])
             (void)fprintf(stderr, "%s: metric %.*s: %s\n", who, STR_FMT(program->gauges[i].name),
@@ -121,7 +121,7 @@ static int complain(const char *who, const char *error, int r) {
 }
 
 int cluster_source_access(const ClusterSource *source, const char *who, Access **ret) {
-    char error[ACCESS_ERROR_MAX] = "out of memory";
+    char error[ACCESS_ERROR_MAX] = "out of memory for the kubeconfig";
     int r = access_find(source->kubeconfig, source->context, ret, error);
 
     if (r < 0)

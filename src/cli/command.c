@@ -231,8 +231,8 @@ int command_run(const Command *command, int argc, char *argv[]) {
     Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *))};
     void *settings = calloc(1, command->settings_size + 1);
     Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
-    int r =
-        settings && arguments.items ? run(&parser, &arguments) : terminal_out_of_memory("berth");
+    int r = settings && arguments.items ? run(&parser, &arguments)
+                                        : terminal_out_of_memory("berth", "the options", NULL);
 
     free(settings);
     free(arguments.items);

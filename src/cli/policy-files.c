@@ -11,7 +11,7 @@
 static int report(const DiagList *diags, int r, const char *who) {
     terminal_print_diags(diags);
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the policies", r, NULL);
     return r == 0 ? 0 : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
@@ -37,7 +37,7 @@ int policy_texts_compile(
     int r = program_compile(policies, n, &diags, ret);
 
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the policies", r, NULL);
     if (r == 0)
         return 0;
     terminal_print_diags(&diags);

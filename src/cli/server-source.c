@@ -29,7 +29,7 @@ int bundle_source_fetch(
     source->access.timeout_sec = FETCH_TIMEOUT_SEC;
     r = path.ptr ? berth_client_get(&source->access, path, arena, ret, error) : -ENOMEM;
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_out_of_memory(who, "berth's reply", arena);
     if (r > 0)
         terminal_complain(who, error);
     return r > 0 ? EXIT_UNREACHABLE : 0;
@@ -42,7 +42,7 @@ int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *re
     if (r == 0)
         return 0;
     if (r < 0)
-        return terminal_out_of_memory(who);
+        return terminal_failed(who, "the bundle", r, NULL);
     (void)snprintf(text, sizeof(text), "%s: %s", name, error);
     return terminal_complain(who, text);
 }

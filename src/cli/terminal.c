@@ -2,12 +2,14 @@
 
 #include "cli/terminal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/message.h"
 #include "base/visible.h"
 #include "cli/command.h"
 
@@ -56,13 +58,41 @@ int terminal_complain(const char *who, const char *text) {
     return EXIT_UNREACHABLE;
 }
 
-int terminal_out_of_memory(const char *who) {
-    return terminal_complain(who, "out of memory");
+static int complain_of_limit(const char *who, const char *what, const char *of, size_t limit) {
+    char text[MESSAGE_MAX];
+
+    message_set(text, sizeof(text), "%s needs more than %zu MiB%s, which is the limit", what,
+        limit >> 20, of);
+    return terminal_complain(who, text);
+}
+
+int terminal_out_of_memory(const char *who, const char *what, const Arena *arena) {
+    char text[MESSAGE_MAX];
+
+    if (arena && arena_limit_reached(arena) > 0)
+        return complain_of_limit(who, what, " of memory", arena_limit_reached(arena));
+    message_set(text, sizeof(text), "out of memory for %s", what);
+    return terminal_complain(who, text);
+}
+
+int terminal_failed(const char *who, const char *what, int r, const Arena *arena) {
+    char text[MESSAGE_MAX];
+
+    if (r == -ENOMEM)
+        return terminal_out_of_memory(who, what, arena);
+    message_set(text, sizeof(text), "internal error (code %d) at %s; please report it", -r, what);
+    return terminal_complain(who, text);
+}
+
+int terminal_text_failed(const char *who, const char *what, const Buf *text) {
+    if (buf_error(text) == -EFBIG)
+        return complain_of_limit(who, what, "", text->ceiling);
+    return terminal_failed(who, what, buf_error(text), NULL);
 }
 
 int terminal_finish(const Buf *out, const char *who) {
     if (buf_error(out))
-        return terminal_out_of_memory(who);
+        return terminal_text_failed(who, "the output", out);
     return terminal_print(stdout, buf_str(out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 

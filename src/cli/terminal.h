@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/str.h"
@@ -26,8 +27,13 @@ bool terminal_has_symbols(FILE *stream);
  * EXIT_UNREACHABLE. */
 int terminal_complain(const char *who, const char *text);
 
-/* The same for memory that could not be allocated. */
-int terminal_out_of_memory(const char *who);
+/* The same where there was no memory for @what ("the report"): the limit of @arena (NULL: none) is
+ * named if that was the reason. */
+int terminal_out_of_memory(const char *who, const char *what, const Arena *arena);
+
+/* The same for any fatal error @r (base/error.h), and for a text that failed. */
+int terminal_failed(const char *who, const char *what, int r, const Arena *arena);
+int terminal_text_failed(const char *who, const char *what, const Buf *text);
 
 /* Errors and warnings in files, on stderr. */
 void terminal_print_diags(const DiagList *diags);

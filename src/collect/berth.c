@@ -270,7 +270,7 @@ static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeed
 /* False with fact->error: nothing came. */
 static bool request(Collector *collector, const BerthAccess *access, const char *path,
     BlockingReply *ret, BerthFact *fact) {
-    char error[BERTH_CLIENT_ERROR_MAX] = "out of memory";
+    char error[BERTH_CLIENT_ERROR_MAX] = "out of memory for the request";
     int r = berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error);
 
     collector->is_out_of_memory |= r < 0;

@@ -387,7 +387,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
 
     *ret = (SchedulerPod){0};
     if (!pod.spec) {
-        json_fail(reader, JSON_E_MEMORY, "out of memory");
+        json_fail(reader, JSON_E_MEMORY, "out of memory for kube-scheduler's pod");
         return;
     }
     JSON_READ_FIELDS(reader, arena, fields, &pod);

@@ -6,8 +6,6 @@
 
 #include "columnar/plan-internal.h"
 
-#define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
-
 static void reach(Planner *p, bool *is_reached, uint32_t n) {
     for (size_t i = 0; i < p->plan->n_roots; i++)
         is_reached[p->plan->roots[i].node] = true;
@@ -79,8 +77,8 @@ static Plan *plan_of(
 
 int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
     Arena *arena, Plan **ret) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
-    _cleanup_(arena_freep) Arena *mini = arena_new(SCRATCH_MAX);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(PLAN_SCRATCH_MAX);
+    _cleanup_(arena_freep) Arena *mini = arena_new(PLAN_SCRATCH_MAX);
     Planner p = {
         .plan = plan_of(graph, roots, n_roots, host, arena),
         .graph = graph,
@@ -96,7 +94,7 @@ int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanH
     r = make(&p);
     if (r == 0)
         *ret = p.plan;
-    return r;
+    return arena_limit_reached(scratch) > 0 || arena_limit_reached(mini) > 0 ? -E2BIG : r;
 }
 
 PlanFrequency plan_frequency(const Plan *plan, size_t root) {

@@ -39,6 +39,9 @@
 #define PLAN_BLOCK_ROWS 64u   /* rows of a PlanBlock */
 #define PLAN_BATCH_ROWS 1024u /* rows of a batch at most: a dozen columns fit the L1 cache */
 
+/* Temporary memory to make a plan. */
+#define PLAN_SCRATCH_MAX ((size_t)256 * 1024 * 1024)
+
 typedef struct Plan Plan;
 typedef struct PlanTotals PlanTotals;
 typedef struct PlanSession PlanSession;
@@ -124,7 +127,7 @@ typedef struct PlanTable {
 typedef struct PlanBlock PlanBlock;
 
 /* Everything is in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
- * type bool, int or double (-EINVAL: one is not). 0 or -ENOMEM. */
+ * type bool, int or double (-EINVAL: one is not). 0, -ENOMEM, or -E2BIG over PLAN_SCRATCH_MAX. */
 int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
     Arena *arena, Plan **ret) MUST_CHECK;
 

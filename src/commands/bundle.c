@@ -198,7 +198,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the bundle", NULL);
     r = bundle_source_fetch(&settings->source, &settings->request, WHO, arena, &file);
     if (r == 0)
         r = bundle_source_unpack(file, settings->source.access.server, WHO, &bundle);

@@ -184,7 +184,7 @@ int certs_report(const CertsReport *report, const PemFolder *folder, char *error
     int r = 0;
 
     if (!arena)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the report");
     visible_print(&out, "In {}:\n", str_from_c(folder->path));
     for (size_t i = 0; i < ELEMENTS_OF(rows) && r == 0; i++)
         r = print_row(folder, &rows[i], arena, &out, error);

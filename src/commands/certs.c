@@ -238,7 +238,7 @@ static int complain(const char *error, int r) {
 
 static int change_folder(Settings *settings, const char *path) {
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
-    char error[AUTHORITY_ERROR_MAX] = "out of memory";
+    char error[AUTHORITY_ERROR_MAX] = "out of memory for the certificates";
     int r = pem_folder_read(&folder, path, error);
     bool is_only_shown;
 

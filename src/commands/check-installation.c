@@ -118,7 +118,7 @@ static int read_configs(
     InstallationCheck *check, const char *const *paths, size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++)
         if (!read_config(paths[i], arena, &check->collect.configs[i]))
-            return terminal_out_of_memory(WHO);
+            return terminal_out_of_memory(WHO, "a configuration file", arena);
     check->collect.n_configs = n;
     return 0;
 }
@@ -131,7 +131,7 @@ static int check_only(const InstallationCheck *check, Arena *arena) {
     int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the checks", arena);
     if (r == 0)
         return 0;
     (void)fprintf(
@@ -220,7 +220,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
         (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
             &round->checkup, terminal_has_colour(stdout), &out);
     if (buf_error(&out))
-        return terminal_out_of_memory(WHO);
+        return terminal_text_failed(WHO, "the report", &out);
     if (!terminal_print(stdout, buf_str(&out)) || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
@@ -233,10 +233,10 @@ static int run_rounds(const InstallationCheck *check, Client *client) {
     Round round;
 
     if (!arena)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the checks", NULL);
     for (;;) {
         if (run_round(check, client, arena, &notes, &round) < 0)
-            return terminal_out_of_memory(WHO);
+            return terminal_out_of_memory(WHO, "the facts about the installation", arena);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(check, &round);
         arena_reset(arena);
@@ -248,7 +248,7 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO);
+    int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
 
     if (r == 0)
         r = server_source_open(&check->source, WHO);
@@ -263,7 +263,7 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     if (access) {
         client = client_new(access);
         if (!client)
-            return terminal_out_of_memory(WHO);
+            return terminal_out_of_memory(WHO, "the connection to the API server", NULL);
     }
     return run_rounds(check, client);
 }
@@ -277,7 +277,7 @@ int installation_check_run_offline(
         (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
         return EXIT_USAGE;
     }
-    r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO);
+    r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
     if (r == 0)
         r = read_configs(check, configs, n_configs, arena);
     return r != 0 ? r : run_rounds(check, NULL);

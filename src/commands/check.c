@@ -5,6 +5,7 @@
  * All policy files are checked together, because names must be unique across them.
  */
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -127,7 +128,8 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     parts.measurements = measurements;
     parts.now_nsec = clock_wall_nsec();
     parts.uptime_nsec = clock_monotonic_nsec();
-    return view_new(&parts, /* before= */ NULL, ret) < 0 ? terminal_out_of_memory(WHO) : 0;
+    r = view_new(&parts, /* before= */ NULL, ret);
+    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
 }
 
 /* Queries every metric source once, and prints which nodes have a value, a paragraph a metric.
@@ -144,7 +146,7 @@ static int check_metric_sources(
     int r;
 
     if (!statuses || !zones)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the states of the metrics", arena);
     r = measure(metrics, cluster, program, zones, statuses, &view);
     if (r != 0)
         return r;
@@ -226,10 +228,10 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
-    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -1;
+    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM;
 
     if (r < 0)
-        return terminal_out_of_memory("berth check");
+        return terminal_failed(WHO, "the policies", r, NULL);
     print_diags(settings, &diags, &out);
     print_program(settings, &diags, program, &out);
     if (!terminal_print(stdout, buf_str(&out)))

@@ -250,7 +250,7 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
 
     collect_berths(&collector);
     if (collect_has_failed(&collector) || facts.n_berths != 1)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))
         return terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
     take_facts(&facts.berths[0], ret);
@@ -335,7 +335,7 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     }
     base64_encode(buf_str(&pem), &text);
     *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : terminal_out_of_memory(WHO);
+    return ret->ptr ? 0 : terminal_out_of_memory(WHO, "the certificate of --tls-ca", arena);
 }
 
 /* The settings of the running berth, with the reasons. */
@@ -345,7 +345,7 @@ static int set_managed(const ConfigSettings *settings, const BerthFeatures *bert
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
     if (!entry->managed)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the managed resources", arena);
     for (size_t i = 0; i < n; i++)
         entry->managed[i] = settings->source.access.server
                                 ? (ManagedResource){.name = berth->managed[i]}
@@ -426,7 +426,7 @@ static int check_text(Str text, Arena *arena) {
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", arena);
     if (diags.diags.n == 0)
         return 0;
     terminal_print_diags(&diags);
@@ -448,7 +448,7 @@ static int print(const SchedulerConfig *config, const BerthFeatures *berth, Aren
                                                     : "neither filters nor scores");
     scheduler_config_write(config, &out);
     if (buf_error(&out) < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_text_failed(WHO, "kube-scheduler's configuration", &out);
     r = check_text(buf_str(&out), arena);
     if (r != 0)
         return r;
@@ -470,7 +470,7 @@ static int make_config(const ConfigSettings *settings) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", NULL);
     r = find_berth(settings, arena, &berth);
     if (r != 0)
         return r;

@@ -44,7 +44,7 @@ static int compare(const Settings *settings, const Snapshot *there) {
     if (cluster_load(settings->compare, &here, error) < 0)
         return terminal_complain(WHO, error);
     if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the comparison", NULL);
     if (!settings->all && difference.n_lines > LINES_SHOWN)
         buf_printf(&out, "... and %zu more (--all)\n", difference.n_lines - LINES_SHOWN);
     print_summary(&difference, settings->compare, &out);

@@ -182,7 +182,7 @@ static bool eval_record_decode(
     *ret = (EvalRecord){.env = cel_env_extend(parent, arena)};
     json_reader_init(&reader, line);
     if (!ret->env) {
-        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory");
+        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
         return false;
     }
     decode_record(&reader, arena, ret);
@@ -192,7 +192,7 @@ static bool eval_record_decode(
     }
     if (cel_env_set_container(ret->env, ret->container) < 0 || declare_bound(ret) < 0 ||
         arena_has_failed(arena)) {
-        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory");
+        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
         return false;
     }
     return true;
@@ -290,7 +290,7 @@ static bool eval_line(
         json_write_object(&writer);
         json_write_member(&writer, STR("id"), record.id);
         if (answer_record(context, &record, arena, &writer) < 0)
-            answer_error(record.id, "out of memory", out);
+            answer_error(record.id, "out of memory for the answer", out);
         else
             json_write_end_object(&writer);
         if (buf_error(out))

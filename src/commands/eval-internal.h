@@ -26,7 +26,7 @@ typedef struct EvalContext {
 CelRun eval_context_run(const EvalContext *context);
 
 /* Prints that on stderr and returns the exit code. */
-int eval_out_of_memory(void);
+int eval_out_of_memory(const EvalContext *context, const char *what);
 
 /* Evaluates the records in the file at @path, one per line; NULL or "-": standard input. The exit
  * code: 1 when a line was no record, 3 when the file cannot be read. */

@@ -92,7 +92,7 @@ static int eval_bind_option(EvalContext *context, const char *option, EvalValues
             option, error, STR_FMT(name));
         return EXIT_USAGE;
     }
-    return bind(context, values, name, v) < 0 ? eval_out_of_memory() : 0;
+    return bind(context, values, name, v) < 0 ? eval_out_of_memory(context, "the variables") : 0;
 }
 
 /* YAML becomes JSON first: one reader knows data. The tree is freed before values are made. */
@@ -107,7 +107,7 @@ static int data_as_json(const char *path, Str text, Buf *json) {
         return 0;
     }
     if (r == -ENOMEM)
-        return eval_out_of_memory();
+        return eval_out_of_memory(context, "the data");
     if (r == 0)
         (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
     else
@@ -136,7 +136,7 @@ static int bind_members(EvalContext *context, const char *path, Str json, EvalVa
     for (uint32_t i = 0; i < data.map->n; i++)
         if (bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) <
             0)
-            return eval_out_of_memory();
+            return eval_out_of_memory(context, "the data");
     return 0;
 }
 
@@ -162,7 +162,8 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
         text = buf_str(&json);
     }
     text = arena_copy(context->arena, text); /* values point into it */
-    return text.ptr ? bind_members(context, path, text, values) : eval_out_of_memory();
+    return text.ptr ? bind_members(context, path, text, values)
+                    : eval_out_of_memory(context, "the data");
 }
 
 #define VARIABLES_MAX 64u
@@ -208,8 +209,8 @@ CelRun eval_context_run(const EvalContext *context) {
     return run;
 }
 
-int eval_out_of_memory(void) {
-    return terminal_out_of_memory("berth eval");
+int eval_out_of_memory(const EvalContext *context, const char *what) {
+    return terminal_out_of_memory("berth eval", what, context->arena);
 }
 
 /* --- one expression ----------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static int dump(const Settings *settings, const EvalContext *context, Str file, 
     if (r == 0 && settings->dump == DUMP_CODE)
         r = cel_emit(graph, root, &(CelEmitOptions){0}, context->arena, &code);
     if (r < 0)
-        return eval_out_of_memory();
+        return eval_out_of_memory(context, "the compiled expression");
     terminal_print_diags(diags);
     if (r > 0)
         return EXIT_FAILED;
@@ -283,7 +284,7 @@ static int evaluate(const Settings *settings, const EvalContext *context, Str fi
 
     terminal_print_diags(diags);
     if (r < 0)
-        return eval_out_of_memory();
+        return eval_out_of_memory(context, "the compiled expression");
     if (r > 0)
         return EXIT_FAILED;
     if (settings->cost)
@@ -307,7 +308,7 @@ static int explain(const EvalContext *context, Str file, Str source, const CelOp
 
     terminal_print_diags(diags);
     if (r < 0)
-        return eval_out_of_memory();
+        return eval_out_of_memory(context, "the explanation");
     if (r > 0)
         return EXIT_FAILED;
     if (!terminal_print(stdout, buf_str(&out)))
@@ -328,7 +329,7 @@ static int read_expression(const Settings *settings, EvalContext *context, Str *
     if (file_read(settings->file, &text, error) < 0)
         return terminal_complain("berth eval", error);
     *ret = arena_copy(context->arena, buf_str(&text));
-    return ret->ptr ? 0 : eval_out_of_memory();
+    return ret->ptr ? 0 : eval_out_of_memory(context, "the expression");
 }
 
 static int eval_one(const Settings *settings, EvalContext *context) {
@@ -429,7 +430,7 @@ static int run_command(const Settings *settings) {
     _cleanup_(context_done) EvalContext context;
 
     if (context_init(&context) < 0)
-        return eval_out_of_memory();
+        return terminal_out_of_memory("berth eval", "the language", NULL);
     return settings->batch ? eval_batch(settings->file, &context) : eval_one(settings, &context);
 }
 

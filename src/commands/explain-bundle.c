@@ -95,6 +95,6 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
         return complain_unknown(path, name, &ret->bundle.recording);
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
     if (r < 0)
-        return complain(path, "out of memory");
+        return terminal_failed(WHO, "the explanation", r, arena);
     return r > 0 ? complain(path, replayed_decision_error(r)) : 0;
 }

@@ -170,7 +170,7 @@ typedef struct Lookup {
 /* All return 0, or 1 with the reason in lookup->error. */
 
 static int fail_memory(Lookup *lookup) {
-    (void)snprintf(lookup->error, sizeof(lookup->error), "out of memory");
+    (void)snprintf(lookup->error, sizeof(lookup->error), "out of memory for the reply");
     return 1;
 }
 

@@ -4,6 +4,9 @@
  */
 
 #include "commands/explain-print.h"
+
+#include <errno.h>
+
 #include "base/visible.h"
 #include "extender/score.h"
 
@@ -53,7 +56,7 @@ const FailureDetails *explain_print_details(
     arena_reset(printer->scratch);
     details = ARENA_NEW(printer->scratch, FailureDetails);
     r = details ? explain_failure(printer->explanation, node, failed, printer->scratch, details)
-                : -1;
+                : -ENOMEM;
     if (r < 0)
         printer->error = r;
     return r < 0 ? &none : details;

@@ -47,14 +47,6 @@ typedef struct Settings {
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/* Not an error of the user. */
-static int internal_error(int r) {
-    if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO);
-    (void)fprintf(stderr, WHO ": internal error (code %d); please report it\n", -r);
-    return EXIT_UNREACHABLE;
-}
-
 static int load_view(
     const Settings *settings, const Zones *zones, int64_t now_nsec, Arena *arena, View **ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -76,7 +68,7 @@ static int load_view(
     parts.program = program;
     parts.measurements = measurements;
     r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? internal_error(r) : 0;
+    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
 }
 
 static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
@@ -111,7 +103,7 @@ static int print(
     };
 
     if (!scratch)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the explanation", NULL);
     if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node)))) {
         (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
@@ -123,9 +115,9 @@ static int print(
     else
         explain_print_table(&printer);
     if (printer.error < 0)
-        return internal_error(printer.error);
+        return terminal_failed(WHO, "the details of a rejection", printer.error, scratch);
     if (buf_error(&out) < 0)
-        return internal_error(buf_error(&out));
+        return terminal_text_failed(WHO, "the explanation", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
@@ -139,7 +131,7 @@ static int explain(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the explanation", NULL);
     r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0)
         r = load_pod(settings, arena, &pod);
@@ -147,7 +139,7 @@ static int explain(const Settings *settings) {
         return r;
     r = extender_explain(view, now_nsec, &pod, arena, &explanation);
     if (r < 0)
-        return internal_error(r);
+        return terminal_failed(WHO, "the explanation", r, arena);
     return print(settings, &explanation, &pod, now_nsec);
 }
 
@@ -169,7 +161,7 @@ static int explain_of_bundle(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the explanation", NULL);
     r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;

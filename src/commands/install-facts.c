@@ -226,7 +226,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     if (client)
         find_all(&reader, namespace);
     if (!client || collect_has_failed(&reader.collector))
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the facts about the cluster", arena);
     if (str_is_empty(facts.cluster_error))
         return 0;
     (void)fprintf(stderr, WHO ": %s cannot be reached\n", access_server(access));

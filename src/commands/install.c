@@ -390,7 +390,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the plan", NULL);
     r = install_facts_collect(&settings->source, settings->namespace, arena, &notes, &facts);
     if (r != 0)
         return r;
@@ -403,7 +403,7 @@ static int run(void *context, const Arguments *arguments) {
         return EXIT_FAILED;
     }
     if (install_plan_print(settings, &facts, buf_str(&notes), arena, &out) < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the plan", arena);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 

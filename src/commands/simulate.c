@@ -184,7 +184,7 @@ static int find_shapes(Simulation *simulation) {
     if (settings->n_shapes == 0)
         return shapes_find_typical(simulation->input, simulation->scratch, simulation->shapes,
                    &simulation->n_shapes) < 0
-                   ? terminal_out_of_memory(WHO)
+                   ? terminal_out_of_memory(WHO, "the typical pods", simulation->scratch)
                    : 0;
     for (size_t i = 0; i < settings->n_shapes; i++) {
         const char *wrong =
@@ -265,7 +265,7 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     r = run_simulation(simulation->input, parts, &options, &simulation->runs[simulation->n].result);
     clear_bar(simulation);
     if (r < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_failed(WHO, "the simulation", r, NULL);
     simulation->n++;
     return 0;
 }
@@ -323,7 +323,7 @@ static int write_chart(const SimulateReport *report, const char *path) {
 
     simulate_chart(report, &svg);
     if (buf_error(&svg))
-        return terminal_out_of_memory(WHO);
+        return terminal_text_failed(WHO, "the chart", &svg);
     file = fopen(path, "we");
     if (!file) {
         (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
@@ -361,8 +361,10 @@ static int print(const Simulation *simulation) {
         simulate_placements(&report, &out);
     else
         simulate_table(&report, &out);
-    if (buf_error(&out) || arena_has_failed(simulation->scratch))
-        return terminal_out_of_memory(WHO);
+    if (buf_error(&out))
+        return terminal_text_failed(WHO, "the report", &out);
+    if (arena_has_failed(simulation->scratch))
+        return terminal_out_of_memory(WHO, "the report", simulation->scratch);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
     return is_interrupted ? EXIT_FAILED : EXIT_FINE;
@@ -391,7 +393,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!simulation.scratch || !simulation.zones)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the simulation", NULL);
     r = simulation_input_load(&settings->files, &simulation.input, error);
     if (r < 0) {
         terminal_complain(WHO, error);

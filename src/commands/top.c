@@ -117,7 +117,7 @@ static bool redraw(Top *top) {
 }
 
 static int out_of_memory(void) {
-    terminal_complain(WHO, "out of memory");
+    terminal_complain(WHO, "out of memory for the updates of the screen");
     return EXIT_FAILED;
 }
 

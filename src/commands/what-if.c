@@ -85,10 +85,10 @@ static int load_program(
         return r;
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the changed policies", arena);
     r = policy_set(sources, n, settings->settings, settings->n_settings, arena, changed, error);
     if (r < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_failed(WHO, "the changed policies", r, arena);
     if (r > 0) {
         (void)fprintf(stderr, WHO ": --set %s\n", error);
         return EXIT_USAGE;
@@ -131,7 +131,7 @@ static int run_report(
     int r = what_if_run(&bundle->recording, program, &options, arena, ret);
 
     end_progress(&progress);
-    return r < 0 ? terminal_out_of_memory(WHO) : 0;
+    return r < 0 ? terminal_failed(WHO, "the replayed decisions", r, arena) : 0;
 }
 
 /* --- output ---------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the replayed decisions", NULL);
     r = load_bundle(settings, arena, &bundle);
     if (r == 0)
         r = load_program(settings, &bundle, arena, &program);

@@ -359,7 +359,7 @@ static void place_pod(
         return;
     pod->model.node_name = STR_NULL;
     pod->model.scheduled_at = 0;
-    (void)snprintf(error, size, "out of memory");
+    (void)snprintf(error, size, "out of memory for a pod of the demo");
 }
 
 static void bind_locked(DemoCluster *cluster, const BindArgs *args, char *error, size_t size) {

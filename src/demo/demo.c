@@ -274,7 +274,7 @@ DEFINE_CLEANUP(Demo *, demo_free)
 int demo_run(const DemoOptions *options, char *error) {
     _cleanup_(demo_freep) Demo *demo = calloc(1, sizeof(*demo));
 
-    (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
+    (void)snprintf(error, DEMO_ERROR_MAX, "out of memory for the demo");
     if (!demo)
         return -ENOMEM;
     demo->options = options;
@@ -304,7 +304,7 @@ int demo_dump(const DemoOptions *options, const char *path, char *error) {
     _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_DUMP_MAX);
     int r;
 
-    (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
+    (void)snprintf(error, DEMO_ERROR_MAX, "out of memory for the demo's cluster");
     r = demo_cluster_new(options->n_nodes, options->seed, environment_now_sec(), &cluster);
     if (r < 0)
         return r;

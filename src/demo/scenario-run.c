@@ -42,7 +42,7 @@ static void fail(ScenarioRun *run, int status, const char *what) {
 }
 
 static void fail_memory(ScenarioRun *run) {
-    fail(run, -ENOMEM, "out of memory");
+    fail(run, -ENOMEM, "out of memory for the scenario");
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

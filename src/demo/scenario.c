@@ -161,7 +161,7 @@ int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char 
     };
     int r;
 
-    (void)snprintf(error, SCENARIO_ERROR_MAX, "out of memory");
+    (void)snprintf(error, SCENARIO_ERROR_MAX, "out of memory for the scenario");
     r = prepare(&run, scenario, options);
     if (r == 0)
         r = environment_run(&run.env, drive, &run);

@@ -280,7 +280,7 @@ static int add_chunk(
     if (facts->is_counted)
         build->bytes += arena_size(facts->chunks[i]->arena);
     if (r == -ENOMEM && made && made->arena &&
-        (arena_is_over_budget(keep) || arena_is_over_budget(build->scratch)))
+        (arena_limit_reached(keep) > 0 || arena_limit_reached(build->scratch) > 0))
         build->limit = FACTS_OVER_MEMORY;
     return r;
 }

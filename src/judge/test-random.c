@@ -54,7 +54,8 @@ typedef struct Round {
     uint32_t rows[GENERATED_NODES];
     size_t n;
     Judge *judge;
-    Arena *scratch; /* for the scalar machine */
+    Arena *scratch;  /* for the scalar machine */
+    Arena *of_judge; /* for the judge's evaluations; NULL: in the scene's arena */
     size_t n_missing;
 } Round;
 
@@ -215,6 +216,7 @@ static void open_round(Round *round) {
         .n = round->n,
         .now_nsec = round->scene.now,
         .arena = round->scene.arena,
+        .scratch = round->of_judge,
     };
 
     assert_int_equal(judge_open(&input, &round->judge), 0);
@@ -235,6 +237,7 @@ static void check_facts(const Round *round) {
 
     assert_non_null(arena);
     fresh.scene.arena = shared.scene.arena = arena;
+    fresh.of_judge = shared.of_judge = NULL; /* they take turns */
     assert_int_equal(
         facts_build(round->program, round->table, &(FactsOptions){0}, arena, &fresh.facts), 0);
     for (size_t i = 0; i < round->table->n_chunks; i++)
@@ -300,7 +303,8 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
 
     assert_non_null(round);
     round->scratch = arena_new((size_t)64 << 20);
-    assert_non_null(round->scratch);
+    round->of_judge = arena_new((size_t)64 << 20);
+    assert_true(round->scratch && round->of_judge);
     generate_scene(&(Choices){.rng = rng}, &text);
     scene_init_text(&round->scene, text.data);
     round->table = &round->scene.table;
@@ -317,6 +321,7 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     }
     program_unref(round->program);
     arena_free(round->scratch);
+    arena_free(round->of_judge);
     scene_done(&round->scene);
     free(round);
 }

@@ -80,7 +80,7 @@ static bool poll_request_fail(PollRequest *request) {
     request->is_over = true;
     request->outcome = CALL_BROKEN;
     request->ended_nsec = clock_monotonic_nsec();
-    (void)snprintf(request->error, sizeof(request->error), "out of memory");
+    (void)snprintf(request->error, sizeof(request->error), "out of memory for the query");
     return false;
 }
 

@@ -84,7 +84,7 @@ static Poller *free_parts(Poller *poller) {
 }
 
 static int make_connections(const MetricSources *sources, SourceConnections **ret, char *error) {
-    char why[ACCESS_ERROR_MAX] = "out of memory";
+    char why[ACCESS_ERROR_MAX] = "out of memory for the connection";
     int r = source_connections_new(sources, ret, why);
 
     if (r < 0)
@@ -96,7 +96,7 @@ static int make_parts(
     Poller *poller, const PollerOptions *options, const PollerCallbacks *callbacks, char *error) {
     int r;
 
-    (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
+    (void)snprintf(error, POLLER_ERROR_MAX, "out of memory for the metric queries");
     poller->loop = client_loop_new();
     r = poll_queue_init(&poller->queue, &poller->shared, poller->loop, callbacks, options->seed);
     poller->queue.api = (SourceConnection){.access = options->access, .owns_access = true};
@@ -117,7 +117,7 @@ int poller_new(
     int r;
 
     if (!poller) {
-        (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
+        (void)snprintf(error, POLLER_ERROR_MAX, "out of memory for the metric queries");
         access_free(options->access);
         return -ENOMEM;
     }

@@ -336,7 +336,7 @@ static int source_connection_init(
 
     server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
     if (!server->name)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the metric source");
     r = source_access(source, &server->access, error);
     if (r < 0)
         return r;
@@ -350,7 +350,7 @@ int source_connections_new(const MetricSources *sources, SourceConnections **ret
     int r;
 
     if (!connections)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the metric sources");
     if (sources->n > SOURCES_MAX)
         return message_fail(-E2BIG, error, "there are more than %u sources", SOURCES_MAX);
     for (; connections->n < sources->n; connections->n++) {

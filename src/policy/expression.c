@@ -351,9 +351,11 @@ static bool uses_refused(const ExpressionCompiler *compiler) {
 static void report_failure(const ExpressionCompiler *compiler, const char *what, int r) {
     if (arena_has_failed(compiler->reader->arena))
         return;
-    if (r == -ENOMEM)
+    if (r == -ENOMEM && compiler->scratch && arena_limit_reached(compiler->scratch) > 0)
         reader_error(compiler->reader, compiler->at,
             "%s needs more than %zu MiB of memory to be compiled", what, SCRATCH_BUDGET >> 20);
+    else if (r == -ENOMEM)
+        reader_error(compiler->reader, compiler->at, "out of memory for compiling %s", what);
     else
         reader_error(compiler->reader, compiler->at, "%s cannot be compiled", what);
 }

@@ -370,14 +370,57 @@ static int assemble(ProgramCompiler *compiler) {
     return r;
 }
 
-/* Reading goes on where an allocation fails, so nothing that was read can be trusted
- * then: half a list of values is another rule. */
-static bool has_run_out(const ProgramCompiler *compiler) {
-    if (!arena_has_failed(compiler->program->arena))
-        return false;
-    diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
-        "the policies are too large: they need more than %zu MiB of memory", PROGRAM_BUDGET >> 20);
-    return true;
+static void take_longer(const Expression *expression, const Expression **longest) {
+    if (expression->text.len > (*longest ? (*longest)->text.len : 0))
+        *longest = expression;
+}
+
+/* The first expression to look at when memory is used up; NULL: there is none. */
+static const Expression *find_longest(const Policies *policies) {
+    const Expression *longest = NULL;
+
+    for (size_t i = 0; i < policies->n; i++) {
+        const Policy *policy = &policies->items[i];
+
+        take_longer(&policy->match.expression, &longest);
+        for (size_t j = 0; j < policy->n_filters; j++)
+            take_longer(&policy->filters[j].test, &longest);
+        for (size_t j = 0; j < policy->n_scores; j++)
+            take_longer(&policy->scores[j].value, &longest);
+    }
+    return longest;
+}
+
+static void report_limit(const ProgramCompiler *compiler, size_t limit) {
+    const Expression *longest = find_longest(&compiler->policies);
+
+    diag_addf(compiler->diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
+        "the policies are too large: they need more than %zu MiB of memory%s", limit >> 20,
+        longest ? "; this is their longest expression" : "");
+}
+
+/* What no plan can begin with, which the lowering should have made impossible. */
+static void check_root(const ProgramCompiler *compiler, const Expression *expression, Str name) {
+    const CelType *type = expression_is_given(expression) && expression->node != CEL_NO_NODE
+                              ? cel_graph_node(compiler->program->graph, expression->node)->type
+                              : &cel_bool_type;
+
+    if (type->kind != CEL_T_BOOL && type->kind != CEL_T_INT && type->kind != CEL_T_DOUBLE)
+        diag_addf(compiler->diags, DIAG_ERROR, expression->place, STR_NULL,
+            "the type of \"%.*s\" is not certain: write bool(…) or double(…) around it",
+            STR_FMT(name));
+}
+
+static void report_roots(const ProgramCompiler *compiler) {
+    for (size_t i = 0; i < compiler->policies.n; i++) {
+        const Policy *policy = &compiler->policies.items[i];
+
+        check_root(compiler, &policy->match.expression, STR("match.expression"));
+        for (size_t j = 0; j < policy->n_filters; j++)
+            check_root(compiler, &policy->filters[j].test, policy->filters[j].name);
+        for (size_t j = 0; j < policy->n_scores; j++)
+            check_root(compiler, &policy->scores[j].value, policy->scores[j].name);
+    }
 }
 
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
@@ -398,7 +441,13 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     r = compile_sources(&compiler, sources, n_sources);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
         r = assemble(&compiler);
-    if (has_run_out(&compiler) || diags->n_errors > 0)
+    if (r == -EINVAL)
+        report_roots(&compiler);
+    if (r == -E2BIG || arena_limit_reached(program->arena) > 0)
+        report_limit(&compiler, r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET);
+    else if (arena_has_failed(program->arena))
+        return -ENOMEM; /* half a list of values is another rule, and errors may be wrong */
+    if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)
         return r;

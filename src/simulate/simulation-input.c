@@ -384,7 +384,7 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
     for (size_t i = 0; i < draft.existing.n; i++) /* after an error */
         pod_record_unref(draft.existing.items[i].pod);
     if (r < 0 && (error[0] == '\0' || r == -ENOMEM))
-        (void)snprintf(error, SIMULATION_ERROR_MAX, "out of memory");
+        (void)snprintf(error, SIMULATION_ERROR_MAX, "out of memory for the simulated cluster");
     if (r < 0)
         return r;
     *ret = TAKE_PTR(input);
