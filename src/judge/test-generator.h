@@ -24,5 +24,11 @@ typedef struct Choices {
  * errors. */
 void generate_policy(Choices *choices, Buf *out);
 
+/* A policy file with one filter and one score, whose expressions are deeper. */
+void generate_expression(Choices *choices, Buf *out);
+
+/* Two nodes with measured values, as a TestScene, for policies of these functions. */
+extern const char generated_small_scene[];
+
 /* A TestScene (policy/test-scene.h), terminated by NUL. */
 void generate_scene(Choices *choices, Buf *out);
