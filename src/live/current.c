@@ -157,7 +157,7 @@ static bool is_in_vain(const Current *current, const ViewChange *change) {
     size_t n_nodes =
         change->snapshot ? snapshot_table(change->snapshot)->names->n_nodes : count_nodes(view);
 
-    return view->facts.is_late && n_nodes >= count_nodes(view) &&
+    return view->facts.is_late && n_nodes > current->n_nodes_exceeded / 10 * 9 &&
            clock_monotonic_nsec() < current->retry_at_nsec;
 }
 
@@ -168,6 +168,7 @@ static void note_exceeded(
     int64_t now = clock_monotonic_nsec();
 
     current->retry_at_nsec = now + CURRENT_RETRY_FACTOR * (now - begun_nsec);
+    current->n_nodes_exceeded = count_nodes(view);
     describe(&current->limits, budget, count_nodes(view), message, sizeof(message));
     if (current->exceeded)
         current->exceeded(current->context, message);

@@ -10,8 +10,8 @@
  * Making a view has a budget of time and memory. A program that exceeds it is refused. A program in
  * force that exceeds it because the cluster has grown, or its metrics have changed, stays in force
  * without results for any node (facts.is_late, so onTimeout decides): decisions from the cluster as
- * it was would be wrong without notice. The next attempt is made when the cluster has fewer nodes,
- * or after CURRENT_RETRY_FACTOR times the time that the last one took.
+ * it was would be wrong without notice. The next attempt is made when the cluster has a tenth
+ * fewer nodes, or after CURRENT_RETRY_FACTOR times the time that the last one took.
  *
  * Its fields are the daemon's; others use the functions. Threads: any; current_set_program() only
  * the one that calls measuring_reload().
@@ -53,7 +53,8 @@ typedef struct Current {
     const Exemptions *exemptions; /* borrowed; set before the first view. May be NULL */
     bool may_await_cluster;       /* a cluster is to come: it is watched */
     ViewLimits limits;            /* set before the first view */
-    int64_t retry_at_nsec;        /* monotonic; while the view in force is late */
+    int64_t retry_at_nsec;        /* monotonic; while the view in force is late, like ... */
+    size_t n_nodes_exceeded;      /* ... the nodes of the last attempt */
     void *context;
     /* Another view is in force; called with publish_lock. May be NULL. */
     void (*changed)(void *context, const View *before, const View *after);

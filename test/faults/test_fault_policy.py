@@ -1,0 +1,53 @@
+"""Policies that a cluster makes too expensive: no rule is evaluated, and the view stays true."""
+
+from apistate import NODES, PODS
+from client import get, wait_until
+from live import fill, node, pod
+
+TEN = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+COSTLY = f"""\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {{name: costly}}
+spec:
+  filters:
+    - name: nested
+      reason: r
+      expression: >-
+        {TEN}.map(a, {TEN}.map(b, {TEN}.map(c, {TEN}.map(d,
+        a + b + c + d + size(node.metadata.name))))).size() > 0
+"""
+LATE = "berth ran out of time to judge the node"
+
+
+def degraded(berth):
+    lines = berth.health().splitlines()
+    return next((line for line in lines if line.startswith("[+]policy ok: degraded: ")), None)
+
+
+def test_first_list_exceeds_the_budget(server, start_live, tmp_path):
+    """The policy passes at the start, when there are no nodes."""
+    policy = tmp_path / "costly.yaml"
+    policy.write_text(COSTLY)
+    fill(server, n_nodes=400, pods_per_node=1)
+    berth = start_live("--policy", policy, "--load-time", "200ms", "--bind")
+    said = wait_until(lambda: degraded(berth), "the policy to be too expensive")
+    assert "to load for 400 nodes" in said and "filter costly/nested" in said
+    asked = pod("asked", uid="u")
+    reply = berth.filter(["n-0000", "n-0399"], of=asked).json()
+    assert reply["NodeNames"] == [] and set(reply["FailedNodes"].values()) == {LATE}
+    assert berth.bind(asked, "n-0000").startswith("berth: refused")
+
+    # Events are followed all the same, without an attempt for each of them.
+    for i in range(20):
+        server.state.put(NODES, node(f"new-{i}"))
+        server.state.put(PODS, pod(f"new-{i}", on=f"new-{i}"))
+    berth.wait_true(server)
+
+    # A smaller cluster is tried again.
+    for name in sorted(server.state.objects["nodes"])[5:]:
+        server.state.delete(NODES, name)
+    wait_until(lambda: not degraded(berth), "the policy to fit")
+    reply = berth.filter(["n-0000"]).json()
+    assert reply["NodeNames"] == ["n-0000"]
+    assert get(berth, "/readyz").status == 200
