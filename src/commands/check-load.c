@@ -193,7 +193,7 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
     if (!is_given)
         snapshot = make_nodes(check->n_nodes);
     if (!snapshot)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the nodes to estimate from", NULL);
     prediction.n_sampled = snapshot_table(snapshot)->names->n_nodes;
     if (prediction.n_sampled == 0) {
         terminal_complain(WHO, "the cluster has no nodes to estimate from");
@@ -201,7 +201,7 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
     }
     prediction.factor = (double)check->n_nodes / (double)prediction.n_sampled;
     if (evaluate(program, snapshot, &prediction) < 0)
-        return terminal_out_of_memory(WHO);
+        return terminal_out_of_memory(WHO, "the results of the rules", NULL);
     print_totals(&prediction, &out);
     print_worst(&prediction, &out);
     if (is_exceeded(&prediction))
