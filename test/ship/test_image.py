@@ -229,6 +229,7 @@ def test_as_in_a_pod(image, start, policies, name_service, tmp_path):
         wait_until(lambda: get(berth, "/readyz").status == 200, "berth to have the cluster")
         reply = post(berth, "filter", {"Pod": {"metadata": {"name": "a"}}, "Nodes": None, "NodeNames": ["n1"]})
         assert reply.json()["NodeNames"] == ["n1"], reply.text
+        assert "seccomp" in get(berth, "/readyz?verbose").text  # all of this in its sandbox
     finally:
         server.stop()
 
