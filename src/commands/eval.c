@@ -107,7 +107,7 @@ static int data_as_json(const char *path, Str text, Buf *json) {
         return 0;
     }
     if (r == -ENOMEM)
-        return eval_out_of_memory(context, "the data");
+        return terminal_out_of_memory("berth eval", "the data", arena);
     if (r == 0)
         (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
     else
