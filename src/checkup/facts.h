@@ -76,7 +76,7 @@ typedef struct BerthFact {
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
     Str sandbox_active, sandbox_missing; /* both empty: it did not report them */
-    Str *exempt; /* "NAMESPACE" or "NAMESPACE/KEY=VALUE" */
+    Str *exempt;                         /* "NAMESPACE" or "NAMESPACE/KEY=VALUE" */
     size_t n_exempt;
     PolicyFact *policies;
     size_t n_policies;

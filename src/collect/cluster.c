@@ -24,7 +24,8 @@ bool collect_get(Collector *collector, const char *path, BlockingReply *ret, cha
             collector->client, &(BlockingRequest){.path = path}, collector->arena, ret, error);
     if (r < 0) {
         collector->is_out_of_memory = true;
-        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply of the API server");
+        (void)snprintf(
+            error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply of the API server");
     }
     if (r == 0 && ret->status != 200)
         blocking_client_explain(ret, collector->arena, error);

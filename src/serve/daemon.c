@@ -21,7 +21,8 @@
 #include "serve/daemon-internal.h"
 #include "version.h"
 
-#define SPARE_DESCRIPTORS 640u /* files, epoll, the listeners, signals, connections being closed */
+#define SPARE_DESCRIPTORS 640u /* files, epoll, the listeners, signals, connections being closed   \
+                                */
 
 /* --- the current view ---------------------------------------------------------- */
 
