@@ -120,9 +120,14 @@ static void wake(Connection *connection) {
     (void)!connection_arm(connection, EPOLLOUT); /* registered: it cannot fail */
 }
 
-/* With the lock held. */
+/* With the lock held. A client that still sends after its last reply gets a reset. Otherwise it
+ * could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
 static void cut(Connections *connections, Connection *connection, int how) {
+    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+
     atomic_store(&connection->is_cut, true);
+    if (connection->state == CONNECTION_LINGER)
+        (void)setsockopt(connection->transport.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     (void)shutdown(connection->transport.fd, how);
     if (connection->state == CONNECTION_STREAM)
         wake(connection);
