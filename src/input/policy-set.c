@@ -252,7 +252,7 @@ static int read_value(PolicySetter *setter) {
     return POLICY_SET_E_UNKNOWN;
 }
 
-static int write_tree(PolicySetter *setter, size_t i, Str *ret) {
+static int write_tree(const PolicySetter *setter, size_t i, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     const YamlStream *stream = &setter->trees[i].stream;
 
@@ -261,21 +261,24 @@ static int write_tree(PolicySetter *setter, size_t i, Str *ret) {
         yaml_to_json(stream->documents[j], &text);
         buf_append_char(&text, '\n');
     }
-    *ret = arena_copy(setter->arena, buf_str(&text));
+    *ret = arena_copy(arena, buf_str(&text));
     return buf_error(&text) || !ret->ptr ? -ENOMEM : 0;
 }
 
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(arena_left(arena)); /* for the trees */
     PolicySetter setter = {
-        .trees = ARENA_ARRAY(arena, PolicyTree, n),
+        .trees = scratch ? ARENA_ARRAY(scratch, PolicyTree, n) : NULL,
         .sources = sources,
         .n = n,
-        .arena = arena,
+        .arena = scratch,
         .error = error,
     };
-    int r = setter.trees ? read_trees(&setter) : -ENOMEM;
+    int r = setter.trees ? 0 : -ENOMEM;
 
+    if (r == 0 && n_settings > 0)
+        r = read_trees(&setter);
     for (size_t i = 0; r == 0 && i < n_settings; i++) {
         setter.setting = &settings[i];
         r = read_value(&setter);
@@ -285,7 +288,7 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
     for (size_t i = 0; r == 0 && i < n; i++) {
         ret[i] = sources[i];
         if (setter.trees && setter.trees[i].is_changed)
-            r = write_tree(&setter, i, &ret[i].text);
+            r = write_tree(&setter, i, arena, &ret[i].text);
     }
     return r;
 }

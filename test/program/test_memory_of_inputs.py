@@ -251,3 +251,100 @@ def test_command_needs_little_memory(berth_path, tmp_path, baselines, kind, name
     cost = peak_of(berth_path, words, tmp_path / "input", inputs[name])[0] - baselines[kind]
     limit = MIB + 100 * os.path.getsize(tmp_path / "input")
     assert cost <= limit, f"{cost / MIB:.1f} MiB, and {limit / MIB:.1f} are allowed"
+
+
+# --- the daemon ---
+
+
+def args(nodes="", pod="", names=""):
+    spec = '{"metadata":{"name":"p","namespace":"d","uid":"u"},"spec":{%s}}' % pod
+    return '{"Pod":%s,"Nodes":%s,"NodeNames":%s}' % (
+        spec,
+        '{"items":[%s]}' % nodes if nodes else "null",
+        "[%s]" % names if names else "null",
+    )
+
+
+VERBS = JSON | {
+    "node names": args(names=times('"{}",') + '"zz"'),
+    "the same node name": args(names=times('"a",') + '"a"'),
+    "tiny nodes": args(nodes=times('{"metadata":{"name":"{}"}},') + "{}"),
+    "empty nodes": args(nodes=times("{},") + "{}"),
+    "labels of a node": args(
+        nodes='{"metadata":{"name":"a","labels":{%s"b":""}}}' % times('"{}":"",')
+    ),
+    "resources of a node": args(
+        nodes='{"status":{"allocatable":{%s"cpu":1}}}' % times('"{}":1,')
+    ),
+    "containers": args(names='"a"', pod='"containers":[%s{}]' % times("{},")),
+    "tolerations": args(names='"a"', pod='"tolerations":[%s{}]' % times("{},")),
+    "victims": '{"Pod":{"metadata":{"name":"p"}},"NodeNameToMetaVictims":{%s"z":{}}}'
+    % times('"{}":{"Pods":[{}]},'),
+}
+
+
+def what_if(text):
+    return json.dumps({"policies": [{"name": "p.yaml", "text": text}]})
+
+
+ENDPOINTS = {
+    **{
+        verb: ("/" + verb, "application/json", VERBS)
+        for verb in ("filter", "prioritize", "preempt", "bind")
+    },
+    "what-if": (
+        "/api/v1/what-if",
+        "application/json",
+        JSON
+        | {
+            "policies": '{"policies":[%s{}]}' % times("{},"),
+            "settings": '{"set":{%s"z":1}}' % times('"{}":1,'),
+            "escaped policy": what_if(times("\n")),
+        },
+    ),
+    "what-if of YAML": ("/api/v1/what-if", "application/yaml", YAML | JSON),
+}
+
+REQUESTS = [(name, case) for name, (_, _, inputs) in ENDPOINTS.items() for case in inputs]
+
+
+@pytest.fixture(scope="module")
+def daemon(start_shared, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("daemon")
+    (folder / "policy.yaml").write_text(POLICY)
+    write_cluster(folder / "cluster.json", [{"metadata": {"name": "a"}}])
+    return start_shared("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
+
+
+def memory_of(berth, field):
+    with open(f"/proc/{berth.proc.pid}/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    raise AssertionError(field)
+
+
+@pytest.mark.parametrize("endpoint, case", REQUESTS)
+def test_request_needs_little_memory(daemon, endpoint, case):
+    path, content_type, inputs = ENDPOINTS[endpoint]
+    body = inputs[case].encode()
+    ask(daemon, "POST", path, b"{}", {"Content-Type": content_type})
+    before = memory_of(daemon, "VmRSS")
+    with open(f"/proc/{daemon.proc.pid}/clear_refs", "w", encoding="ascii") as file:
+        file.write("5\n")  # VmHWM begins anew
+    ask(daemon, "POST", path, body, {"Content-Type": content_type})
+    cost = memory_of(daemon, "VmHWM") - before
+    limit = MIB + 100 * len(body)
+    assert cost <= limit, f"{cost / MIB:.1f} MiB, and {limit / MIB:.1f} are allowed"
+
+
+def test_memory_is_given_back(start_berth):
+    """Ten requests need as much as one."""
+    berth = start_berth()
+    body = YAML["open sequences in a block"].encode()
+    ask(berth, "POST", "/api/v1/what-if", b"a: b", {"Content-Type": "application/yaml"})
+    before = memory_of(berth, "VmRSS")
+    for name in ("open sequences in a block", "flow items of a key", "pairs", "nested brackets"):
+        body = YAML[name].encode()
+        ask(berth, "POST", "/api/v1/what-if", body, {"Content-Type": "application/yaml"})
+    wait_until(lambda: memory_of(berth, "VmRSS") < before + 8 * MIB, "memory to be given back")
