@@ -9,6 +9,7 @@
 #include "api/query.h"
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/trim.h"
 #include "history/changes.h"
 #include "history/recorder.h"
 #include "input/policy-set.h"
@@ -226,7 +227,7 @@ static unsigned answer(ApiContext *api, const WhatIfParams *params, const View *
     return buf_error(out) ? no_memory(out) : 200;
 }
 
-unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+static unsigned make_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -242,4 +243,11 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     if (status == 200)
         status = find_program(api, view, &params, arena, out, &program);
     return status == 200 ? answer(api, &params, view, program, arena, out) : status;
+}
+
+unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    unsigned status = make_page(api, request, out);
+
+    trim_heap();
+    return status;
 }

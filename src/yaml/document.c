@@ -12,9 +12,9 @@
 
 #include <errno.h>
 #include <libfyaml.h>
-#include <malloc.h>
 
 #include "base/cleanup.h"
+#include "base/trim.h"
 #include "yaml/yaml-internal.h"
 
 #define PARSE_FLAGS ((enum fy_parse_cfg_flags)(FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE))
@@ -204,16 +204,6 @@ static Str end_with_newline(Str text, Buf *copy) {
     return buf_str(copy);
 }
 
-/* libfyaml allocates each token, and malloc keeps such small blocks for good. */
-static void give_back(size_t size) {
-#ifdef M_TRIM_THRESHOLD /* not in musl, which returns memory by itself */
-    if (size > TRIM_MIN)
-        (void)malloc_trim(0);
-#else
-    (void)size;
-#endif
-}
-
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
     YamlBuilder builder = {
         .source = source_of(file, source),
@@ -237,7 +227,8 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         r = buf_error(&copy) ? -ENOMEM : parse_documents(&builder, input);
     }
     builder_done(&builder);
-    give_back(builder.source.text.len);
+    if (source.len > TRIM_MIN)
+        trim_heap();
     if (r < 0)
         return r;
     ret->n_unsupported = builder.n_unsupported;

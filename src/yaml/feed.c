@@ -57,7 +57,8 @@ static size_t cost_of(Str text) {
         if (costs[(unsigned char)c] > 0) {
             cost += costs[(unsigned char)c] + (c == ':' && is_behind ? NO_KEY_COST : 0);
             is_behind |= c != '"' && c != '\'';
-        } else if (c == '-' && (i + 1 == text.len || source_is_blank(text.ptr[i + 1]))) {
+        } else if (c == '-' && (i == 0 || text.ptr[i - 1] != '-') &&
+                   (i + 1 == text.len || source_is_blank(text.ptr[i + 1]))) {
             cost += DASH_COST;
             is_behind = true;
         } else if (is_behind) {
