@@ -20,6 +20,7 @@ typedef struct Entry {
     Binding *binding; /* NULL: not sent yet */
     int64_t deadline;
     bool is_assumed;      /* by this job */
+    bool was_read;        /* the pod, which may have been on another node */
     const Pod *before;    /* as it was assumed before this job, a reference; NULL: it was not */
     int64_t before_until; /* ... and until when */
 } Entry;
@@ -195,16 +196,16 @@ static bool assume(Entry *entry, char *error) {
     return r == 0;
 }
 
-/* The other node where an earlier job, which the watch has not shown yet, may have bound the pod;
- * empty: none. *ret_sent_at: when that was. Borrowed until the store changes. */
-static Str find_elsewhere(const Entry *entry, int64_t *ret_sent_at) {
+/* Whether an earlier job, which the watch has not shown yet, may have bound the pod to another
+ * node; *ret_decided_at: when its Binding can no longer be on its way. */
+static bool may_be_elsewhere(const Entry *entry, int64_t *ret_decided_at) {
     int64_t until;
     const Pod *assumed = store_find_assumed(entry->binder->options.store, entry->job->uid, &until);
 
     if (!assumed || str_eq(assumed->node_name, entry->job->node))
-        return STR_NULL;
-    *ret_sent_at = until - WATCHER_ASSUME_SEC * NSEC_PER_SEC;
-    return assumed->node_name;
+        return false;
+    *ret_decided_at = until + (WATCHER_BIND_SEC - WATCHER_ASSUME_SEC) * NSEC_PER_SEC;
+    return true;
 }
 
 /* --- after --------------------------------------------------------------------------------- */
@@ -219,27 +220,6 @@ static void take_back(const Entry *entry) {
     if (!entry->before ||
         store_assume(store, entry->before, entry->before->node_name, entry->before_until) != 0)
         store_forget(store, entry->job->uid);
-}
-
-/* The pod has been read, and has no node. An earlier Binding that is still on its way must not bind
- * it while it counts elsewhere: another node is tried when none can be. */
-static void try_here(Entry *entry) {
-    Binder *binder = entry->binder;
-    char error[WATCHER_ERROR_MAX];
-    int64_t sent_at = 0;
-    Str elsewhere = find_elsewhere(entry, &sent_at);
-
-    if (!str_is_empty(elsewhere) &&
-        binder->options.clock() < sent_at + WATCHER_BIND_SEC * NSEC_PER_SEC) {
-        (void)snprintf(error, sizeof(error),
-            "it is not known yet whether the pod was bound to node %.*s",
-            STR_FMT(str_take(elsewhere, NODE_NAME_MAX)));
-        settle(entry, BIND_FAILED, error);
-        return;
-    }
-    store_forget(binder->options.store, entry->job->uid);
-    entry->binding = binding_free(entry->binding);
-    list_push_front(&binder->waiting, entry); /* its deadline is the first */
 }
 
 /* Where the pod was found, it counts until the watch shows it; if it cannot be kept, the watch will
@@ -261,8 +241,11 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
 
     list_remove(&binder->sent, entry);
     binder->n_sent--;
-    if (outcome == BINDING_UNBOUND) {
-        try_here(entry);
+    if (outcome == BINDING_UNBOUND) { /* not elsewhere either: it can be tried here */
+        entry->was_read = true;
+        store_forget(binder->options.store, entry->job->uid);
+        entry->binding = binding_free(entry->binding);
+        list_push_front(&binder->waiting, entry); /* its deadline is the first */
     } else {
         note_found(entry, outcome);
         settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
@@ -282,14 +265,29 @@ static bool may_leave(void *context) {
     return may_send(entry->binder, NULL);
 }
 
-/* Sends the Binding; or, with @only_reads, finds out where the pod is. */
-static bool send(Entry *entry, bool only_reads, char *error) {
+/* When it must have ended. To find out where the pod is may take nearly all the time: then there is
+ * enough for one more read, and for the Binding. */
+static int64_t deadline_of(const Entry *entry, bool only_reads, int64_t decided_at) {
+    int64_t least = entry->deadline;
+
+    if (only_reads)
+        least = decided_at + BINDING_GET_SEC * NSEC_PER_SEC;
+    else if (entry->was_read)
+        least = entry->binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
+    return entry->deadline < least ? least : entry->deadline;
+}
+
+/* Sends the Binding, or finds out where the pod is. */
+static bool send(Entry *entry, char *error) {
     const BindJob *job = entry->job;
+    int64_t decided_at = 0;
+    bool only_reads = may_be_elsewhere(entry, &decided_at);
     const BindingOptions options = {
         .client = entry->binder->options.client,
         .clock = entry->binder->options.clock,
         .only_reads = only_reads,
-        .deadline_nsec = entry->deadline,
+        .decided_nsec = decided_at,
+        .deadline_nsec = deadline_of(entry, only_reads, decided_at),
         .namespace = job->namespace,
         .name = job->name,
         .uid = job->uid,
@@ -326,20 +324,17 @@ static bool settle_known(Entry *entry) {
 static void start(Entry *entry) {
     Binder *binder = entry->binder;
     char error[WATCHER_ERROR_MAX] = "";
-    int64_t sent_at;
+    int64_t decided_at;
+    bool reads_first;
 
     if (settle_known(entry))
         return;
-    if (!str_is_empty(find_elsewhere(entry, &sent_at))) {
-        if (!send(entry, /* only_reads= */ true, error))
-            settle(entry, BIND_FAILED, error);
-        return;
-    }
-    if (!judge(binder, entry->job, error)) {
+    reads_first = may_be_elsewhere(entry, &decided_at);
+    if (!reads_first && !judge(binder, entry->job, error)) {
         settle(entry, BIND_REFUSED, error);
         return;
     }
-    if (!assume(entry, error) || !send(entry, /* only_reads= */ false, error))
+    if ((!reads_first && !assume(entry, error)) || !send(entry, error))
         settle(entry, BIND_FAILED, error);
 }
 

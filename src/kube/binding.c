@@ -59,6 +59,18 @@ static void finish_elsewhere(Binding *binding, Str node) {
     finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
 }
 
+/* Before it is decided, an earlier Binding may still be on its way. */
+static void finish_unbound(Binding *binding) {
+    const BindingOptions *options = &binding->options;
+
+    if (options->clock() >= options->decided_nsec)
+        finish(binding, BINDING_UNBOUND, "the pod has no node");
+    else if (options->decided_nsec >= options->deadline_nsec)
+        finish_unknown(binding, "the pod has no node");
+    else
+        binding->retry_at = options->decided_nsec;
+}
+
 Str binding_found_on(const Binding *binding) {
     return str_from_c(binding->found_on);
 }
@@ -87,7 +99,7 @@ static void conclude(Binding *binding, const PodLocation *pod) {
     else if (!str_is_empty(pod->node))
         finish_elsewhere(binding, pod->node);
     else if (binding->options.only_reads)
-        finish(binding, BINDING_UNBOUND, "the pod has no node");
+        finish_unbound(binding);
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
     else /* not yet, perhaps: what got no answer may still be on its way to etcd */

@@ -404,7 +404,6 @@ static void test_unanswered_bind_is_read_before_another_node_is_tried(void **sta
         {1, POD_READ("u1", "n1"), "the pod is on node n1 already", 1, 0},
         {1, POD_READ("u1", "n2"), "", 0, 1},
         {1, POD_READ("u0", "n2"), "the pod has been made anew: it has another UID", 1, 0},
-        {1, POD_READ("u1", ""), "it is not known yet whether the pod was bound to node n1", 1, 0},
         {WATCHER_BIND_SEC, POD_READ("u1", ""), NULL, 0, 1},
         {WATCHER_BIND_SEC, POD_READ("u1", "n1"), "the pod is on node n1 already", 1, 0},
     };
@@ -438,6 +437,41 @@ static void test_unanswered_bind_is_read_before_another_node_is_tried(void **sta
             assert_string_equal(fake_call(fixture.client, 3).method, "POST");
         fixture_close(&fixture);
     }
+}
+
+/* ... read again when no Binding can be on its way any more. */
+static void test_unanswered_bind_may_still_arrive(void **state) {
+    int64_t sent_at;
+    Job first, second;
+    BinderFixture fixture;
+
+    fixture_open(&fixture);
+    job_init(&first, "web", "u1", "n1");
+    binder_add(fixture.binder, &first.job);
+    sent_at = now;
+    reply(&fixture, 0, 500, "{}");
+    reply(&fixture, 1, 200, POD_READ("u1", ""));
+    now++;
+    job_init(&second, "web", "u1", "n2");
+    binder_add(fixture.binder, &second.job);
+    reply(&fixture, 2, 200, POD_READ("u1", ""));
+    assert_int_equal(binder_tick(fixture.binder, now), sent_at + WATCHER_BIND_SEC * NSEC_PER_SEC);
+    assert_int_equal(fake_n_calls(fixture.client), 3);
+    assert_int_equal(pods_on(&fixture, "n1"), 1);
+    now = sent_at + WATCHER_BIND_SEC * NSEC_PER_SEC;
+    (void)binder_tick(fixture.binder, now);
+    assert_int_equal(pods_on(&fixture, "n1"), 1);
+    now += NSEC_PER_SEC; /* there is time for one more read */
+    (void)binder_tick(fixture.binder, now);
+    reply(&fixture, 3, 200, POD_READ("u1", ""));
+    assert_int_equal(second.n_judged, 1);
+    assert_int_equal(pods_on(&fixture, "n1"), 0);
+    assert_int_equal(pods_on(&fixture, "n2"), 1);
+    now += NSEC_PER_SEC; /* there is time for its own Binding */
+    (void)binder_tick(fixture.binder, now);
+    reply(&fixture, 4, 201, "{}");
+    assert_true(second.n_done == 1 && second.is_bound);
+    fixture_close(&fixture);
 }
 
 /* The lease was lost while the pod was read: its Binding waits. */
@@ -655,6 +689,7 @@ int main(void) {
         cmocka_unit_test(test_pod_that_is_bound_is_not_sent),
         cmocka_unit_test(test_a_failure_does_not_undo_an_earlier_bind),
         cmocka_unit_test(test_unanswered_bind_is_read_before_another_node_is_tried),
+        cmocka_unit_test(test_unanswered_bind_may_still_arrive),
         cmocka_unit_test(test_pod_that_was_read_waits_for_the_lease),
         cmocka_unit_test(test_pod_found_on_another_node_counts_there),
         cmocka_unit_test(test_invalid_jobs),
