@@ -174,7 +174,7 @@ def test_names_rule_and_remedy(outcome_of, start_logged, files, expression, word
         "serve", "--listen", "127.0.0.1:0", "--cluster", cluster, "--policy", policy, *limits
     )
     assert (code, out) == (1, "")
-    assert re.search("^berth serve: " + words, log)
+    assert re.search("^berth serve: " + words, log, re.MULTILINE)
 
 
 def test_ten_nested_rules_fit_memory(start_logged, tmp_path):
