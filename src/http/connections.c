@@ -122,7 +122,7 @@ static void wake(Connection *connection) {
 
 /* With the lock held. A client that still sends after its last reply gets a reset. Otherwise it
  * could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
-static void cut(Connections *connections, Connection *connection, int how) {
+static void cut(Connection *connection, int how) {
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 
     atomic_store(&connection->is_cut, true);
@@ -224,7 +224,7 @@ static bool evict(Connections *connections, const unsigned char *address, bool o
     if (!victim)
         return false;
     count(connections, SERVER_REFUSED_CONNECTIONS);
-    cut(connections, victim, SHUT_RDWR);
+    cut(victim, SHUT_RDWR);
     if (victim->state == CONNECTION_NEW) {
         victim->next_evicted = connections->evicted;
         connections->evicted = victim;
@@ -375,7 +375,7 @@ void connection_cut(Connections *connections, Connection *connection) {
     lock(connections);
     if (!connection->is_cut) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
     }
     unlock(connections);
 }
@@ -400,7 +400,7 @@ bool connection_has_unread(const Connection *connection) {
 static void time_out(Connections *connections, Connection *connection, ServerRefusal refusal) {
     atomic_store(&connection->is_late, true);
     count(connections, refusal);
-    cut(connections, connection, SHUT_RD);
+    cut(connection, SHUT_RD);
 }
 
 static void check_headers(Connections *connections, Connection *connection, int64_t now) {
@@ -439,7 +439,7 @@ static void check_reply(Connections *connections, Connection *connection, int64_
         return;
     if (info.tcpi_bytes_acked - connection->mark < wanted) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
         return;
     }
     connection->mark_nsec = now;
@@ -455,7 +455,7 @@ static void check_stream(Connections *connections, Connection *connection, int64
     if (!tcp_info(connection, &info))
         return;
     if (info.tcpi_state == PEER_HAS_CLOSED) {
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
         return;
     }
     if (connection->mark_nsec == 0 || info.tcpi_bytes_acked != connection->mark ||
@@ -464,7 +464,7 @@ static void check_stream(Connections *connections, Connection *connection, int64
         connection->mark = info.tcpi_bytes_acked;
     } else if (now - connection->mark_nsec > options->write_sec * NSEC_PER_SEC) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
     }
 }
 
@@ -478,17 +478,17 @@ static void check_idle(Connections *connections, Connection *connection, int64_t
     if (connection_has_unread(connection))
         return;
     if (idle > options->idle_sec * NSEC_PER_SEC)
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
     else if (idle > 2 * options->write_sec * NSEC_PER_SEC && tcp_info(connection, &info) &&
              info.tcpi_unacked + info.tcpi_notsent_bytes > 0) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
     }
 }
 
 static void check_linger(Connections *connections, Connection *connection, int64_t now) {
     if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
-        cut(connections, connection, SHUT_RDWR);
+        cut(connection, SHUT_RDWR);
 }
 
 static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
@@ -536,7 +536,7 @@ void connections_tick(Connections *connections, int64_t now) {
             if (!connection || connection->is_cut)
                 continue;
             if (is_disallowed(connections, connection, now_sec))
-                cut(connections, connection, SHUT_RDWR);
+                cut(connection, SHUT_RDWR);
             else if (checks[connection->state])
                 checks[connection->state](connections, connection, now);
         }
@@ -568,7 +568,7 @@ unsigned connections_drain(Connections *connections, int64_t now) {
         Connection *connection = connections->slots[i];
 
         if (connection && !connection->is_cut && is_silent(connection, now))
-            cut(connections, connection, SHUT_RDWR);
+            cut(connection, SHUT_RDWR);
         else if (connection && connection->state == CONNECTION_STREAM)
             wake(connection); /* to end */
     }
