@@ -140,9 +140,10 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, Pol
     take_fingerprints(options, files->fingerprints);
     if (options->cluster_path)
         r = cluster_load(options->cluster_path, &snapshot, error);
+    if (r < 0)
+        return r;
     *ret_load = begin_load(files);
-    if (r == 0)
-        r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
+    r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->tls.certificate)
         r = tls_store_new(&options->tls, &files->tls, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->pages.token_path)
