@@ -50,6 +50,14 @@ __attribute__((format(printf, 2, 3))) static int fail(
     return -EINVAL;
 }
 
+static void no_memory(ObjectReader *objects) {
+    if (objects->arena && arena_has_failed(objects->arena))
+        (void)fail(objects, ": one object needs more than %zu MiB, the limit for it",
+            OBJECT_BUDGET / 1024 / 1024);
+    else
+        (void)fail(objects, ": out of memory while its nodes and pods were read");
+}
+
 static int json_failed(ObjectReader *objects, const JsonReader *reader) {
     size_t at = (size_t)(reader->data - objects->text.ptr) + reader->error_at;
     Place place = yaml_place(STR_NULL, objects->text, at, 1);
@@ -185,17 +193,18 @@ static int read_file(ObjectReader *objects, size_t max) {
     int r;
 
     objects->error[0] = '\0';
-    objects->arena = arena;
     r = arena ? file_read(objects->path, &text, objects->error) : -ENOMEM;
     if (r < 0)
         return r;
+    objects->arena = arena;
     trimmed = str_trim(buf_str(&text));
     if (str_has_prefix(trimmed, STR("{")))
         r = read_document(objects, buf_str(&text));
     else
         r = read_yaml(objects, buf_str(&text));
     if (r < 0 && objects->error[0] == '\0')
-        (void)fail(objects, ": out of memory");
+        no_memory(objects);
+    objects->arena = NULL;
     return r;
 }
 
@@ -254,14 +263,14 @@ int cluster_load(const char *path, Snapshot **ret, char *error) {
         .path = path, .error = error, .visit = visit_for_cluster, .store = store};
     int r;
 
-    (void)fail(&objects, ": out of memory");
+    no_memory(&objects);
     if (!store)
         return -ENOMEM;
     r = read_file(&objects, OBJECTS_FILE_MAX);
     if (r == 0)
         r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')
-        (void)fail(&objects, ": out of memory");
+        no_memory(&objects);
     if (r < 0)
         return r;
     if (snapshot_table(snapshot)->names->n_nodes == 0)

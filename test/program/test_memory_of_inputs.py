@@ -15,7 +15,7 @@ import tarfile
 
 import pytest
 
-from client import IS_SANITIZED, REPOSITORY, ask, wait_until, write_cluster
+from client import FINE, IS_SANITIZED, REPOSITORY, ask, wait_until, write_cluster
 
 pytestmark = pytest.mark.skipif(
     IS_SANITIZED, reason="a sanitizer needs more memory, and keeps what is freed"
@@ -339,12 +339,64 @@ def test_request_needs_little_memory(daemon, endpoint, case):
 
 
 def test_memory_is_given_back(start_berth):
-    """Ten requests need as much as one."""
+    """A what-if leaves nothing behind."""
     berth = start_berth()
-    body = YAML["open sequences in a block"].encode()
     ask(berth, "POST", "/api/v1/what-if", b"a: b", {"Content-Type": "application/yaml"})
     before = memory_of(berth, "VmRSS")
     for name in ("open sequences in a block", "flow items of a key", "pairs", "nested brackets"):
         body = YAML[name].encode()
         ask(berth, "POST", "/api/v1/what-if", body, {"Content-Type": "application/yaml"})
     wait_until(lambda: memory_of(berth, "VmRSS") < before + 8 * MIB, "memory to be given back")
+
+
+def flow(value):
+    """YAML in flow style, keys without quotes, on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return json.dumps(value)
+
+
+def test_largest_policies_are_read(outcome_of, tmp_path):
+    """1,000 filters and 1,000 scores, in every style."""
+    policy = {
+        "apiVersion": "berth.dev/v1alpha1",
+        "kind": "PlacementPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "filters": [
+                {"name": f"f{i}", "expression": f"node.ready && node.free.cpu > {i}.0"}
+                for i in range(1000)
+            ],
+            "scores": [
+                {"name": f"s{i}", "expression": f"node.free.cpu * {i}.0"} for i in range(1000)
+            ],
+        },
+    }
+    spec = policy.pop("spec")
+    styles = {
+        "json": json.dumps(policy | {"spec": spec}),
+        "compact": json.dumps(policy | {"spec": spec}, separators=(",", ":")),
+        "indented": json.dumps(policy | {"spec": spec}, indent=1),
+        "document": "---\n" + json.dumps(policy | {"spec": spec}) + "\n",
+        "flow": flow(policy | {"spec": spec}),
+        "spec": flow(policy)[1:-1].replace(", ", "\n", 2).replace("}, ", "}\n")
+        + "\nspec: "
+        + flow(spec),
+        "lists": flow(policy)[1:-1].replace(", ", "\n", 2)
+        + "\nspec:\n  filters: "
+        + flow(spec["filters"])
+        + "\n  scores: "
+        + flow(spec["scores"]),
+        "lines": flow(policy)[1:-1].replace(", ", "\n", 2)
+        + "\nspec:\n  filters:\n"
+        + "".join(f"  - {flow(rule)}\n" for rule in spec["filters"])
+        + "  scores:\n"
+        + "".join(f"  - {flow(rule)}\n" for rule in spec["scores"]),
+    }
+    for name, text in styles.items():
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        code, out, err = outcome_of("check", path)
+        assert code == FINE, (name, out[-500:], err[-500:])
