@@ -27,6 +27,7 @@ typedef struct FactsBuild {
     PlanMeter *meter; /* NULL: nothing is counted */
     size_t bytes_max; /* counted facts: of all chunks together */
     size_t bytes;     /* of those that are made */
+    size_t n_done;    /* chunks */
     FactsLimit limit;
 } FactsBuild;
 
@@ -252,6 +253,21 @@ static bool find_changed(const FactsBuild *build, const KnownFacts *known, size_
     return *ret_n <= n / 2;
 }
 
+static bool is_over(const FactsBuild *build) {
+    return build->clock.is_over && build->clock.is_over(build->clock.context);
+}
+
+/* Between chunks: columns without the scalar machine check nothing themselves. */
+static bool has_budget(FactsBuild *build) {
+    if (!build->meter)
+        return true;
+    if (plan_meter_is_over(build->meter))
+        build->limit = FACTS_OVER_WORK;
+    else if (is_over(build))
+        build->limit = FACTS_OVER_TIME;
+    return build->limit == FACTS_WITHIN;
+}
+
 /* Evaluates only rows that have changed since the earlier facts. */
 static int add_chunk(
     FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
@@ -265,6 +281,8 @@ static int add_chunk(
 
     if (is_spliced && n == 0)
         shared = known->facts->chunks[i];
+    if (!shared && !has_budget(build))
+        return PLAN_DEADLINE_PASSED;
     if (!shared)
         made = chunk_new_for(build, facts->is_counted ? NULL : arena);
     if (!shared && !made)
@@ -310,21 +328,6 @@ static int find_whole(
 
 /* --- the budget ----------------------------------------------------------------------------- */
 
-static bool is_over(const FactsBuild *build) {
-    return build->clock.is_over && build->clock.is_over(build->clock.context);
-}
-
-/* Between chunks: columns without the scalar machine check nothing themselves. */
-static bool has_budget(FactsBuild *build) {
-    if (!build->meter)
-        return true;
-    if (plan_meter_is_over(build->meter))
-        build->limit = FACTS_OVER_WORK;
-    else if (is_over(build))
-        build->limit = FACTS_OVER_TIME;
-    return build->limit == FACTS_WITHIN;
-}
-
 /* Whether @a is worse. Work decides, unless memory is what is short. */
 static bool is_worse(const RuleCost *a, const RuleCost *b, FactsLimit limit) {
     if (limit == FACTS_OVER_MEMORY && a->cost.bytes != b->cost.bytes)
@@ -363,8 +366,8 @@ static void rank_rules(const FactsBuild *build, FactsBudget *budget) {
     }
 }
 
-static void report(const FactsBuild *build, const NodeFacts *facts, FactsBudget *budget) {
-    size_t n_rows = facts->n_chunks * CHUNK_ROWS;
+static void report(const FactsBuild *build, FactsBudget *budget) {
+    size_t n_rows = build->n_done * CHUNK_ROWS;
 
     budget->limit = build->limit;
     budget->n_rows = n_rows < build->table->n_rows ? n_rows : build->table->n_rows;
@@ -380,10 +383,9 @@ static int add_chunks(FactsBuild *build, const KnownFacts *known, Arena *arena, 
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
-        if (!has_budget(build))
-            return PLAN_DEADLINE_PASSED;
         r = add_chunk(build, known, i, arena, facts);
         facts->n_chunks = i + 1;
+        build->n_done += r == 0;
     }
     return r;
 }
@@ -426,7 +428,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
     if (r == 0 && !ret->is_late)
         r = find_whole(&build, options->known, arena, ret);
     if (budget)
-        report(&build, ret, budget);
+        report(&build, budget);
     if (!ret->is_late)
         return r;
     if (ret->is_counted)

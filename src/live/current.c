@@ -103,8 +103,7 @@ static void describe(
             budget->facts.n_rows, worst, n_nodes);
 }
 
-/* --- making one --------------------------------------------------------------------------------
- */
+/* --- making one ------------------------------------------------------------------------------ */
 
 /* The new part of a new view; NULL: unchanged. */
 typedef struct ViewChange {
