@@ -123,8 +123,10 @@ static void test_failure_sticks(void **state) {
     assert_true(arena_has_failed(arena));
     assert_non_null(arena_alloc(arena, 16)); /* small ones still fit */
     assert_true(arena_has_failed(arena));
+    assert_int_equal(arena_limit_reached(arena), 1024);
     arena_reset(arena);
     assert_false(arena_has_failed(arena));
+    assert_int_equal(arena_limit_reached(arena), 0);
     assert_null(arena_zalloc(arena, SIZE_MAX / 2, 4));
     assert_true(arena_has_failed(arena));
 }

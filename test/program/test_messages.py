@@ -128,3 +128,20 @@ def test_rule_of_another_type_fails_by_its_name(berth_path, files, tmp_path):
     assert "0 of 2,000 nodes pass" in result.stdout
     assert "p/odd" in result.stdout
     assert "the result must be bool, it is string" in result.stdout
+
+
+def test_policies_that_need_too_much_memory_name_the_limit_and_a_rule(berth_path, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    lines = ["apiVersion: berth.dev/v1alpha1", "kind: PlacementPolicy", "metadata: {name: p}"]
+    lines += ["spec:", "  filters:"]
+    for i in range(1000):
+        rule = "||".join(f"pod.owner=='{i}x{k}'" for k in range(180))
+        lines.append(f'    - {{name: r{i}, expression: "{rule}"}}')
+    policy.write_text("\n".join(lines) + "\n")
+    result = subprocess.run([berth_path, "check", policy], capture_output=True, text=True)
+    assert result.returncode == FAILED
+    assert re.search(
+        r"policy\.yaml:\d+:\d+: error: the policies are too large: they need more than 256 MiB",
+        result.stdout,
+    )
+    assert "out of memory" not in result.stdout + result.stderr
