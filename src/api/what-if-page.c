@@ -18,6 +18,10 @@
 
 #define POLICIES_MAX 256u
 
+/* Memory that the text of a request may need while it is read (docs/limits.md), for each byte. */
+#define COST_MIN ((size_t)1024 * 1024)
+#define COST_FACTOR 100u
+
 /* The request: which policies, and which of their settings to change. */
 typedef struct WhatIfParams {
     int64_t last;
@@ -246,8 +250,14 @@ static unsigned make_page(ApiContext *api, const HttpRequest *request, Buf *out)
 }
 
 unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
-    unsigned status = make_page(api, request, out);
+    size_t cost = COST_MIN + COST_FACTOR * request->body.len;
+    unsigned status;
 
+    if (!server_charge(request, cost))
+        return page_write_error(
+            out, 503, "reading this text may need more memory than --max-memory has left");
+    status = make_page(api, request, out);
     trim_heap();
+    server_release(request, cost);
     return status;
 }

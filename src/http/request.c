@@ -369,6 +369,14 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
     return request->pending;
 }
 
+bool server_charge(const HttpRequest *http, size_t size) {
+    return body_store_charge(request_of(http)->server->bodies, size);
+}
+
+void server_release(const HttpRequest *http, size_t size) {
+    body_store_release(request_of(http)->server->bodies, size);
+}
+
 HttpStream *server_stream(const HttpRequest *http, int tag) {
     Request *request = request_of(http);
     Server *server = request->server;

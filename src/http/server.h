@@ -121,6 +121,12 @@ typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *repl
  * when its reply is to be sent; a client that only closed its sending half may count as closed. */
 bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
 
+/* Counts @size bytes that handle() or a fill function is about to use besides body and arena, and
+ * stops counting them, in the same call. False: they would exceed memory_max; nothing was counted.
+ */
+bool server_charge(const HttpRequest *request, size_t size);
+void server_release(const HttpRequest *request, size_t size);
+
 /* Call in handle(), at most once per request, instead of replying: sends 200 and text/event-stream,
  * or the reply's content_type, with a body that continues until either side ends it. Chunked; for
  * HTTP/1.0 until the connection closes. Sent bytes are buffered, up to SERVER_STREAM_BUFFER; a
