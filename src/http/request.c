@@ -370,7 +370,9 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
 }
 
 bool server_charge(const HttpRequest *http, size_t size) {
-    return body_store_charge(request_of(http)->server->bodies, size);
+    const Request *request = request_of(http);
+
+    return body_store_charge(request->server->bodies, size, request->connection->is_known);
 }
 
 void server_release(const HttpRequest *http, size_t size) {
