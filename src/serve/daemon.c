@@ -21,8 +21,8 @@
 #include "serve/daemon-internal.h"
 #include "version.h"
 
-#define SPARE_DESCRIPTORS 640u /* files, epoll, the listeners, signals, connections being closed   \
-                                */
+/* Files, epoll, listeners, signals, connections being closed. */
+#define SPARE_DESCRIPTORS 640u
 
 /* --- the current view ---------------------------------------------------------- */
 
