@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <libfyaml.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/trim.h"
@@ -117,11 +118,17 @@ static int count_events(const YamlBuilder *builder, Str text, size_t *ret) {
 }
 
 static int complain_held(YamlBuilder *builder) {
+    size_t size = builder->source.text.len;
+    char hint[256];
+    int len = snprintf(hint, sizeof(hint),
+        "reading it would take more than %zu KiB of memory, the limit for a text of %zu bytes; "
+        "write lists and mappings in block style, one entry a line, or the whole file as JSON",
+        (YAML_COST_MIN + YAML_COST_FACTOR * size) / 1024, size);
+
     builder->at = builder_next_value(builder);
     builder_complain(builder, builder_place(builder, builder->at, 1),
         STR("too many brackets, commas and colons in one value to read"),
-        STR("write lists and mappings in block style, one entry a line, or the whole file as "
-            "JSON"));
+        str_of(hint, len > 0 ? (size_t)len : 0));
     return YAML_BUILDER_STOPPED;
 }
 
