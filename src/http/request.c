@@ -370,9 +370,8 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
 }
 
 bool server_charge(const HttpRequest *http, size_t size) {
-    const Request *request = request_of(http);
-
-    return body_store_charge(request->server->bodies, size, request->connection->is_known);
+    /* admit() let the client in, so the reserve is for it, too. */
+    return body_store_charge(request_of(http)->server->bodies, size, /* is_known= */ true);
 }
 
 void server_release(const HttpRequest *http, size_t size) {
