@@ -130,14 +130,20 @@ static inline const char *get(
     return arena_copy(fixture->arena, reply.slices[0]).ptr;
 }
 
+/* Whether @part is in @page, which is printed if that is not as it should be. */
+static inline bool page_has(const char *page, const char *part, bool should) {
+    if (!page)
+        abort(); /* no memory */
+    if ((strstr(page, part) != NULL) == should)
+        return should;
+    (void)fprintf(stderr, "%s\"%s\" in\n%s\n", should ? "no " : "", part, page);
+    return !should;
+}
+
 static inline void assert_has(const char *page, const char *part) {
-    if (!strstr(page, part))
-        (void)fprintf(stderr, "no \"%s\" in\n%s\n", part, page);
-    assert_non_null(strstr(page, part));
+    assert_true(page_has(page, part, /* should= */ true));
 }
 
 static inline void assert_has_not(const char *page, const char *part) {
-    if (strstr(page, part))
-        (void)fprintf(stderr, "\"%s\" in\n%s\n", part, page);
-    assert_null(strstr(page, part));
+    assert_false(page_has(page, part, /* should= */ false));
 }
