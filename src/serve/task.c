@@ -12,6 +12,7 @@ struct Task {
     pthread_t thread;
     void (*run)(void *context, unsigned wanted);
     void *context;
+    bool has_ended; /* joined; of the thread that stops it */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -81,6 +82,8 @@ bool task_stop(Task *task, int64_t timeout_nsec) {
     bool has_stopped;
     int r = 0;
 
+    if (task->has_ended)
+        return true;
     (void)pthread_mutex_lock(&task->lock);
     task->is_stopped = true;
     (void)pthread_cond_broadcast(&task->changed);
@@ -88,14 +91,16 @@ bool task_stop(Task *task, int64_t timeout_nsec) {
         r = pthread_cond_timedwait(&task->changed, &task->lock, &until);
     has_stopped = !task->is_running;
     (void)pthread_mutex_unlock(&task->lock);
+    if (has_stopped)
+        task->has_ended = pthread_join(task->thread, NULL) == 0;
     return has_stopped;
 }
 
 Task *task_free(Task *task) {
     if (!task)
         return NULL;
-    (void)task_stop(task, 0);
-    (void)pthread_join(task->thread, NULL);
+    if (!task_stop(task, 0))
+        (void)pthread_join(task->thread, NULL);
     (void)pthread_cond_destroy(&task->changed);
     (void)pthread_mutex_destroy(&task->lock);
     free(task);

@@ -25,5 +25,5 @@ Task *task_free(Task *task);
 void task_request(Task *task, unsigned wanted);
 
 /* No call begins any more. False: one is still running after @timeout_nsec, and task_free() would
- * wait for it. */
+ * wait for it. The thread that frees it calls this, any number of times. */
 bool task_stop(Task *task, int64_t timeout_nsec);

@@ -135,8 +135,10 @@ def plain_static_pod(pod):
 def test_overlay_is_like_the_chart(kustomize, chart, name):
     overlay, objects = kustomize.overlay(name), chart.render(HERE / "values" / TWINS[name])
     ours, theirs = plain(overlay), plain(objects)
-    # Helm makes the namespace itself; the overlays' certificates are berth certs' or cert-manager's.
-    assert ours.keys() - {("Namespace", NAMESPACE)} == {key for key in theirs if key[0] != "Secret"}
+    # Helm makes the namespace itself; the overlays' certificates are berth certs' or cert-manager's; NetworkPolicies
+    # are a component that users add.
+    elsewhere = ("Secret", "NetworkPolicy")
+    assert ours.keys() - {("Namespace", NAMESPACE)} == {key for key in theirs if key[0] not in elsewhere}
     for key in ours.keys() & theirs.keys():
         if key[0] != "ConfigMap":
             assert ours[key] == theirs[key], key

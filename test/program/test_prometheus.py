@@ -371,7 +371,7 @@ def test_stopped_and_started(world, start):
     assert get(berth, "/readyz").status == 200
     tries = state["requests"]["failed"]
     wait_until(lambda: find_metric(berth, "load")["requests"]["failed"] > tries, "another try")
-    assert len(log_lines(berth, "metric expired.* metric=load")) == 1
+    wait_until(lambda: len(log_lines(berth, "metric expired.* metric=load")) == 1, "the log line")
     assert len(log_lines(berth, "source fails.* metric=load")) <= 1  # may come later
 
     # It still knows what it scraped a moment ago, and so do we again.
