@@ -122,7 +122,7 @@ ANSWERS = {
         lambda cluster: ask_https(cluster, names="DNS:elsewhere.example.com")
     ),
     "http: server gave HTTP response to HTTPS client": ask_https_at_plain,
-    'Post "http://…/filter": EOF': ask_plain_at_https,
+    'Post "http://…/filter": net/http: HTTP/1.x transport connection broken: malformed HTTP response': ask_plain_at_https,
     "connect: connection refused": lambda _: make_extender(f"http://127.0.0.1:{pick_port()}"),
 }
 IMPOSTORS = {
