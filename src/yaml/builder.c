@@ -180,12 +180,13 @@ int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) 
 
 /* The children from number @first on become those of @node. */
 static int take_children(YamlBuilder *builder, YamlNode *node, size_t first) {
-    const YamlPair *children = builder->children + first;
+    const YamlPair *children;
 
     node->n = builder->n_children - first;
     builder->n_children = first;
     if (node->n == 0)
         return 0;
+    children = builder->children + first;
     if (node->kind == YAML_MAPPING) {
         node->pairs = ARENA_RAW(builder->arena, YamlPair, node->n);
         if (!node->pairs)
