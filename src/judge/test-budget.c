@@ -61,7 +61,7 @@ static void test_work_is_the_same_each_time(void **state) {
 
     begin(&fixture);
     build(&fixture, NULL, &facts);
-    assert_int_equal(fixture.budget.n_worst, 0); /* nobody asked */
+    assert_int_equal(fixture.budget.n_worst, 0); /* none was wanted */
     work = fixture.budget.cost.work;
     facts_release(&facts);
 

@@ -80,7 +80,7 @@ static void describe_worst(const FactsBudget *budget, char *ret, size_t size) {
 
 #define WORST_TEXT_MAX 1024u
 
-/* What is exhausted, by which rule, and what to do. */
+/* Names the exhausted budget, the rule that uses most of it, and the remedy. */
 static void describe(
     const ViewLimits *limits, const ViewBudget *budget, size_t n_nodes, char *ret, size_t size) {
     char worst[WORST_TEXT_MAX];

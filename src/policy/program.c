@@ -399,7 +399,7 @@ static void report_limit(const ProgramCompiler *compiler, size_t limit) {
         longest ? "; this is their longest expression" : "");
 }
 
-/* What no plan can begin with, which the lowering should have made impossible. */
+/* Roots that no plan can begin with; lowering should have refused them. */
 static void check_root(const ProgramCompiler *compiler, const Expression *expression, Str name) {
     const CelType *type = expression_is_given(expression) && expression->node != CEL_NO_NODE
                               ? cel_graph_node(compiler->program->graph, expression->node)->type
