@@ -85,7 +85,7 @@ typedef struct SeriesQuery {
 } SeriesQuery;
 
 static bool contains(Str text, Str part) {
-    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len);
+    return text.ptr && memmem(text.ptr, text.len, part.ptr, part.len);
 }
 
 /* Series of exporters have addresses; those of kubelets and the API server have names. */
