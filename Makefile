@@ -8,6 +8,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 10
 SEEDS ?= 2000
 FIRST ?= 1
+FAULT_SCALE ?= 1
 BENCH ?=
 E2E ?=
 MINORS ?=
@@ -80,6 +81,11 @@ seeds: setup-test ## the live half against simulated faults, SEEDS=N runs from F
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) src/test-live-seeds
 	@$(BUILD)/src/test-live-seeds --seed $(FIRST) --count $(SEEDS)
+
+faults: setup-test ## kill, stop and starve real processes (FAULT_SCALE=500: hours; needs Go)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" FAULT_SCALE="$(FAULT_SCALE)" tools/e2e -q test/e2e/faults $(E2E)
 
 lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
 	@tools/lint
@@ -162,5 +168,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance e2e compat seeds lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance e2e compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

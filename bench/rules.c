@@ -31,6 +31,7 @@
 #include "input/file.h"
 #include "input/objects.h"
 #include "input/policies.h"
+#include "input/workload.h"
 #include "judge/judge.h"
 #include "samples.h"
 #include "json/write.h"
@@ -81,11 +82,13 @@ static void evict(Bench *bench) {
 
 static void load_cluster(Bench *bench) {
     char error[OBJECTS_ERROR_MAX];
+    WorkloadList pods;
 
     if (cluster_load(bench->options.cluster, &bench->snapshot, error) < 0)
         fail("--cluster", error);
-    if (pod_load(bench->options.pod, bench->arena, &bench->pod, error) < 0)
+    if (workloads_load(bench->options.pod, bench->arena, &pods, error) < 0)
         fail("--pod", error);
+    bench->pod = pods.items[0].pod;
     bench->table = snapshot_table(bench->snapshot);
 }
 

@@ -33,6 +33,10 @@
 #define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
 bool what_if_takes(Str content_type);
 
+/* Whether the body is small enough to be read within the listener's memory, and sets its limit.
+ * Call in admit(); false: @reply says why not. */
+bool what_if_fits(const HttpRequest *request, HttpReply *reply);
+
 /* How long decisions are replayed; those not reached by then are left out (whole: false). */
 #define WHAT_IF_PAGE_SEC 5
 

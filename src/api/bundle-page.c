@@ -101,7 +101,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *param
             (long long)params->last, out->ceiling / 1024 / 1024);
         return page_write_error(out, 500, text);
     }
-    return page_write_error(out, 503, "not enough memory for a bundle");
+    return page_write_error(out, 503, "out of memory for the bundle");
 }
 
 /* 200, or the status of the error page in @out. */
@@ -174,6 +174,6 @@ unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     if (!read_params(request, &params, error))
         return page_write_error(out, 400, error);
     if (!arena)
-        return page_write_error(out, 503, "not enough memory for a bundle");
+        return page_write_error(out, 503, "out of memory for the bundle");
     return make_bundle(api, request, &params, arena, out);
 }

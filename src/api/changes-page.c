@@ -29,7 +29,7 @@ static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out)
     size_t n = list ? changes_read(api->changes, arena, list, limit) : 0;
 
     if (arena_has_failed(arena))
-        return page_write_error(out, 500, "out of memory");
+        return page_write_no_memory(out, "the list of changes", arena);
     json_write_object(&writer);
     json_member_array(&writer, "changes");
     for (size_t i = 0; i < n; i++)

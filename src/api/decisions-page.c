@@ -69,6 +69,39 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
     json_write_end_array(writer);
 }
 
+/* Of nodes that can never take the pod: the rule, or the resource that they lack. */
+static void write_never(JsonWriter *writer, const PastDecision *past, const MainReason *main) {
+    json_write_key(writer, STR("never"));
+    if (main->n_never == 0) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_object(writer);
+    if (str_is_empty(main->never_resource))
+        write_rule_names(writer, &past->rule_names->rules[main->never_filter]);
+    else
+        json_write_member(writer, STR("resource"), main->never_resource);
+    json_member_int(writer, "nodes", main->n_never);
+    json_write_end_object(writer);
+}
+
+#define REASON_MAX ((size_t)64 * 1024)
+
+static void write_main_reason(JsonWriter *writer, const PastDecision *past) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(REASON_MAX);
+    const MainReason *main = past_main(past);
+
+    if (!main)
+        return;
+    past_print_reason(past, &text);
+    json_member_object(writer, "mainReason");
+    json_write_member(writer, STR("text"), buf_str(&text));
+    write_rule_names(writer, past_main_rule(past));
+    json_member_int(writer, "nodes", main->n_nodes);
+    write_never(writer, past, main);
+    json_write_end_object(writer);
+}
+
 /* The fields of a decision, in an object that is open. */
 static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     const PastDecision *past = found->past;
@@ -88,6 +121,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
         field_seconds(writer, "durationSeconds", past->duration_nsec, /* is_known= */ true);
     write_counts(writer, past);
     write_rules(writer, past);
+    write_main_reason(writer, past);
     if (!str_is_empty(past->node))
         json_write_member(writer, STR("target"), past->node);
     if (past->is_exempt)
@@ -288,7 +322,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     if (found->outcomes && !page->filter.node.ptr) {
         names = decisions_names(decisions, found->outcomes, arena);
         if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
-            return page_write_error(out, 500, "out of memory");
+            return page_write_no_memory(out, "the nodes of the decision", arena);
     }
     json_write_object(&writer);
     write_headline(&writer, found);

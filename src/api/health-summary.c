@@ -51,7 +51,7 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
         buf_append(out, STR("the certificate has expired"));
     else if (days == 0)
         buf_append(out, STR("the certificate expires within a day"));
-    else if (days < HEALTH_SUMMARY_CERTIFICATE_DAYS)
+    else if (days < facts->limits.certificate_days)
         buf_printf(
             out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
 }
@@ -89,8 +89,9 @@ static void say_stale(const HealthFacts *facts, Buf *out) {
 }
 
 /* With few samples one error is not a rate. */
-static bool is_over_rate(uint64_t n, uint64_t of) {
-    return (double)n > HEALTH_SUMMARY_RATE_MAX * (double)of && (n > 1 || of >= HEALTH_SUMMARY_FEW);
+static bool is_over_rate(const HealthFacts *facts, uint64_t n, uint64_t of) {
+    return (double)n * 100 > facts->limits.errors_percent * (double)of &&
+           (n > 1 || of >= HEALTH_SUMMARY_FEW);
 }
 
 static double percent(uint64_t n, uint64_t of) {
@@ -98,22 +99,31 @@ static double percent(uint64_t n, uint64_t of) {
 }
 
 static void say_late(const HealthFacts *facts, Buf *out) {
-    if (is_over_rate(facts->n_late, facts->n_decided))
+    if (is_over_rate(facts, facts->n_late, facts->n_decided))
         buf_printf(out, "%.1f %% of requests in the last 5 minutes exceeded the deadline",
             percent(facts->n_late, facts->n_decided));
 }
 
 static void say_errors(const HealthFacts *facts, Buf *out) {
-    if (is_over_rate(facts->n_errors, facts->n_requests))
+    if (is_over_rate(facts, facts->n_errors, facts->n_requests))
         buf_printf(out, "%.1f %% of requests in the last 5 minutes failed",
             percent(facts->n_errors, facts->n_requests));
 }
 
 static void say_slow(const HealthFacts *facts, Buf *out) {
-    if (facts->p99_nsec * 2 > facts->deadline_nsec)
+    if ((double)facts->p99_nsec * 100 >
+        facts->limits.latency_percent * (double)facts->deadline_nsec)
         buf_printf(out, "p99 latency of filter is %.0f ms, and the deadline is %.0f ms",
             (double)facts->p99_nsec / (double)NSEC_PER_MSEC,
             (double)facts->deadline_nsec / (double)NSEC_PER_MSEC);
+}
+
+static void say_pending(const HealthFacts *facts, Buf *out) {
+    if (facts->limits.pending == 0 || facts->n_blocked < facts->limits.pending)
+        return;
+    buf_append(out, STR("policies keep "));
+    buf_append_grouped(out, facts->n_blocked);
+    buf_append(out, facts->n_blocked == 1 ? STR(" pod pending") : STR(" pods pending"));
 }
 
 static const struct {
@@ -121,6 +131,7 @@ static const struct {
     void (*say)(const HealthFacts *facts, Buf *out);
     size_t flag; /* without say(): from the facts, and its meaning */
     const char *text;
+    const char *link; /* the page with more about it; NULL: none */
 } reasons[] = {
     {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_draining), "berth is shutting down"},
     {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_unsynced),
@@ -136,7 +147,8 @@ static const struct {
     {HEALTH_DEGRADED, say_stale},
     {HEALTH_DEGRADED, say_late},
     {HEALTH_DEGRADED, say_errors},
-    {HEALTH_DEGRADED, say_slow},
+    {HEALTH_DEGRADED, say_slow, .link = "/latency"},
+    {HEALTH_DEGRADED, say_pending, .link = "/pods?state=pending"},
 };
 
 /* --- the summary ------------------------------------------------------------------------------ */
@@ -156,6 +168,7 @@ static void add_reasons(const HealthFacts *facts, Arena *arena, HealthSummary *r
             continue;
         if (ret->n_reasons == 0)
             ret->health = reasons[i].health;
+        ret->links[ret->n_reasons] = reasons[i].link;
         ret->reasons[ret->n_reasons++] = arena_copy(arena, buf_str(&clause));
     }
 }
@@ -196,7 +209,8 @@ static void look_at_cluster(
         return;
     live_status(api->live, &live);
     ret->is_unsynced = !live.is_synced;
-    ret->is_watch_lost = watch_is_lost(&live.watcher, now_nsec, &updated_nsec);
+    ret->is_watch_lost =
+        watch_is_lost(&live.watcher, ret->limits.silence_nsec, now_nsec, &updated_nsec);
     if (updated_nsec > 0)
         ret->silence_nsec = now_nsec - updated_nsec;
     ret->n_bypassed = live.n_bypassed;
@@ -281,7 +295,9 @@ static void look_at_requests(ApiContext *api, int64_t now_nsec, HealthFacts *ret
 bool health_summary_make(
     ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
-    HealthFacts facts = {.is_draining = atomic_load(&api->is_draining)};
+    HealthFacts facts = {
+        .limits = api->fixed.health, .is_draining = atomic_load(&api->is_draining)};
+    PendingFigures pending;
     char digest[DIGEST_TEXT_MAX];
 
     look_at_cluster(api, wall_nsec, now_nsec, &facts);
@@ -291,6 +307,8 @@ bool health_summary_make(
     facts.policy_digest =
         arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
     facts.n_nodes = view->table->names->n_nodes;
-    facts.n_waiting = recent_pods_count_pending(api->recent_pods);
+    recent_pods_pending(api->recent_pods, &pending);
+    facts.n_waiting = pending.n;
+    facts.n_blocked = pending.n_by_policies;
     return health_summary_say(&facts, arena, ret);
 }

@@ -15,8 +15,10 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/nsec.h"
 #include "base/str.h"
 #include "monitor/reload.h"
+#include "monitor/watch-changes.h"
 
 typedef struct ApiContext ApiContext;
 
@@ -31,14 +33,29 @@ typedef enum Health {
 /* "healthy", "degraded", "bypassed", "not ready". */
 const char *health_name(Health health);
 
-#define HEALTH_SUMMARY_WINDOW_SEC 300     /* of figures */
-#define HEALTH_SUMMARY_BYPASS_SEC 600     /* how long a bypass is reported */
-#define HEALTH_SUMMARY_CERTIFICATE_DAYS 7 /* fewer are worth a word */
-#define HEALTH_SUMMARY_RATE_MAX 0.01      /* of late answers, and of errors */
+#define HEALTH_SUMMARY_WINDOW_SEC 300 /* of figures */
+#define HEALTH_SUMMARY_BYPASS_SEC 600 /* how long a bypass is reported */
 #define HEALTH_SUMMARY_FEW 100u /* with fewer requests one would be over the rate: it takes two */
+
+/* From where on berth is degraded: the flags --health-... */
+typedef struct HealthLimits {
+    size_t pending;            /* so many pods are pending because of policies; 0: never */
+    unsigned errors_percent;   /* more answers with an error; more requests over the deadline */
+    unsigned latency_percent;  /* of the deadline: p99 latency of filter is over it */
+    int64_t silence_nsec;      /* no connection to the API server for longer */
+    unsigned certificate_days; /* the certificate expires in fewer */
+} HealthLimits;
+
+#define HEALTH_LIMITS_DEFAULT                                                                      \
+    ((HealthLimits){.pending = 1,                                                                  \
+        .errors_percent = 1,                                                                       \
+        .latency_percent = 50,                                                                     \
+        .silence_nsec = WATCH_LOST_SEC * NSEC_PER_SEC,                                             \
+        .certificate_days = 7})
 
 /* Figures and states without words. */
 typedef struct HealthFacts {
+    HealthLimits limits;
     bool is_draining;
     bool is_unsynced; /* the cluster is watched, and has not been listed yet */
     bool is_bypassed; /* lately */
@@ -56,6 +73,7 @@ typedef struct HealthFacts {
     int64_t deadline_nsec;
     Str policy_digest;         /* its first digits */
     size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
+    size_t n_blocked;          /* of these: because of policies */
     uint64_t n_bypassed;       /* since the start */
 } HealthFacts;
 
@@ -65,7 +83,8 @@ typedef struct HealthSummary {
     HealthFacts facts;
     Health health;
     Str text; /* "degraded because there was no update from the API server for 42 s" */
-    Str reasons[HEALTH_SUMMARY_REASONS_MAX]; /* by weight; the first is in @text */
+    Str reasons[HEALTH_SUMMARY_REASONS_MAX];       /* by weight; the first is in @text */
+    const char *links[HEALTH_SUMMARY_REASONS_MAX]; /* the page with more about each; NULL: none */
     size_t n_reasons;
     double error_rate; /* of verbs, last five minutes: 0..1 */
 } HealthSummary;

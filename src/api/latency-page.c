@@ -101,6 +101,6 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     json_write_end_object(&writer);
     json_member_int(&writer, "slotSeconds", LATENCY_SLOT_SEC);
     if (!write_slots(&writer, api->latency, now_nsec, request->arena))
-        return page_write_error(out, 500, "out of memory");
+        return page_write_no_memory(out, "the latencies", request->arena);
     return page_write_end(&writer);
 }

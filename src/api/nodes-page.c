@@ -75,10 +75,10 @@ unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     if (!query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error))
         return page_write_error(out, 400, error);
     if (nodes_summary_make(api, request->arena, &summary) < 0)
-        return page_write_error(out, 500, "out of memory");
+        return page_write_no_memory(out, "the list of nodes", request->arena);
     column = query_get(&query, STR("column"));
     if (column.ptr && !has_column(&summary, column))
         return page_write_error(out, 404, "there is no such column: /api/v1/nodes has all");
     write_page(&summary, column, out);
-    return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
+    return 200;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/calendar.h"
+#include "base/message.h"
 #include "base/nsec.h"
 
 #define PAGE_ERROR_MAX 1024u
@@ -53,6 +54,14 @@ void field_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n
     json_write_end_array(writer);
 }
 
+void field_health(JsonWriter *writer, const char *key, const HealthSummary *health) {
+    json_member_object(writer, key);
+    json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
+    json_write_member(writer, STR("text"), health->text);
+    field_texts(writer, "reasons", health->reasons, health->n_reasons);
+    json_write_end_object(writer);
+}
+
 unsigned page_write_end(JsonWriter *writer) {
     json_write_end_object(writer);
     buf_append_char(writer->out, '\n');
@@ -69,4 +78,11 @@ unsigned page_write_error(Buf *out, unsigned status, const char *text) {
     json_write_member(&writer, STR("Error"), str_from_c(line));
     (void)page_write_end(&writer);
     return status;
+}
+
+unsigned page_write_no_memory(Buf *out, const char *what, const Arena *arena) {
+    char text[PAGE_ERROR_MAX];
+
+    (void)message_no_memory(text, sizeof(text), what, arena);
+    return page_write_error(out, 500, text);
 }

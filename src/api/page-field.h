@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/health-summary.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/str.h"
@@ -25,8 +27,14 @@ void field_digest(JsonWriter *writer, const char *key, Digest digest);
 
 void field_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n);
 
+/* {"health": "degraded", "text": "degraded because …", "reasons": […]} */
+void field_health(JsonWriter *writer, const char *key, const HealthSummary *health);
+
 /* Ends the page's object. Returns 200. */
 unsigned page_write_end(JsonWriter *writer);
 
 /* An error page: {"Error": "berth: TEXT"} replaces the contents of @out. Returns @status. */
 unsigned page_write_error(Buf *out, unsigned status, const char *text);
+
+/* There was no memory for @what, or none left of @arena (message_no_memory). Returns 500. */
+unsigned page_write_no_memory(Buf *out, const char *what, const Arena *arena);

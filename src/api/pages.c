@@ -12,7 +12,8 @@
 /* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
 #define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* nothing else takes one */
-#define PAGES_MEMORY_MAX ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
+#define PAGES_MEMORY_MIN ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
+#define PAGES_MEMORY_SHARE 4u                        /* a quarter of the verbs' memory */
 #define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
 
 #define PAGES_TEXT_MAX 256u
@@ -20,7 +21,7 @@
 struct Pages {
     const PagesOptions *options;
     ApiContext *api;
-    Token *token;
+    const PagesTokens *tokens;
     const char *verbs_url;
     Server *server;
     char url[SERVER_URL_MAX];
@@ -32,25 +33,33 @@ static bool is_open_to_all(const Pages *pages) {
     return server_is_loopback(pages->options->address);
 }
 
-static bool may_see(const Pages *pages, const HttpRequest *request) {
-    bool asks_names = pages->options->n_client_names > 0;
+static bool has_token(const Pages *pages) {
+    return pages->tokens->full || pages->tokens->viewer;
+}
 
-    if (pages->token && token_opens(pages->token, request->authorization))
+static bool opens(Token *token, const HttpRequest *request) {
+    return token && token_opens(token, request->authorization, request->berth_token);
+}
+
+/* Without the viewers' token. */
+static bool may_replay(const Pages *pages, const HttpRequest *request) {
+    if (opens(pages->tokens->full, request))
         return true;
-    if (asks_names)
+    if (pages->options->n_client_names > 0)
         return request->is_authenticated;
-    return !pages->token && is_open_to_all(pages) && !request->is_misaddressed;
+    return !has_token(pages) && is_open_to_all(pages) && !request->is_misaddressed;
 }
 
 bool pages_are_seen(const Pages *pages) {
-    return pages->token || pages->options->n_client_names > 0 || is_open_to_all(pages);
+    return has_token(pages) || pages->options->n_client_names > 0 || is_open_to_all(pages);
 }
 
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
-    if (pages->token) {
+    if (has_token(pages)) {
         reply_error(request, reply, 401,
             STR("berth: a token is required: Authorization: Bearer TOKEN, or in a browser the "
-                "token as password with any user name (--pages-token-file)"));
+                "token as password with any user name (--pages-token-file); `kubectl berth` has "
+                "it"));
         reply->authenticate =
             request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)
@@ -67,16 +76,21 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
-static PageAccess access_of(const Pages *pages, bool sees) {
+static PageAccess access_of(const Pages *pages, const HttpRequest *request) {
+    bool replays = may_replay(pages, request);
+    bool sees = replays || opens(pages->tokens->viewer, request);
+
     return (PageAccess){
-        .sees_reasons = sees, .has_dashboard = sees && pages->api->dashboard_on_pages};
+        .sees_reasons = sees,
+        .may_replay = replays,
+        .has_dashboard = sees && pages->api->dashboard_on_pages,
+    };
 }
 
 static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
     const Route *route = route_find(pages->api, request);
-    bool sees = may_see(pages, request);
-    PageAccess access = access_of(pages, sees);
+    PageAccess access = access_of(pages, request);
     char text[PAGES_TEXT_MAX];
 
     reply->tag = route_tag(route);
@@ -87,7 +101,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
         reply_error(request, reply, 404, str_from_c(text));
         return false;
     }
-    if (route->clients != ROUTE_EVERYONE && !sees) {
+    if (route->clients != ROUTE_EVERYONE && !access.sees_reasons) {
         refuse(pages, request, reply);
         return false;
     }
@@ -105,7 +119,7 @@ static void show_slowly(void *context, const HttpRequest *request, HttpReply *re
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
     const Route *route = route_find(pages->api, request);
-    PageAccess access = access_of(pages, may_see(pages, request));
+    PageAccess access = access_of(pages, request);
 
     reply->tag = route_tag(route);
     /* There is one worker: probes and scrapes should not wait for other pages. */
@@ -123,8 +137,14 @@ static void finished(void *context, const HttpOutcome *outcome) {
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
-    const char *verbs_url, Pages **ret) {
+static size_t memory_max(const PagesOptions *options) {
+    size_t share = options->verbs_memory_max / PAGES_MEMORY_SHARE;
+
+    return share > PAGES_MEMORY_MIN ? share : PAGES_MEMORY_MIN;
+}
+
+int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls,
+    const PagesTokens *tokens, const char *verbs_url, Pages **ret) {
     _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
     ServerOptions server = server_default_options();
     int r;
@@ -141,12 +161,12 @@ int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token
     server.n_workers = 1;
     server.header_max = PAGES_HEADER_MAX;
     server.body_max = PAGES_BODY_MAX;
-    server.memory_max = PAGES_MEMORY_MAX;
+    server.memory_max = memory_max(options);
     server.connections_max = PAGES_CONNECTIONS_MAX;
     server.connections_per_address_max = PAGES_CONNECTIONS_PER_ADDRESS_MAX;
     pages->options = options;
     pages->api = api;
-    pages->token = token;
+    pages->tokens = tokens;
     pages->verbs_url = verbs_url;
     r = server_new(&server,
         &(ServerCallbacks){

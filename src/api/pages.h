@@ -8,8 +8,9 @@
  * takes workers, connections or memory from a decision.
  *
  *   health       open to all, because a kubelet's probe has no credentials; reasons are withheld
- *   other pages  for clients with the token, or with a certificate of the client CA and an allowed
+ *   other pages  for clients with a token, or with a certificate of the client CA and an allowed
  *                name; if neither is configured, for all clients of a loopback address
+ *   replays      what-if, and bundles of many decisions: not for clients with the viewers' token
  */
 
 #include <stdbool.h>
@@ -30,18 +31,25 @@ typedef struct Pages Pages;
 typedef struct PagesOptions {
     const char *address; /* numeric, no brackets; NULL: there is no such listener */
     uint16_t port;
-    const char *token_path;  /* NULL: no token lets in */
-    const Str *client_names; /* none: no certificate does */
+    const char *token_path;        /* NULL: no token lets in, ... */
+    const char *viewer_token_path; /* ... or none for viewers */
+    const Str *client_names;       /* none: no certificate does */
     size_t n_client_names;
     const Str *hosts; /* further host names (ServerOptions) */
     size_t n_hosts;
+    size_t verbs_memory_max; /* --max-memory; this listener may use a quarter of it in addition */
 } PagesOptions;
 
-/* Listens. @answers answer, and are the daemon's like @tls and @token (NULL: none); @verbs_url is
- * the address of the verbs, for clients that try them here. All is borrowed. 0, or a negative errno
- * of server_new(). */
-int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
-    const char *verbs_url, Pages **ret) MUST_CHECK;
+/* The secrets of the two; NULL: none. */
+typedef struct PagesTokens {
+    Token *full, *viewer;
+} PagesTokens;
+
+/* Listens. @answers answer, and are the daemon's like @tls and @tokens; @verbs_url is the address
+ * of the verbs, for clients that try them here. All is borrowed. 0, or a negative errno of
+ * server_new(). */
+int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls,
+    const PagesTokens *tokens, const char *verbs_url, Pages **ret) MUST_CHECK;
 Pages *pages_free(Pages *pages); /* takes NULL */
 DEFINE_CLEANUP(Pages *, pages_free)
 

@@ -79,7 +79,7 @@ unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     if (!query_parse(request->query, NULL, 0, request->arena, &query, error))
         return page_write_error(out, 400, error);
     if (policies_summary_make(api, cpu_time_is_over, &end_nsec, request->arena, &summary) < 0)
-        return page_write_error(out, 500, "out of memory");
+        return page_write_no_memory(out, "the list of policies", request->arena);
     write_page(&summary, out);
-    return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
+    return 200;
 }

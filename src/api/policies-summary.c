@@ -1,8 +1,9 @@
 /*
  * Names and counters first, which cost nothing. Then pending pods: each filter by itself over the
  * nodes of their last filter, since kube-scheduler's own filters have left the others out; a node
- * that one policy alone fails makes it the only blocker of that pod. A pod that some node would
- * take now has no blocker. Last the cost, over all nodes, for some of the last pods.
+ * that one policy alone fails, and where the requests fit, makes it the only blocker of that pod. A
+ * pod that some node would take now has no blocker. Last the cost, over all nodes, for some of the
+ * last pods.
  */
 
 #include "api/policies-summary.h"
@@ -14,6 +15,7 @@
 #include "api/context.h"
 #include "api/rule-evaluation.h"
 #include "base/clock.h"
+#include "cluster/pod-fit.h"
 #include "history/pods-summary.h"
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
@@ -167,10 +169,12 @@ static int find_matches(PoliciesMaking *making) {
 
 /* --- the only blocker ------------------------------------------------------------------------- */
 
-/* By row of the question: how many rules fail it, and policies, and the last of each. */
+/* By row of the question: how many rules fail it, and policies, and the last of each; and whether
+ * the pod's requests do not fit, which no policy can change. */
 typedef struct Blocked {
     uint16_t n_rules, n_policies;
     uint16_t rule, policy;
+    bool is_full;
 } Blocked;
 
 /* The nodes that @filter was about, as rows of the view: kube-scheduler had none against these.
@@ -248,6 +252,8 @@ static int count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n)
     if (!policies || !rules)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
+        if (rows[i].is_full)
+            continue;
         if (rows[i].n_rules == 0)
             return 0; /* this node would take it */
         if (rows[i].n_policies == 1)
@@ -260,6 +266,15 @@ static int count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n)
     for (size_t i = 0; i < program->n_filters; i++)
         rule_of(making, program->filters[i])->n_only_blocker += rules[i];
     return 0;
+}
+
+static void note_full(const RuleEvaluation *evaluation, const uint32_t *rows, Blocked *blocked) {
+    const NodeTable *table = evaluation->node_set.table;
+    PodFit fit;
+
+    pod_fit_init(&fit, table, &evaluation->pod);
+    for (size_t i = 0; i < evaluation->n; i++)
+        blocked[i].is_full = pod_fit_lacking(&fit, table, rows[i], AMOUNT_FREE) != SIZE_MAX;
 }
 
 /* 0, one of rule-evaluation.h, or -ENOMEM. */
@@ -279,6 +294,8 @@ static int look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) 
         making->scratch, &evaluation);
     if (r == 0)
         r = judge_rows(making, &evaluation, blocked);
+    if (r == 0)
+        note_full(&evaluation, rows, blocked);
     if (r == 0)
         r = count_blockers(making, blocked, n);
     making->result->n_looked_at += r == 0;
@@ -449,7 +466,7 @@ int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void 
         return -ENOMEM;
     r = set_policies(&making);
     if (r == 0)
-        r = pods_summary_all(api->decisions, view, arena, &making.pods);
+        r = pods_summary_all(api->decisions, api->recent_pods, view, arena, &making.pods);
     if (r == 0) {
         ret->n_waiting = making.pods.n_waiting;
         /* After the deadline, or without memory, the rest is left out. */

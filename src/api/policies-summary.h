@@ -7,7 +7,8 @@
  * program in force once more (never on the path of a decision):
  *
  *   only blocker   of the pods that wait now, how many have a node that fails this policy (this
- *                  rule) and no other, among the nodes of their last filter. Never of a policy in
+ *                  rule) and no other, and has the resources that they request, among the nodes of
+ *                  their last filter. Never of a policy in
  *                  mode Observe, nor for a pod that some node would take by now
  *   cost           processor time of evaluating a rule by itself over all nodes, for some recent
  *                  pods: the median. Rules that read the node alone cost a lookup

@@ -34,10 +34,12 @@ static unsigned make_metrics(ApiContext *api, const HttpRequest *request, Buf *o
     DecisionsFigures decisions = {0};
     MeasuringStatus measuring;
     LiveStatus live;
+    PendingFigures pending;
     MetricsState state = {
         .view = view,
         .live = live_status_of(api, &live),
         .decisions = &decisions,
+        .pending = &pending,
         .measuring = &measuring,
         .arena = request->arena,
         .wall_nsec = clock_wall_nsec(),
@@ -50,6 +52,7 @@ static unsigned make_metrics(ApiContext *api, const HttpRequest *request, Buf *o
     };
 
     (void)measuring_status(api->measuring, view, request->arena, &measuring);
+    recent_pods_pending(api->recent_pods, &pending);
     if (api->decisions)
         decisions_figures(api->decisions, &decisions);
     metrics_page(api->metrics, &state, out);
@@ -81,9 +84,11 @@ static unsigned make_sources(ApiContext *api, const HttpRequest *request, Buf *o
 
 static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
+    HealthSummary health;
     LiveStatus live;
     StatusState state = {
         .fixed = &api->fixed,
+        .health = &health,
         .view = view,
         .live = live_status_of(api, &live),
         .reloads = api->reloads,
@@ -94,8 +99,8 @@ static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *ou
         .now_nsec = clock_monotonic_nsec(),
     };
 
-    (void)request;
-    status_page(&state, out);
+    if (health_summary_make(api, state.wall_nsec, state.now_nsec, request->arena, &health))
+        status_page(&state, out);
     return 200;
 }
 
@@ -157,10 +162,10 @@ static const Route routes[] = {
         "reloads, restarts and lost connections")},
     {PAGE("/api/v1/what-if", "POST", REQUEST_PAGES, ROUTE_SLOW, WHAT_IF_PAGE_MAX, JSON,
          what_if_page, "recent decisions, replayed with other policies"),
-        .body_max = WHAT_IF_BODY_MAX},
+        .takes_body = true, .is_replay = true},
     {PAGE("/api/v1/bundle", "GET", REQUEST_PAGES, ROUTE_SLOW, BUNDLE_PAGE_MAX, "application/gzip",
          bundle_page, "policies, decisions and cluster as a .tar.gz"),
-        .file = "attachment; filename=berth-bundle.tar.gz"},
+        .file = "attachment; filename=berth-bundle.tar.gz", .is_replay = true},
     {API("events", REQUEST_EVENTS, ROUTE_STREAM, 0, NULL, "updates, as an event stream")},
     {PAGE("/version", "GET", REQUEST_OTHER, ROUTE_FAST, PAGE_MAX, JSON, make_version, "version")},
 };
@@ -365,6 +370,17 @@ static bool admit_path(
     return false;
 }
 
+/* `berth explain` needs the inputs of the one decision that it explains. */
+static bool admit_replay(
+    const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+    if (!route->is_replay || access->may_replay || str_has_prefix(request->query, STR("id=")))
+        return true;
+    reply_error(request, reply, 403,
+        STR("berth: the token of viewers is not for what-if and bundles: they need the token of "
+            "--pages-token-file"));
+    return false;
+}
+
 static bool admit_method(const Route *route, const HttpRequest *request, HttpReply *reply) {
     bool is_post = str_is(str_from_c(route->method), "POST");
 
@@ -376,25 +392,24 @@ static bool admit_method(const Route *route, const HttpRequest *request, HttpRep
 }
 
 static bool admit_body(const Route *route, const HttpRequest *request, HttpReply *reply) {
-    if (route->body_max == 0) {
-        if (!request->has_body || route_is_verb(route))
+    if (!route->takes_body) {
+        if (request->body_size == 0 || route_is_verb(route))
             return true;
         reply_error(request, reply, 413, STR("berth: no body is taken here"));
         return false;
     }
-    reply->body_max = route->body_max;
     if (request->has_origin && !request->is_same_origin)
         reply_error(request, reply, 403, STR("berth: the request comes from another site"));
     else if (!what_if_takes(request->content_type))
         reply_error(request, reply, 403,
             STR("berth: Content-Type must be application/json, application/yaml or text/yaml"));
     else
-        return true;
+        return what_if_fits(request, reply);
     return false;
 }
 
 bool route_admit(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     return admit_path(route, request, access, reply) && admit_method(route, request, reply) &&
-           admit_body(route, request, reply);
+           admit_replay(route, request, access, reply) && admit_body(route, request, reply);
 }

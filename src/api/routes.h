@@ -21,6 +21,7 @@
 /* Which pages a client may read; decided by the listener. */
 struct PageAccess {
     bool sees_reasons;  /* why a health check failed; health itself is open to all */
+    bool may_replay;    /* what-if, and bundles of many decisions */
     bool has_verbs;     /* the listener answers verbs: they get a line on "/" */
     bool has_dashboard; /* it shows the dashboard */
 };
@@ -45,11 +46,12 @@ typedef struct Route {
     const char *path;       /* "/api/v1/nodes"; of a verb "filter"; NULL: not found by its path */
     const char *aliases[2]; /* of a verb */
     bool has_id;            /* one more part may follow: /api/v1/decisions/17 */
+    bool is_replay;         /* for clients that may replay; a bundle of one decision is not one */
     const char *method;
     RouteClients clients;
     RoutePace pace;
     RequestKind kind;  /* in metrics; verbs have the number of their Verb */
-    size_t body_max;   /* of a page that takes a body, JSON or YAML; verbs: the server's limit */
+    bool takes_body;   /* JSON or YAML; verbs always do */
     size_t page_max;   /* bytes of the answer */
     const char *type;  /* Content-Type with status 200; errors are JSON */
     RouteMake *make;   /* NULL: a verb, the event stream, the index, health or the dashboard */

@@ -196,6 +196,7 @@ void status_page(const StatusState *state, Buf *out) {
         return;
     json_write_object(&writer);
     write_itself(&writer, state);
+    field_health(&writer, "health", state->health);
     write_policies(&writer, state);
     write_cluster(&writer, state, digest);
     json_member_object(&writer, "bind");

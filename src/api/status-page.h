@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/health-summary.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "extender/view.h"
@@ -36,6 +37,7 @@ typedef struct StatusFixed {
     int64_t started_at_sec;  /* since 1970 */
     int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
     int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
+    HealthLimits health;
     ClusterOrigin source;
     bool may_bind, may_touch;
     const Str *managed;
@@ -46,6 +48,7 @@ typedef struct StatusFixed {
 
 typedef struct StatusState {
     const StatusFixed *fixed;
+    const HealthSummary *health;
     const View *view;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     Reloads *reloads;

@@ -219,7 +219,8 @@ static void test_one(void **state) {
         {"4", "", 200,
             "\"rules\":[{\"policy\":\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
             "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0,\"failed\":0,\"missing\":"
-            "0}],"
+            "0}],\"mainReason\":{\"text\":\"slow disk\",\"policy\":\"zones\",\"rule\":\"disk\","
+            "\"reason\":\"slow disk\",\"unresolvable\":false,\"nodes\":1,\"never\":null},"
             "\"error\":\"\","
             "\"hasNodes\":true,\"nodes\":[{\"node\":\"n3\",\"outcome\":\"rejected\",\"policy\":"
             "\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
@@ -262,6 +263,7 @@ static void test_one(void **state) {
 
     fixture_init(&fixture, scene_text);
     fill_pages(decisions, fixture.view);
+    assert_true(decisions_find_reasons(decisions, &(MainReasonOptions){.view = fixture.view}));
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
         _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);

@@ -7,6 +7,7 @@
 
 static HealthFacts fine(void) {
     return (HealthFacts){
+        .limits = HEALTH_LIMITS_DEFAULT,
         .silence_nsec = NSEC_PER_SEC,
         .has_certificate = true,
         .certificate_nsec = DAYS(30),
@@ -84,6 +85,11 @@ static void errors(HealthFacts *facts) {
     facts->n_errors = 11;
 }
 
+static void pending(HealthFacts *facts) {
+    facts->n_waiting = 1400;
+    facts->n_blocked = 1370;
+}
+
 static void slow(HealthFacts *facts) {
     facts->p99_nsec = 51 * NSEC_PER_MSEC;
 }
@@ -117,6 +123,7 @@ static const struct {
     {errors, HEALTH_DEGRADED, "degraded because 1.1 % of requests in the last 5 minutes failed"},
     {slow, HEALTH_DEGRADED,
         "degraded because p99 latency of filter is 51 ms, and the deadline is 100 ms"},
+    {pending, HEALTH_DEGRADED, "degraded because policies keep 1,370 pods pending"},
 };
 
 static void test_reasons(void **state) {
@@ -150,6 +157,34 @@ static void test_healthy(void **state) {
     assert_int_equal(summary.n_reasons, 0);
     assert_true(summary.error_rate > 0.0099 && summary.error_rate < 0.0101);
     assert_text("digest", summary.facts.policy_digest, "0123456789ab");
+}
+
+/* Each limit, a little below it. */
+static void test_limits(void **state) {
+    static const HealthLimits wide = {.pending = 1371,
+        .errors_percent = 3,
+        .latency_percent = 60,
+        .silence_nsec = 60 * NSEC_PER_SEC,
+        .certificate_days = 1};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    HealthFacts facts = fine();
+    HealthSummary summary;
+
+    (void)state;
+    facts.limits = wide;
+    late(&facts);
+    errors(&facts);
+    slow(&facts);
+    certificate_tomorrow(&facts);
+    pending(&facts);
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_text("text", summary.text, "healthy");
+    facts.limits.pending = 1370;
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_string_equal(summary.links[0], "/pods?state=pending");
+    facts.limits.pending = 0; /* never */
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_int_equal(summary.n_reasons, 0);
 }
 
 /* With few samples one error is not a rate. */
@@ -187,6 +222,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_healthy),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_order),
     };

@@ -11,13 +11,15 @@ static void open_fixture(ApiFixture *fixture, const char *text) {
 }
 
 /* Filters @pod, with label app=@app, over @nodes. */
-static void ask(
-    ApiFixture *fixture, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
+#define GPU "{\"containers\":[{\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"1\"}}}]}"
+
+static void ask_for(ApiFixture *fixture, const char *pod, const char *app, const char *nodes,
+    const char *spec, int64_t at_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\","
-        "\"labels\":{\"app\":\"%s\"}}},\"NodeNames\":[%s]}",
-        pod, pod, app, nodes);
+        "\"labels\":{\"app\":\"%s\"}},\"spec\":%s},\"NodeNames\":[%s]}",
+        pod, pod, app, spec, nodes);
     Answer answer;
 
     extender_filter(fixture->base.view, /* time= */ NULL, body, arena, &answer);
@@ -25,6 +27,11 @@ static void ask(
         fixture->api.metrics, VERB_FILTER, fixture->base.view->program, &answer.decision);
     decisions_note(fixture->api.decisions, fixture->base.view, VERB_FILTER, &answer.decision,
         (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
+}
+
+static void ask(
+    ApiFixture *fixture, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
+    ask_for(fixture, pod, app, nodes, "{}", at_nsec);
 }
 
 static const PolicySummary *find(const PoliciesSummary *summary, const char *name) {
@@ -105,6 +112,38 @@ static void test_only_blocker(void **state) {
         assert_case(cases[i].nodes, find(&summary, "disks")->n_only_blocker == cases[i].want.disks);
         assert_case(cases[i].nodes, find(&summary, "evaluation")->n_only_blocker == 0);
         assert_case(cases[i].nodes, find(&summary, "others")->n_only_blocker == 0);
+        api_fixture_done(&fixture);
+    }
+}
+
+/* A node that does not offer a requested resource, or has none of it left, takes no pod. */
+static void test_only_blocker_with_room(void **state) {
+    static const char text[] = "policies:\n"
+                               "  gpu:\n"
+                               "    filters:\n"
+                               "      - {name: pool, nodeLabels: {pool: gpu}, reason: other pool}\n"
+                               "nodes:\n"
+                               "  none: {allocatable: {cpu: 8}}\n"
+                               "  used: {allocatable: {cpu: 8, nvidia.com/gpu: 1}}\n"
+                               "  free: {allocatable: {cpu: 8, nvidia.com/gpu: 1}}\n"
+                               "pods: [{on: used, requests: {nvidia.com/gpu: 1}}]\n";
+    static const struct {
+        const char *nodes;
+        size_t want;
+    } cases[] = {
+        {"\"none\"", 0}, {"\"used\"", 0}, {"\"none\",\"used\"", 0}, {"\"none\",\"free\"", 1}};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        PoliciesSummary summary;
+        ApiFixture fixture;
+
+        open_fixture(&fixture, text);
+        ask_for(&fixture, "a", "web", cases[i].nodes, GPU, 1000);
+        assert_int_equal(
+            policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+        assert_int_equal(summary.n_waiting, 1);
+        assert_case(cases[i].nodes, find(&summary, "gpu")->n_only_blocker == cases[i].want);
         api_fixture_done(&fixture);
     }
 }
@@ -191,6 +230,7 @@ static void test_no_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_blocker),
+        cmocka_unit_test(test_only_blocker_with_room),
         cmocka_unit_test(test_pods),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_no_time),

@@ -26,6 +26,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     status_page(
         &(StatusState){
             .fixed = &fixed,
+            .health = &(HealthSummary){.text = STR("healthy")},
             .view = fixture.base.view,
             .reloads = &reloads,
             .metrics = fixture.api.metrics,

@@ -42,8 +42,26 @@ static void test_accepts_bearer_and_basic_token(void **state) {
         token_new(folder_write(&folder, "token", STR(SECRET "\n")), &token, error, sizeof(error)),
         0);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(
-            cases[i].header, token_opens(token, str_from_c(cases[i].header)) == cases[i].opens);
+        assert_case(cases[i].header,
+            token_opens(token, str_from_c(cases[i].header), STR_NULL) == cases[i].opens);
+    folder_done(&folder);
+}
+
+/* Behind the API server's proxy; Authorization does not count beside it. */
+static void test_accepts_own_header(void **state) {
+    _cleanup_(token_freep) Token *token = NULL;
+    char error[256];
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    assert_int_equal(
+        token_new(folder_write(&folder, "token", STR(SECRET)), &token, error, sizeof(error)), 0);
+    assert_true(token_opens(token, STR_NULL, STR(SECRET)));
+    assert_true(token_opens(token, STR("Bearer " OTHER), STR(SECRET)));
+    assert_false(token_opens(token, STR("Bearer " SECRET), STR(OTHER)));
+    assert_false(token_opens(token, STR_NULL, STR("Bearer " SECRET)));
+    assert_false(token_opens(token, STR_NULL, STR_NULL));
     folder_done(&folder);
 }
 
@@ -90,17 +108,18 @@ static void test_reload(void **state) {
     assert_int_equal(token_new(path, &token, error, sizeof(error)), 0);
     (void)folder_replace(&folder, "token", OTHER "\n");
     assert_int_equal(token_reload(token, error, sizeof(error)), 0);
-    assert_true(token_opens(token, STR("Bearer " OTHER)));
-    assert_false(token_opens(token, STR("Bearer " SECRET)));
+    assert_true(token_opens(token, STR("Bearer " OTHER), STR_NULL));
+    assert_false(token_opens(token, STR("Bearer " SECRET), STR_NULL));
     (void)folder_replace(&folder, "token", "short");
     assert_true(token_reload(token, error, sizeof(error)) < 0);
-    assert_true(token_opens(token, STR("Bearer " OTHER))); /* the old token stays */
+    assert_true(token_opens(token, STR("Bearer " OTHER), STR_NULL)); /* the old token stays */
     folder_done(&folder);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepts_bearer_and_basic_token),
+        cmocka_unit_test(test_accepts_own_header),
         cmocka_unit_test(test_rejects_invalid_token_files),
         cmocka_unit_test(test_reload),
     };

@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/message.h"
 #include "input/file.h"
 
 /* The secret, and white space around it. */
@@ -72,9 +73,8 @@ int token_new(const char *path, Token **ret, char *error, size_t error_size) {
     _cleanup_(token_freep) Token *token = calloc(1, sizeof(*token));
     int r;
 
-    (void)snprintf(error, error_size, "out of memory");
     if (!token)
-        return -ENOMEM;
+        return message_no_memory(error, error_size, "the token", NULL);
     token->path = path;
     (void)pthread_mutex_init(&token->lock, NULL);
     r = token_reload(token, error, error_size);
@@ -119,9 +119,11 @@ static bool is_password(Token *token, Str shown) {
     return colon != SIZE_MAX && is_secret(token, str_skip(buf_str(&text), colon + 1));
 }
 
-bool token_opens(Token *token, Str authorization) {
+bool token_opens(Token *token, Str authorization, Str berth_token) {
     Str shown;
 
+    if (!str_is_empty(berth_token))
+        return is_secret(token, berth_token);
     if (take_scheme(authorization, STR("Bearer "), &shown))
         return is_secret(token, shown);
     return take_scheme(authorization, STR("Basic "), &shown) && is_password(token, shown);

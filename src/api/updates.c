@@ -83,11 +83,7 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
 /* --- the update ------------------------------------------------------------------------------ */
 
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
-    json_member_object(writer, "sentence");
-    json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
-    json_write_member(writer, STR("text"), health->text);
-    field_texts(writer, "reasons", health->reasons, health->n_reasons);
-    json_write_end_object(writer);
+    field_health(writer, "sentence", health);
     json_member_double(writer, "errorRate", health->error_rate);
     field_seconds(writer, "p99Seconds", health->facts.p99_nsec, health->facts.p99_nsec > 0);
     field_seconds(
@@ -97,6 +93,7 @@ static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
     json_write_member(writer, STR("policyDigest"), health->facts.policy_digest);
     json_member_int(writer, "nodes", health->facts.n_nodes);
     json_member_int(writer, "waiting", health->facts.n_waiting);
+    json_member_int(writer, "waitingForPolicies", health->facts.n_blocked);
     json_member_int(writer, "bypassed", health->facts.n_bypassed);
 }
 
@@ -140,13 +137,15 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     json_write_end_array(writer);
 }
 
-/* Why it found no node: the error, or the reason of the rule that rejects most. */
-static Str reason_of(const PastDecision *past) {
-    const RuleName *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
+/* Why it found no node: the error, or the main reason. */
+static void write_reason(JsonWriter *writer, const PastDecision *past) {
+    _cleanup_(buf_done) Buf reason = BUF_INIT(UPDATE_MAX);
 
     if (!str_is_empty(past->error))
-        return past->error;
-    return rule ? rule->reason : STR_NULL;
+        buf_append(&reason, past->error);
+    else if (past->verb == VERB_FILTER)
+        past_print_reason(past, &reason);
+    json_write_member(writer, STR("reason"), buf_str(&reason));
 }
 
 static void write_decision(JsonWriter *writer, const PastDecision *past) {
@@ -159,7 +158,7 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
     json_member_int(writer, "asked", past->summary.n_in);
     json_member_int(writer, "passed", past->summary.n_out);
     json_write_member(writer, STR("node"), past->node);
-    json_write_member(writer, STR("reason"), reason_of(past));
+    write_reason(writer, past);
     json_write_end_object(writer);
 }
 

@@ -2,11 +2,13 @@
 
 #include "api/api-pages.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/trim.h"
@@ -21,6 +23,9 @@
 /* Memory that the text of a request may need while it is read (docs/limits.md), for each byte. */
 #define COST_MIN ((size_t)1024 * 1024)
 #define COST_FACTOR 100u
+
+/* A body counts in steps of a huge page. */
+#define BODY_STEP ((size_t)2 * 1024 * 1024)
 
 /* The request: which policies, and which of their settings to change. */
 typedef struct WhatIfParams {
@@ -118,6 +123,32 @@ bool what_if_takes(Str content_type) {
            str_eq_nocase(media_type(content_type), STR("application/json"));
 }
 
+/* A body of so many bytes can be read if nothing else needs memory: it counts itself, too. */
+static size_t body_max(const HttpRequest *request) {
+    size_t memory = server_memory_max(request);
+    size_t fits =
+        memory > COST_MIN + BODY_STEP ? (memory - COST_MIN - BODY_STEP) / (COST_FACTOR + 1) : 0;
+
+    return fits < WHAT_IF_BODY_MAX ? fits : WHAT_IF_BODY_MAX;
+}
+
+bool what_if_fits(const HttpRequest *request, HttpReply *reply) {
+    char text[QUERY_ERROR_MAX];
+
+    reply->body_max = body_max(request);
+    if (request->body_size <= reply->body_max)
+        return true;
+    (void)snprintf(text, sizeof(text),
+        "berth: the body has %" PRIu64 " bytes, and %zu are allowed: %s", request->body_size,
+        reply->body_max,
+        reply->body_max == WHAT_IF_BODY_MAX
+            ? "send fewer policies"
+            : "reading it may need 100 times its size. Raise --max-memory, of which the pages' "
+              "listener has a quarter (128Mi at least)");
+    reply_error(request, reply, 413, str_from_c(text));
+    return false;
+}
+
 /* 200: it was understood. */
 static unsigned read_params(
     const HttpRequest *request, Arena *arena, WhatIfParams *params, Buf *out) {
@@ -168,6 +199,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
         json_write_member(&writer, STR("file"), diag->place.file);
         json_member_int(&writer, "line", diag->place.line);
         json_member_int(&writer, "column", diag->place.column);
+        json_write_member(&writer, STR("source"), diag->source);
         json_write_member(&writer, STR("message"), diag->text);
         json_write_member(&writer, STR("hint"), diag->hint);
         json_write_end_object(&writer);
@@ -202,8 +234,10 @@ static unsigned find_program(ApiContext *api, const View *view, const WhatIfPara
         return page_write_error(out, 400, error);
     if (r == 0)
         r = program_compile(changed, n, &diags, ret);
-    if (r == PROGRAM_E_INVALID)
+    if (r == PROGRAM_E_INVALID) {
+        policy_set_show(params->settings.items, params->settings.n, &diags);
         return write_diagnostics(&diags, out);
+    }
     return r < 0 ? no_memory(out) : 200;
 }
 
@@ -255,7 +289,7 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
 
     if (!server_charge(request, cost))
         return page_write_error(
-            out, 503, "reading this text may need more memory than --max-memory has left");
+            out, 503, "reading this text may need more memory than other requests leave now");
     status = make_page(api, request, out);
     trim_heap();
     server_release(request, cost);

@@ -54,6 +54,15 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
     diag->place.file = str_is_empty(place.file) ? STR_NULL : arena_copy(list->arena, place.file);
 }
 
+void diag_fix(DiagList *list, Place place, Str text) {
+    Diag *diag = list->diags.n > 0 ? &list->diags.items[list->diags.n - 1] : NULL;
+
+    if (!diag || list->n_errors + list->n_warnings > list->diags.n)
+        return;
+    diag->fix = (DiagFix){.place = place, .text = arena_copy(list->arena, text)};
+    diag->fix.place.file = diag->place.file;
+}
+
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...) {
     char text[512];
     va_list arguments;

@@ -36,12 +36,20 @@ typedef struct Place {
     size_t width; /* bytes to underline; 0 counts as 1 */
 } Place;
 
+/* A change of the text that programs can make: @text instead of the bytes at @place, which are on
+ * one line. */
+typedef struct DiagFix {
+    Place place;
+    Str text; /* STR_NULL: there is no fix */
+} DiagFix;
+
 typedef struct Diag {
     DiagLevel level;
     Place place;
-    Str source; /* the source line, without its end; empty when not at hand */
-    Str text;   /* the error */
-    Str hint;   /* how to fix it; may be empty */
+    Str source;  /* the source line, without its end; empty when not at hand */
+    Str text;    /* the error */
+    Str hint;    /* how to fix it; may be empty */
+    DiagFix fix; /* the hint, if it is a replacement */
 } Diag;
 
 typedef struct DiagList {
@@ -60,6 +68,10 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
 /* The same with a printf text, cut at 511 bytes, and no hint. */
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Adds a fix to the diag that was added last, unless that was only counted. @text is copied; the
+ * file's name is the diag's. */
+void diag_fix(DiagList *list, Place place, Str text);
 
 /* Puts those from number @from on into the order of their places, file by file, files in the order
  * of their first; of one place they stay as they were added. Readers that come back to a line (a

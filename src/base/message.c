@@ -3,6 +3,7 @@
 #include "base/message.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -29,6 +30,27 @@ void message_set(char *text, size_t size, const char *format, ...) {
     va_start(arguments, format);
     message_setv(text, size, format, arguments);
     va_end(arguments);
+}
+
+int message_no_memory(char *text, size_t size, const char *what, const Arena *arena) {
+    size_t limit = arena ? arena_limit_reached(arena) : 0;
+
+    if (limit >= 1 << 20)
+        message_set(text, size, "%s needs more than %zu MiB of memory, which is the limit", what,
+            limit >> 20);
+    else if (limit > 0)
+        message_set(text, size, "%s needs more than %zu KiB of memory, which is the limit", what,
+            limit >> 10);
+    else
+        message_set(text, size, "out of memory for %s", what);
+    return -ENOMEM;
+}
+
+int message_failed(char *text, size_t size, const char *what, int r, const Arena *arena) {
+    if (r == -ENOMEM)
+        return message_no_memory(text, size, what, arena);
+    message_set(text, size, "internal error (code %d) at %s; please report it", -r, what);
+    return r;
 }
 
 Message message_begin(char *text, size_t size) {

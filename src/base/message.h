@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 #define MESSAGE_MAX 1024u     /* the usual size of an array */
@@ -24,6 +25,13 @@ void message_setv(char *text, size_t size, const char *format, va_list arguments
 
 /* Sets @error, an array of MESSAGE_MAX; its value is @code. */
 #define message_fail(code, error, ...) (message_set((error), MESSAGE_MAX, __VA_ARGS__), code)
+
+/* An allocation for @what failed: "out of memory for WHAT". If the budget of @arena (may be NULL)
+ * refused it: "WHAT needs more than 64 MiB of memory, which is the limit". Returns -ENOMEM. */
+int message_no_memory(char *text, size_t size, const char *what, const Arena *arena);
+
+/* The same for @r, -ENOMEM or another negative errno, which is a fault of ours. Returns @r. */
+int message_failed(char *text, size_t size, const char *what, int r, const Arena *arena);
 
 /* A message that is put together of several pieces. */
 typedef struct Message {

@@ -162,3 +162,13 @@ Str str_nearest(Str word, const Str *known, size_t n_known) {
     }
     return best;
 }
+
+Str str_line(Str text, size_t number) {
+    while (number > 1 && text.len > 0) {
+        size_t end = str_find(text, '\n');
+
+        text = end < text.len ? str_skip(text, end + 1) : STR_NULL;
+        number--;
+    }
+    return str_take(text, str_find(text, '\n'));
+}

@@ -83,6 +83,9 @@ bool str_to_int64(Str s, int64_t *ret);
  * the other case is no edit. */
 size_t str_edit_distance(Str a, Str b, size_t limit);
 
+/* Line @number (from 1) of @text, without its end; past the last it is empty. */
+Str str_line(Str text, size_t number);
+
 /* The entry of @known that a person who wrote @word most likely meant, or
  * STR_NULL when none is close: "did you mean …?". */
 Str str_nearest(Str word, const Str *known, size_t n_known);

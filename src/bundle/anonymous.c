@@ -452,6 +452,16 @@ static void show_containers(Anonymous *a, const PodContainer **containers, size_
         FIELD(PodContainer, image, anonymous_image));
 }
 
+static void show_term(Anonymous *a, NodeTerm *term) {
+    Requirement *of =
+        SHOWN(a, term->labels.items, term->labels.n, FIELD(Requirement, key, anonymous_key));
+
+    for (size_t i = 0; of && i < term->labels.n; i++)
+        SHOW(a, of[i].values, of[i].n_values, {0, anonymous_name});
+    term->labels.items = of;
+    SHOW(a, term->names, term->n_names, FIELD(NameTest, value, anonymous_name));
+}
+
 static void show_details(Anonymous *a, Pod *pod) {
     PodDetails *details;
 
@@ -463,6 +473,9 @@ static void show_details(Anonymous *a, Pod *pod) {
         return;
     show_labels(a, &details->annotations, anonymous_text);
     show_labels(a, &details->node_selector, anonymous_name);
+    SHOW(a, details->required_terms.items, details->required_terms.n, {0});
+    for (size_t i = 0; details->required_terms.items && i < details->required_terms.n; i++)
+        show_term(a, &details->required_terms.items[i]);
     show_containers(a, &details->containers, details->n_containers);
     show_containers(a, &details->init_containers, details->n_init_containers);
 }

@@ -19,8 +19,14 @@
 #define MEMORY_LEVEL 8
 #define STEP ((size_t)64 * 1024)
 
+/* Pack stays below what a reader accepts (ARCHIVE_RATIO_MAX): the level is chosen for each PART. */
+#define RATIO_WRITTEN 12u
+#define PART ((size_t)16 * 1024)
+#define LEEWAY ((size_t)64 * 1024)
+
 struct Gzip {
     z_stream stream;
+    int level;
 };
 
 Gzip *gzip_new(void) {
@@ -29,8 +35,10 @@ Gzip *gzip_new(void) {
     if (gzip && deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
                     Z_DEFAULT_STRATEGY) != Z_OK) {
         free(gzip);
-        gzip = NULL;
+        return NULL;
     }
+    if (gzip)
+        gzip->level = LEVEL;
     return gzip;
 }
 
@@ -85,6 +93,27 @@ int gzip_end(Gzip *gzip, Buf *out) {
     if (r == 0 && deflateReset(&gzip->stream) != Z_OK)
         return -EIO;
     return r;
+}
+
+/* Everything that was given is in @out afterwards, but for some bits. */
+static int gzip_flush(Gzip *gzip, Buf *out) {
+    give(&gzip->stream, STR(""));
+    return drive(&gzip->stream, Z_BLOCK, out);
+}
+
+/* For the bytes that follow; what was given before is in @out. */
+static int gzip_set_level(Gzip *gzip, int level, Buf *out) {
+    z_stream *stream = &gzip->stream;
+    int r;
+
+    if (gzip->level == level)
+        return 0;
+    r = gzip_flush(gzip, out);
+    if (r < 0)
+        return r;
+    gzip->level = level;
+    stream->avail_out = 0; /* nothing is left to be written */
+    return deflateParams(stream, level, Z_DEFAULT_STRATEGY) == Z_OK ? 0 : -EIO;
 }
 
 /* --- gunzip ------------------------------------------------------------------------------ */
@@ -253,8 +282,9 @@ struct Pack {
     Buf content; /* made smaller already */
     Gzip *gzip;
     char name[TAR_NAME_MAX + 1];
-    uint64_t size; /* of the file that is open */
-    uint64_t cost; /* of everything so far for a reader: bytes, and ARCHIVE_LINE_COST a line */
+    uint64_t size;       /* of the file that is open */
+    uint64_t cost;       /* of reading everything so far */
+    uint64_t checked_at; /* the cost when the level was chosen last */
     int64_t mtime_sec;
     int error; /* 0, or a negative errno */
 };
@@ -296,11 +326,49 @@ static size_t count_lines(Str bytes) {
     return n;
 }
 
-void pack_write(Pack *pack, Str bytes) {
-    pack->size += bytes.len;
-    pack->cost += ARCHIVE_LINE_COST * count_lines(bytes);
+static bool is_too_small(const Pack *pack) {
+    return pack->cost > LEEWAY + RATIO_WRITTEN * (pack->out->len + pack->content.len);
+}
+
+/* Text like {"p":1,"p":1,...} can be a hundredth of its size: it is stored as it is until the
+ * archive is large enough again. */
+static void choose_level(Pack *pack) {
+    bool is_small = is_too_small(pack);
+
+    pack->checked_at = pack->cost;
+    if (is_small && pack->error == 0) { /* zlib may hold some back */
+        pack->error = gzip_flush(pack->gzip, &pack->content);
+        is_small = is_too_small(pack);
+    }
     if (pack->error == 0)
-        pack->error = gzip_write(pack->gzip, bytes, &pack->content);
+        pack->error =
+            gzip_set_level(pack->gzip, is_small ? Z_NO_COMPRESSION : LEVEL, &pack->content);
+}
+
+/* A part that is stored needs no more. */
+static uint64_t cost_of(Str part) {
+    uint64_t most = RATIO_WRITTEN * part.len;
+    uint64_t cost = part.len + ARCHIVE_LINE_COST * count_lines(part);
+
+    return cost < most ? cost : most;
+}
+
+void pack_write(Pack *pack, Str bytes) {
+    while (bytes.len > 0 && pack->error == 0) {
+        Str part = str_take(bytes, PART);
+
+        if (pack->cost - pack->checked_at >= PART)
+            choose_level(pack);
+        if (pack->error == 0)
+            pack->error = gzip_write(pack->gzip, part, &pack->content);
+        pack->size += part.len;
+        pack->cost += cost_of(part);
+        bytes = str_skip(bytes, part.len);
+    }
+}
+
+void pack_charge(Pack *pack, uint64_t bytes) {
+    pack->cost += bytes;
 }
 
 static void put_member(Pack *pack, Str bytes) {
@@ -319,37 +387,16 @@ void pack_end(Pack *pack) {
             gzip_write(pack->gzip, str_of(zeros, tar_padding(pack->size)), &pack->content);
     if (pack->error == 0)
         pack->error = gzip_end(pack->gzip, &pack->content);
-    pack->cost += TAR_BLOCK + pack->size + tar_padding(pack->size);
+    pack->cost += TAR_BLOCK + tar_padding(pack->size);
     tar_head(str_from_c(pack->name), pack->size, pack->mtime_sec, head);
     put_member(pack, str_of(head, sizeof(head)));
     if (pack->error == 0)
         buf_append(pack->out, buf_str(&pack->content));
 }
 
-/* A file of zeros that are not compressed, so that the archive is not smaller than a reader
- * accepts: text like {"p":1,"p":1,...} can be a hundredth of its size. */
-static void add_filler(Pack *pack) {
-    static const char zeros[STEP];
-    uint64_t least = pack->cost / ARCHIVE_RATIO_WRITTEN, left;
-
-    if (pack->error || pack->cost <= ARCHIVE_SMALL || pack->out->len >= least)
-        return;
-    if (deflateParams(&pack->gzip->stream, Z_NO_COMPRESSION, Z_DEFAULT_STRATEGY) != Z_OK)
-        pack->error = -EIO;
-    pack_begin(pack, STR(ARCHIVE_FILLER));
-    /* The zeros count on both sides. */
-    left = (least - pack->out->len) * ARCHIVE_RATIO_WRITTEN / (ARCHIVE_RATIO_WRITTEN - 1);
-    for (uint64_t part; left > 0; left -= part) {
-        part = left < sizeof(zeros) ? left : sizeof(zeros);
-        pack_write(pack, str_of(zeros, (size_t)part));
-    }
-    pack_end(pack);
-}
-
 int pack_finish(Pack *pack) {
     static const char zeros[2 * TAR_BLOCK];
 
-    add_filler(pack);
     put_member(pack, str_of(zeros, sizeof(zeros)));
     return pack->error ? pack->error : buf_error(pack->out);
 }

@@ -10,7 +10,8 @@
  * added (folders, longer names, times to the nanosecond) are skipped when it is read.
  *
  * Pack writes one file after another and keeps only compressed data in memory. The same files give
- * the same bytes.
+ * the same bytes. A reader limits its memory by the size of the archive. So Pack adds up what
+ * reading will cost, and stores parts without compression while the archive is too small for that.
  */
 
 #include <stdbool.h>
@@ -25,13 +26,10 @@
 #define TAR_NAME_MAX 99u
 
 /* A reader takes archives of ARCHIVE_SMALL bytes, or ARCHIVE_RATIO_MAX times their own size, when
- * unpacked: a bomb is refused before it costs memory. Pack stays below that with a file of zeros.
- */
+ * unpacked: a bomb is refused before it costs memory. */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
-#define ARCHIVE_RATIO_WRITTEN 12u
-#define ARCHIVE_LINE_COST 448u /* a line is an object: it counts like so many bytes more */
-#define ARCHIVE_FILLER "berth-bundle/filler"
+#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like so many bytes more */
 
 typedef struct Pack Pack;
 
@@ -46,8 +44,10 @@ void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);
 
-/* Ends the archive, with ARCHIVE_FILLER if the files compress too well. 0; -ENOMEM; or the error of
- * the buffer. */
+/* Reading what was written last costs like @bytes more. */
+void pack_charge(Pack *pack, uint64_t bytes);
+
+/* Ends the archive. 0; -ENOMEM; or the error of the buffer. */
 int pack_finish(Pack *pack) MUST_CHECK;
 
 typedef struct Gzip Gzip;

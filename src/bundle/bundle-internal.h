@@ -81,6 +81,7 @@ typedef struct BundleRead {
     Str *pods;    /* of pods.jsonl */
     size_t n_pods;
     Str clusters, changes, metrics, pod_lines, decisions; /* the files; ptr NULL: not there */
+    size_t file_size;                                     /* of the bundle */
     size_t line_budget;                                   /* bytes, while a line is read */
     size_t cluster_budget;                                /* bytes, for nodes and pods */
 } BundleRead;
@@ -97,6 +98,10 @@ bool bundle_next_line(Str *rest, size_t *number, Str *ret);
 
 /* A Digest of 32 hexadecimal digits; anything else is an error of the reader. */
 void bundle_read_digest(JsonReader *reader, Arena *arena, void *target);
+
+/* @r, but for -ENOMEM the error text where the bundle's arena or @scratch (may be NULL) refused
+ * memory: only an allocation that failed stays -ENOMEM. */
+int bundle_check_limit(BundleRead *read, int r, const Arena *scratch);
 
 /* Each fills its part of the recording. 0, BUNDLE_E_MALFORMED or -ENOMEM. */
 int bundle_read_cluster(BundleRead *read) MUST_CHECK;

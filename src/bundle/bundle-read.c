@@ -45,6 +45,16 @@ int bundle_bad_json(BundleRead *read, const char *file, size_t number, const Jso
     return bundle_wrong(read, "%s, line %zu, %s", file, number, text);
 }
 
+int bundle_check_limit(BundleRead *read, int r, const Arena *scratch) {
+    bool is_limit =
+        arena_limit_reached(read->arena) > 0 || (scratch && arena_limit_reached(scratch) > 0);
+
+    if (r != -ENOMEM || !is_limit)
+        return r;
+    return bundle_wrong(
+        read, "reading it takes more memory than a bundle of %zu bytes may use", read->file_size);
+}
+
 bool bundle_next_line(Str *rest, size_t *number, Str *ret) {
     while (rest->len > 0 && str_split(rest, '\n', ret)) {
         (*number)++;
@@ -178,12 +188,13 @@ static void read_policy(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_exemption(JsonReader *reader, Arena *arena, void *target) {
     About *about = target;
-    Str *text = about->exemptions.n < EXEMPTIONS_MAX ? VEC_PUSH(&about->exemptions, arena) : NULL;
+    bool has_room = about->exemptions.n < EXEMPTIONS_MAX;
+    Str *text = has_room ? VEC_PUSH(&about->exemptions, arena) : NULL;
 
     if (text)
         json_string(reader, arena, text);
     else
-        json_fail(reader, JSON_E_RANGE, "too many exemptions");
+        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many exemptions");
 }
 
 static const JsonField about_fields[] = {
@@ -305,9 +316,8 @@ static int read_all(BundleRead *read, Str file) {
 }
 
 int bundle_read(Str file, Bundle *ret, char *error) {
-    BundleRead read = {.bundle = ret, .error = error};
+    BundleRead read = {.bundle = ret, .error = error, .file_size = file.len};
     size_t budget = least_of(READ_MIN + READ_FACTOR * file.len, READ_MAX);
-    int r;
 
     read.line_budget = least_of(READ_MIN + LINE_FACTOR * file.len, READ_MAX);
     read.cluster_budget = least_of(READ_MIN + CLUSTER_FACTOR * file.len, READ_MAX);
@@ -317,12 +327,7 @@ int bundle_read(Str file, Bundle *ret, char *error) {
     read.arena = ret->arena = arena_new(budget);
     if (!ret->arena)
         return -ENOMEM;
-    r = read_all(&read, file);
-    if (r == -ENOMEM)
-        return bundle_wrong(&read,
-            "reading it takes more memory than a bundle of %zu bytes may use, or there is none",
-            file.len);
-    return r;
+    return bundle_check_limit(&read, read_all(&read, file), NULL);
 }
 
 void bundle_done(Bundle *bundle) {

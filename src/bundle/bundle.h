@@ -79,6 +79,7 @@ enum {
 };
 
 /* @file is the whole file, and may be freed afterwards. 0; BUNDLE_E_MALFORMED with @error
- * (BUNDLE_ERROR_MAX); or -ENOMEM. bundle_done() ends it, also after a failure. */
+ * (BUNDLE_ERROR_MAX), also over a limit; or -ENOMEM when an allocation failed. bundle_done() ends
+ * it, also after a failure. */
 int bundle_read(Str file, Bundle *ret, char *error) MUST_CHECK;
 void bundle_done(Bundle *bundle); /* takes a zeroed one */

@@ -7,16 +7,10 @@
  *     =decisions.jsonl
  *     …
  *
- * What can be read is asked for what a replay asks.
+ * See fuzz-bundle.h.
  */
 
-#include "base/buf.h"
-#include "base/fuzz.h"
-#include "base/hash.h"
-#include "bundle/archive.h"
-#include "bundle/bundle.h"
-
-#define ROOM ((size_t)64 * 1024 * 1024)
+#include "bundle/fuzz-bundle.h"
 
 static void begin_file(Pack *pack, Str name) {
     char path[TAR_NAME_MAX + 1] = "b/";
@@ -50,34 +44,14 @@ static void pack_files(Str text, Buf *out) {
     pack_free(pack);
 }
 
-static void look_at(const Bundle *bundle) {
-    Arena *arena = arena_new(ROOM);
-
-    for (size_t i = 0; arena && i < bundle->recording.n; i++) {
-        const RecordedDecision *decision = &bundle->recording.decisions[i];
-
-        if (!recorded_obstacle(decision))
-            (void)recorded_request(&bundle->recording, decision, arena);
-    }
-    arena_free(arena);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(FUZZ_ROOM);
     Str input = str_of((const char *)data, size);
-    Buf packed = BUF_INIT(ROOM);
-    char error[BUNDLE_ERROR_MAX];
-    Bundle bundle;
-    int r;
 
-    hash_set_key(1);
-    if (str_has_prefix(input, STR("="))) {
-        pack_files(input, &packed);
-        input = buf_str(&packed);
-    }
-    r = bundle_read(input, &bundle, error);
-    buf_done(&packed); /* it may be gone */
-    if (r == 0)
-        look_at(&bundle);
-    bundle_done(&bundle);
+    if (str_has_prefix(input, STR("=")))
+        pack_files(input, &file);
+    else
+        buf_append(&file, input);
+    fuzz_bundle(&file);
     return 0;
 }

@@ -169,5 +169,5 @@ int bundle_read_cluster(BundleRead *read) {
         arena_reset(cluster.scratch);
         r = read_scene(&cluster, line);
     }
-    return r;
+    return bundle_check_limit(read, r, cluster.scratch);
 }

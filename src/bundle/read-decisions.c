@@ -58,12 +58,8 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
     Str word = STR_NULL;
 
     json_string(reader, arena, &word);
-    for (Verb verb = 0; verb < _VERB_MAX; verb++)
-        if (str_is(word, verb_name(verb))) {
-            line->decision.verb = verb;
-            return;
-        }
-    json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
+    if (!verb_parse(word, &line->decision.verb))
+        json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
 }
 
 static void read_rule(JsonReader *reader, Arena *arena, void *target) {
@@ -73,12 +69,13 @@ static void read_rule(JsonReader *reader, Arena *arena, void *target) {
         {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
     };
     DecisionLine *line = target;
-    RecordedRule *rule = line->rules.n < RECORDED_NO_RULE ? VEC_PUSH(&line->rules, arena) : NULL;
+    bool has_room = line->rules.n < RECORDED_NO_RULE;
+    RecordedRule *rule = has_room ? VEC_PUSH(&line->rules, arena) : NULL;
 
     if (rule)
         JSON_READ_FIELDS(reader, arena, fields, rule);
     else
-        json_fail(reader, JSON_E_MEMORY, "too many rules");
+        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many rules");
 }
 
 static void read_run(JsonReader *reader, Run *run) {
@@ -283,7 +280,7 @@ int bundle_read_decisions(BundleRead *read) {
         if (r == 0 && !line.has_names)
             r = finish(read, number, &line, recording->n_names);
         if (r != 0)
-            return r;
+            return bundle_check_limit(read, r, scratch);
         if (line.has_names) {
             recording->names = line.names.items;
             recording->n_names = line.names.n;

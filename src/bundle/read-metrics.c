@@ -269,5 +269,5 @@ int bundle_read_metrics(BundleRead *read) {
         arena_reset(metrics.scratch);
         r = read_one(&metrics, line);
     }
-    return r;
+    return bundle_check_limit(read, r, metrics.scratch);
 }

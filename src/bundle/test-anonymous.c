@@ -39,7 +39,8 @@ static void test_names(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(go); i++) {
         Str shown = anonymous_name(a, str_from_c(go[i]));
 
-        assert_case(go[i], is_hashed(shown));
+        if (!is_hashed(shown))
+            fail_msg("%.*s is not a hash", STR_FMT(shown));
         assert_true(str_eq(shown, anonymous_name(a, str_from_c(go[i]))));
     }
 }

@@ -1,8 +1,12 @@
-/* The limits of a bundle. (Other invalid bundles: test/program/test_bundle.py.) */
+/* The limits of a bundle, and failing allocations. (Other invalid bundles:
+ * test/program/test_bundle.py.) */
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/test-assert.h"
+#include "base/test-failing-malloc.h"
 #include "bundle/archive.h"
 #include "bundle/bundle.h"
 
@@ -55,8 +59,73 @@ static void test_many_files(void **state) {
     }
 }
 
+/* Lines so short that the file is too small for what they become. */
+static void pack_lines(Buf *out, const char *name, const char *line, unsigned n) {
+    _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
+    _cleanup_(buf_done) Buf content = BUF_INIT(BYTES_MAX);
+    static const char zeros[2 * TAR_BLOCK];
+    const char *about = "{\"bundle\": 1, \"berth\": \"0\", \"cluster\": \"whole\"}";
+    const char *names[] = {"b/about.json", name};
+    char head[TAR_BLOCK];
+
+    for (unsigned i = 0; i < n; i++)
+        buf_append(&content, str_from_c(line));
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        Str text = i == 0 ? str_from_c(about) : buf_str(&content);
+
+        tar_head(str_from_c(names[i]), text.len, 0, head);
+        assert_int_equal(gzip_write(gzip, str_of(head, sizeof(head)), out), 0);
+        assert_int_equal(gzip_write(gzip, text, out), 0);
+        assert_int_equal(
+            gzip_write(gzip, str_of(zeros, (TAR_BLOCK - text.len % TAR_BLOCK) % TAR_BLOCK), out),
+            0);
+    }
+    assert_int_equal(gzip_write(gzip, str_of(zeros, sizeof(zeros)), out), 0);
+    assert_int_equal(gzip_end(gzip, out), 0);
+}
+
+static void test_memory_limit_is_not_out_of_memory(void **state) {
+    static const char *const files[][2] = {
+        {"b/decisions.jsonl", "{}\n"},
+        {"b/pods.jsonl", "{}\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(files); i++) {
+        _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
+        _cleanup_(bundle_done) Bundle bundle = {0};
+        char error[BUNDLE_ERROR_MAX] = "";
+
+        pack_lines(&file, files[i][0], files[i][1], 50000);
+        assert_int_equal(bundle_read(buf_str(&file), &bundle, error), BUNDLE_E_MALFORMED);
+        assert_non_null(strstr(error, "reading it takes more memory than a bundle of"));
+    }
+}
+
+/* Each allocation fails once: that is no fault of the bundle. */
+static void test_failed_allocation_is_reported(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
+    int r = -ENOMEM;
+
+    (void)state;
+    pack_lines(&file, "b/pods.jsonl", "{\"pod\": {}}\n", 3);
+    for (unsigned i = 1; r != 0; i++) {
+        _cleanup_(bundle_done) Bundle bundle = {0};
+        char error[BUNDLE_ERROR_MAX] = "";
+
+        assert_true(i < 1000);
+        countdown = i;
+        r = bundle_read(buf_str(&file), &bundle, error);
+        countdown = 0;
+        if (r != 0)
+            assert_int_equal(r, -ENOMEM);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_limit_is_not_out_of_memory),
+        cmocka_unit_test(test_failed_allocation_is_reported),
         cmocka_unit_test(test_many_files),
     };
 

@@ -15,6 +15,9 @@
 #include "base/map.h"
 #include "bundle/bundle-internal.h"
 
+/* A letter becomes 8 bytes when it is read: it counts like 3 (pack_charge). */
+#define NODE_COST 2u
+
 #define POD_BUDGET ((size_t)256 * 1024 * 1024)
 
 /* --- pods -------------------------------------------------------------------------------- */
@@ -232,6 +235,7 @@ static void write_decision(BundleWrite *write, size_t i, size_t *saved_view) {
         write_scores(&writer, decision);
     }
     bundle_end_line(write, &writer);
+    pack_charge(write->pack, NODE_COST * decision->n_nodes);
 }
 
 void bundle_write_decisions(BundleWrite *write) {

@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cel/check.h"
+#include "cel/report.h"
 #include "cel/unify.h"
 
 typedef struct CelChecker {
@@ -37,12 +38,21 @@ void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hin
 /* The same under all of its text. */
 void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hint);
 
+/* The replacement that the hint of the last report names. */
+void cel_checker_fix(CelChecker *checker, CelFix fix);
+
 /* The type of @node, as far as it is known now. */
 const CelType *cel_checker_type(CelChecker *checker, uint32_t node);
 
 /* Types and source as text for messages; in the arena, never a NULL pointer. */
 Str cel_checker_type_text(CelChecker *checker, const CelType *type);
 Str cel_checker_source(const CelChecker *checker, uint32_t node);
+
+/* Whether operators join its parts: something appended would belong to the last of them. */
+bool cel_checker_is_joined(const CelChecker *checker, uint32_t node);
+
+/* All of the source of @node. */
+Str cel_checker_text(const CelChecker *checker, uint32_t node);
 Str cel_checker_printf(CelChecker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -99,6 +109,13 @@ void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *
 
 /* A selection from a type that has no fields. */
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type);
+
+/* The same for a condition; @hint may be empty. */
+void cel_suggest_bool(CelChecker *checker, uint32_t node, const CelType *found, Str hint);
+
+/* "the result must be bool, it is string". */
+void cel_suggest_result(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found);
 
 /* "expected type 'bool' but found 'int'" under all of @node. */
 void cel_suggest_type(

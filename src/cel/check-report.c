@@ -35,6 +35,10 @@ void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hi
     cel_checker_report(checker, written->from, written->to, text, hint);
 }
 
+void cel_checker_fix(CelChecker *checker, CelFix fix) {
+    cel_report_fix(checker->diags, checker->tree->source, fix);
+}
+
 const CelType *cel_checker_type(CelChecker *checker, uint32_t node) {
     return cel_unify_resolve(&checker->unify, checker->infos[node].type, false);
 }
@@ -50,13 +54,25 @@ Str cel_checker_type_text(CelChecker *checker, const CelType *type) {
     return copy.ptr ? copy : STR("?");
 }
 
-Str cel_checker_source(const CelChecker *checker, uint32_t node) {
+bool cel_checker_is_joined(const CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    size_t len = written->to - written->from;
 
-    if (len > SOURCE_SHOWN)
-        return STR("…");
-    return str_take(str_skip(checker->tree->source, written->from), len);
+    return written->kind == CEL_NODE_AND || written->kind == CEL_NODE_OR ||
+           written->kind == CEL_NODE_CONDITIONAL ||
+           (written->is_operator && !str_is(written->name, "_[_]") &&
+               !str_is(written->name, "_[?_]"));
+}
+
+Str cel_checker_text(const CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+
+    return str_skip(str_take(checker->tree->source, written->to), written->from);
+}
+
+Str cel_checker_source(const CelChecker *checker, uint32_t node) {
+    Str text = cel_checker_text(checker, node);
+
+    return text.len > SOURCE_SHOWN ? STR("…") : text;
 }
 
 Str cel_checker_printf(CelChecker *checker, const char *format, ...) {

@@ -72,7 +72,7 @@ void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
     const CelType *found = checker->infos[node].type;
 
     if (!cel_unify_fits(&checker->unify, found, &cel_bool_type))
-        cel_suggest_type(checker, node, &cel_bool_type, found, hint);
+        cel_suggest_bool(checker, node, found, hint);
 }
 
 static void check_logic(CelChecker *checker, uint32_t i) {
@@ -351,12 +351,7 @@ static void check_expected(CelChecker *checker) {
 
     if (!want || checker->options->no_check || cel_unify_fits(&checker->unify, found, want))
         return;
-    cel_checker_report_all(checker, root,
-        cel_checker_printf(checker, "the result must be %.*s, it is %.*s",
-            STR_FMT(cel_checker_type_text(checker, want)),
-            STR_FMT(cel_checker_type_text(checker, found))),
-        found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
-                                      : STR_NULL);
+    cel_suggest_result(checker, root, want, found);
 }
 
 /* 1: reported, and over; 0: go on. */

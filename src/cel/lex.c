@@ -3,8 +3,13 @@
 
 #include "cel/lex.h"
 
+#include <stdio.h>
+
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
+
+#define NUMBER_SHOWN 24u /* bytes of a number with a unit; of longer ones there is no rewrite */
 
 enum {
     LETTER = 1, /* a name starts with it */
@@ -117,28 +122,65 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
     return byte_at(lexer, at) == '0' && byte_at(lexer, at + 1) == 'x';
 }
 
-/* 100Mi, 90s: a number with a unit must be a string. */
-static const char *unit_hint(Str unit) {
-    static const Str times[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
-    static const Str amounts[] = {STR("m"), STR("k"), STR("K"), STR("M"), STR("G"), STR("T"),
-        STR("Ki"), STR("Mi"), STR("Gi"), STR("Ti")};
+/* 90s, 1h30m; 5m is an amount. */
+static bool is_duration(Str unit) {
+    static const Str units[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
 
-    for (size_t i = 0; i < ELEMENTS_OF(times); i++)
-        if (str_eq(unit, times[i]))
-            return "a span of time is text: duration(\"90s\"), duration(\"1h30m\")";
-    for (size_t i = 0; i < ELEMENTS_OF(amounts); i++)
-        if (str_eq(unit, amounts[i]))
-            return "an amount with a unit is text: quantity(\"100Mi\")";
+    for (size_t i = 0; i < ELEMENTS_OF(units); i++)
+        if (str_eq(unit, units[i]))
+            return true;
+    for (size_t i = 0; i < unit.len; i++)
+        if (!ascii_is_digit(unit.ptr[i]) && str_find(STR("hms"), unit.ptr[i]) == SIZE_MAX)
+            return false;
+    return unit.len > 1 && !ascii_is_digit(unit.ptr[unit.len - 1]);
+}
+
+/* The suffix of a quantity that the unit stands for; NULL: none. */
+static const char *find_suffix(Str unit) {
+    static const struct {
+        Str unit;
+        const char *suffix;
+    } table[] = {{STR("m"), "m"}, {STR("k"), "k"}, {STR("K"), "k"}, {STR("M"), "M"},
+        {STR("G"), "G"}, {STR("T"), "T"}, {STR("P"), "P"}, {STR("Ki"), "Ki"}, {STR("Mi"), "Mi"},
+        {STR("Gi"), "Gi"}, {STR("Ti"), "Ti"}, {STR("Pi"), "Pi"}, {STR("KB"), "k"}, {STR("MB"), "M"},
+        {STR("GB"), "G"}, {STR("TB"), "T"}, {STR("KiB"), "Ki"}, {STR("MiB"), "Mi"},
+        {STR("GiB"), "Gi"}, {STR("TiB"), "Ti"}};
+
+    for (size_t i = 0; i < ELEMENTS_OF(table); i++)
+        if (str_eq(unit, table[i].unit))
+            return table[i].suffix;
     return NULL;
+}
+
+/* 100Mi, 90s: a number with a unit must be a string. False: no such unit. */
+static bool write_unit(Str number, Str unit, char *out, size_t size) {
+    const char *suffix = find_suffix(unit);
+    int64_t days;
+
+    if (number.len + unit.len > NUMBER_SHOWN)
+        return false;
+    if (suffix)
+        (void)snprintf(
+            out, size, "quantity('%.*s%s').asApproximateFloat()", STR_FMT(number), suffix);
+    else if (str_is(unit, "d") && str_to_int64(number, &days) && days < 100000)
+        (void)snprintf(out, size, "duration('%dh')", (int)days * 24);
+    else if (is_duration(unit))
+        (void)snprintf(out, size, "duration('%.*s%.*s')", STR_FMT(number), STR_FMT(unit));
+    else
+        return false;
+    return true;
 }
 
 /* Letters directly after the number from lexer->at to @end: not a number. */
 static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end) {
     uint32_t from = lexer->at, to = skip_class(lexer, end, LETTER | DIGIT);
-    char tail = byte_at(lexer, end);
+    Str number = str_of(lexer->source.ptr + from, end - from);
+    Str unit = str_of(lexer->source.ptr + end, to - end);
+    char tail = byte_at(lexer, end), written[64], text[96];
+    CelFix fix = {.from = from, .to = to};
     const char *hint = NULL;
 
-    if (to == end || str_eq(str_of(lexer->source.ptr + end, to - end), STR("in")))
+    if (to == end || str_is(unit, "in"))
         return token_to(lexer, kind, end); /* 1in [1] is legal, if not pretty */
     if (is_hex_start(lexer, from) && end == from + 1)
         hint = "0x needs at least one digit 0-9 or a-f";
@@ -150,10 +192,14 @@ static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end
         hint = "only a whole number can be a uint";
     else if (tail == '_')
         hint = "digits are written without '_' between them";
-    else
-        hint = unit_hint(str_of(lexer->source.ptr + end, to - end));
-    cel_syntax_error(lexer->errors, from, to, hint, "'%.*s' is not a number", (int)(to - from),
-        lexer->source.ptr + from);
+    else if (write_unit(number, unit, written, sizeof(written))) {
+        (void)snprintf(text, sizeof(text), "write %s", written);
+        hint = text;
+        fix.text = str_from_c(written);
+    }
+    if (cel_syntax_error(lexer->errors, from, to, hint, "'%.*s' is not a number", (int)(to - from),
+            lexer->source.ptr + from))
+        cel_report_fix(lexer->errors->diags, lexer->source, fix);
     return token_to(lexer, CEL_TOKEN_BROKEN, to);
 }
 
@@ -300,18 +346,19 @@ static const struct {
     const char text[4];
     uint8_t kind;
     const char *hint;
+    const char *meant; /* the operator to write instead; NULL: it takes more than that */
 } operators[] = {
-    {"!==", CEL_TOKEN_NOT_EQUAL, "write '!='"},
-    {"===", CEL_TOKEN_EQUAL, "write '=='"},
+    {"!==", CEL_TOKEN_NOT_EQUAL, "write '!='", "!="},
+    {"===", CEL_TOKEN_EQUAL, "write '=='", "=="},
     {"!=", CEL_TOKEN_NOT_EQUAL, NULL},
     {"==", CEL_TOKEN_EQUAL, NULL},
     {"=~", CEL_TOKEN_EQUAL, "a pattern is matched by text.matches(\"…\")"},
     {"=>", CEL_TOKEN_GREATER_EQUAL,
-        "write '>='; the variable of a macro is followed by a comma: list.all(x, …)"},
-    {"=<", CEL_TOKEN_LESS_EQUAL, "write '<='"},
-    {"=", CEL_TOKEN_EQUAL, "to compare two values write '=='"},
+        "write '>='; the variable of a macro is followed by a comma: list.all(x, …)", ">="},
+    {"=<", CEL_TOKEN_LESS_EQUAL, "write '<='", "<="},
+    {"=", CEL_TOKEN_EQUAL, "to compare two values write '=='", "=="},
     {"!", CEL_TOKEN_NOT, NULL},
-    {"<>", CEL_TOKEN_NOT_EQUAL, "write '!='"},
+    {"<>", CEL_TOKEN_NOT_EQUAL, "write '!='", "!="},
     {"<<", CEL_TOKEN_LESS, "write math.bitShiftLeft(a, b)"},
     {">>", CEL_TOKEN_GREATER, "write math.bitShiftRight(a, b)"},
     {"<=", CEL_TOKEN_LESS_EQUAL, NULL},
@@ -319,9 +366,9 @@ static const struct {
     {">=", CEL_TOKEN_GREATER_EQUAL, NULL},
     {">", CEL_TOKEN_GREATER, NULL},
     {"&&", CEL_TOKEN_AND, NULL},
-    {"&", CEL_TOKEN_AND, "a logical 'and' is written '&&'"},
+    {"&", CEL_TOKEN_AND, "a logical 'and' is written '&&'", "&&"},
     {"||", CEL_TOKEN_OR, NULL},
-    {"|", CEL_TOKEN_OR, "a logical 'or' is written '||'"},
+    {"|", CEL_TOKEN_OR, "a logical 'or' is written '||'", "||"},
     {"(", CEL_TOKEN_LPAREN, NULL},
     {")", CEL_TOKEN_RPAREN, NULL},
     {"[", CEL_TOKEN_LBRACKET, NULL},
@@ -359,9 +406,11 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
         if (!str_has_prefix(rest, text))
             continue;
         *ret = token_to(lexer, (CelTokenKind)operators[i].kind, lexer->at + (uint32_t)text.len);
-        if (operators[i].hint)
+        if (operators[i].hint &&
             cel_syntax_error(lexer->errors, ret->from, ret->to, operators[i].hint,
-                "there is no operator '%s'", operators[i].text);
+                "there is no operator '%s'", operators[i].text))
+            cel_report_fix(lexer->errors->diags, lexer->source,
+                (CelFix){ret->from, ret->to, str_from_c(operators[i].meant)});
         return true;
     }
     return false;

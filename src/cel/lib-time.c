@@ -147,7 +147,7 @@ static bool parse_offset(Str text, int32_t *ret) {
 }
 
 /* "Local" is not looked up: what an expression means must not depend on the machine. */
-static bool find_offset(const CelRun *run, Str name, int64_t sec, int32_t *ret) {
+bool cel_offset_of(const CelZones *zones, Str name, int64_t sec, int32_t *ret) {
     const CelZone *zone;
 
     *ret = 0;
@@ -155,9 +155,9 @@ static bool find_offset(const CelRun *run, Str name, int64_t sec, int32_t *ret) 
         return true;
     if (str_find(name, ':') != SIZE_MAX)
         return parse_offset(name, ret);
-    if (!run->zones || str_is(name, "Local"))
+    if (!zones || str_is(name, "Local"))
         return false;
-    zone = run->zones->find(run->zones, name);
+    zone = zones->find(zones, name);
     if (zone)
         *ret = cel_zone_offset(zone, sec);
     return zone != NULL;
@@ -181,7 +181,7 @@ static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part
 
     if (!cel_charge(run, ZONE_FUEL))
         return cel_exhausted(run);
-    if (!find_offset(run, name, args[0].i, &offset))
+    if (!cel_offset_of(run->zones, name, args[0].i, &offset))
         return unknown_zone(run, name);
     return cel_int(cel_timestamp_part(args[0].i + offset, args[0].len, part));
 }

@@ -187,14 +187,15 @@ static const struct {
     Str word;
     CelTokenKind kind;
     const char *hint;
+    const char *meant; /* the operator to write instead; NULL: it takes more than that */
 } words[] = {
-    {STR("and"), CEL_TOKEN_AND, "write '&&'"},
-    {STR("or"), CEL_TOKEN_OR, "write '||'"},
-    {STR("is"), CEL_TOKEN_EQUAL, "write '=='"},
-    {STR("eq"), CEL_TOKEN_EQUAL, "write '=='"},
-    {STR("ne"), CEL_TOKEN_NOT_EQUAL, "write '!='"},
-    {STR("mod"), CEL_TOKEN_PERCENT, "write '%'"},
-    {STR("div"), CEL_TOKEN_SLASH, "write '/'"},
+    {STR("and"), CEL_TOKEN_AND, "write '&&'", "&&"},
+    {STR("or"), CEL_TOKEN_OR, "write '||'", "||"},
+    {STR("is"), CEL_TOKEN_EQUAL, "write '=='", "=="},
+    {STR("eq"), CEL_TOKEN_EQUAL, "write '=='", "=="},
+    {STR("ne"), CEL_TOKEN_NOT_EQUAL, "write '!='", "!="},
+    {STR("mod"), CEL_TOKEN_PERCENT, "write '%'", "%"},
+    {STR("div"), CEL_TOKEN_SLASH, "write '/'", "/"},
     {STR("not"), CEL_TOKEN_IN, "write !(a in b)"},
     {STR("contains"), CEL_TOKEN_EQUAL, "it is a method: a.contains(b)"},
     {STR("matches"), CEL_TOKEN_EQUAL, "it is a method: a.matches(b)"},
@@ -222,7 +223,11 @@ static bool blame_word(CelParser *parser) {
     for (size_t i = 0; parser->token.kind == CEL_TOKEN_IDENT && i < ELEMENTS_OF(words); i++) {
         if (!str_eq_nocase(word, words[i].word))
             continue;
-        BLAME_NEXT(parser, words[i].hint, "'%.*s' is not an operator", STR_FMT(word));
+        if (cel_syntax_error(&parser->errors, parser->token.from, parser->token.to, words[i].hint,
+                "'%.*s' is not an operator", STR_FMT(word)))
+            cel_report_fix(parser->errors.diags, parser->errors.source,
+                (CelFix){parser->token.from, parser->token.to, str_from_c(words[i].meant)});
+        hush(parser);
         pretend_operator(parser, words[i].kind);
         cel_parser_advance(parser);
         if (words[i].kind == CEL_TOKEN_IN && parser->token.kind == CEL_TOKEN_IN)

@@ -5,14 +5,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void cel_syntax_error(
+bool cel_syntax_error(
     CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint, const char *text, ...) {
     char message[256];
     va_list arguments;
     int len;
 
     if (errors->is_quiet || errors->last == from + 1)
-        return;
+        return false;
     errors->last = from + 1;
     errors->n++;
     va_start(arguments, text);
@@ -23,6 +23,7 @@ void cel_syntax_error(
     cel_report(errors->diags, errors->file, errors->source, from, to,
         str_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1),
         str_from_c(hint));
+    return true;
 }
 
 void cel_report(
@@ -33,6 +34,13 @@ void cel_report(
     if (diags->diags.n < DIAG_MAX)
         place = cel_place(file, source, from, to);
     diag_add(diags, DIAG_ERROR, place, source, text, hint);
+}
+
+void cel_report_fix(DiagList *diags, Str source, CelFix fix) {
+    Str replaced = str_skip(str_take(source, fix.to), fix.from);
+
+    if (fix.text.ptr && str_find(replaced, '\n') == SIZE_MAX)
+        diag_fix(diags, cel_place(STR_NULL, source, fix.from, fix.to), fix.text);
 }
 
 static bool is_before(Place a, Place b) {

@@ -9,6 +9,12 @@
 #include "base/diag.h"
 #include "base/str.h"
 
+/* @text instead of [@from, @to) of the source; STR_NULL: no fix. */
+typedef struct CelFix {
+    uint32_t from, to;
+    Str text;
+} CelFix;
+
 typedef struct CelSyntaxErrors {
     Str file, source;
     DiagList *diags;
@@ -17,13 +23,16 @@ typedef struct CelSyntaxErrors {
     bool is_quiet; /* nothing is added */
 } CelSyntaxErrors;
 
-/* [@from, @to) is wrong. @hint may be NULL; @text is printf's. */
-void cel_syntax_error(CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint,
+/* [@from, @to) is wrong. @hint may be NULL; @text is printf's. Whether it was added. */
+bool cel_syntax_error(CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint,
     const char *text, ...) __attribute__((format(printf, 5, 6)));
 
 /* An error of any step at [@from, @to) of @source; @hint may be empty. */
 void cel_report(
     DiagList *diags, Str file, Str source, uint32_t from, uint32_t to, Str text, Str hint);
+
+/* Adds @fix to the diag that was added last, if there is one and it is on one line. */
+void cel_report_fix(DiagList *diags, Str source, CelFix fix);
 
 /* Where [@at, @to) of @source is: the line and column of @at, and as many columns of carets as
  * there are bytes up to @to or the end of the line; one at least. */

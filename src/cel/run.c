@@ -30,9 +30,22 @@ CelValue cel_exhausted(CelRun *run) {
         STR("look at fewer elements, or put the cheap conditions first"));
 }
 
+const CelError *cel_memory_error(const Arena *arena) {
+    static const CelError none = {
+        .text = STR("out of memory for the evaluation"), .is_limit = true};
+    static const CelError limit = {
+        .text = STR("too much memory: the expression builds more than one evaluation may"),
+        .hint = STR("build smaller strings, lists and maps"),
+        .is_limit = true,
+    };
+
+    return arena_has_failed(arena) && arena_limit_reached(arena) == 0 ? &none : &limit;
+}
+
 CelValue cel_no_memory(CelRun *run) {
-    return end_run(run, STR("out of memory: the expression builds more than one evaluation may"),
-        STR("build smaller strings, lists and maps"));
+    const CelError *error = cel_memory_error(run->arena);
+
+    return end_run(run, error->text, error->hint);
 }
 
 void *cel_alloc(CelRun *run, size_t size) {

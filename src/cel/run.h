@@ -74,6 +74,9 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);
 
+/* The text of it, for an evaluation in @arena that could not even begin. Static. */
+const CelError *cel_memory_error(const Arena *arena);
+
 /* The error that ended the run (run->limit is set): for callers of cel_equal(), which returned
  * false. */
 static inline CelValue cel_limit(const CelRun *run) {

@@ -6,9 +6,31 @@
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
 
-static Str did_you_mean(CelChecker *checker, Str name) {
-    return name.len > 0 ? cel_checker_printf(checker, "did you mean '%.*s'?", STR_FMT(name))
-                        : STR_NULL;
+/* A hint, and the text to write instead of the name, if that is all of it. */
+typedef struct Suggestion {
+    Str hint, instead;
+} Suggestion;
+
+static Suggestion did_you_mean(CelChecker *checker, Str name) {
+    if (name.len == 0)
+        return (Suggestion){0};
+    return (Suggestion){
+        cel_checker_printf(checker, "did you mean '%.*s'?", STR_FMT(name)), .instead = name};
+}
+
+/* Under the name of @node, and the rest of a dotted name up to the function that @node is a name
+ * space of, if the suggestion is for all of it. */
+static void report_name(CelChecker *checker, uint32_t node, Str text, Suggestion suggestion) {
+    const CelNode *written = &checker->tree->nodes[node], *last = written;
+    bool is_dotted = written->kind == CEL_NODE_IDENT && written->call > 0 &&
+                     str_find(suggestion.instead, '.') != SIZE_MAX;
+
+    if (is_dotted)
+        last = &checker->tree->nodes[written->call];
+    cel_checker_report_at(checker, node, text, suggestion.hint);
+    cel_checker_fix(checker, (CelFix){.from = written->at,
+                                 .to = last->at + (uint32_t)last->name.len,
+                                 .text = suggestion.instead});
 }
 
 static Str undeclared(CelChecker *checker, Str name) {
@@ -31,14 +53,15 @@ typedef struct ForeignName {
     Str name, hint;
     const char *takes; /* of a macro; NULL: not a macro */
     bool declares;     /* names among its arguments may be variables of its own */
+    Str meant;         /* the same function here, with the same arguments; empty: none */
 } ForeignName;
 
 #define MACRO(word, what, how)                                                                     \
     { .name = STR(word), .hint = STR("write " how), .takes = (what), .declares = true }
-#define LOOP(word, how)                                                                            \
-    { .name = STR(word), .hint = STR("write " how), .declares = true }
-#define WORD(word, how)                                                                            \
-    { .name = STR(word), .hint = STR(how) }
+#define LOOP(word, it, how)                                                                        \
+    { .name = STR(word), .hint = STR("write " how), .declares = true, .meant = STR(it) }
+#define WORD(word, it, how)                                                                        \
+    { .name = STR(word), .hint = STR("write " how), .meant = STR(it) }
 
 static const ForeignName aliases[] = {
     {.name = STR("has"), .hint = STR("write has(a.b)"), .takes = "the selection of a field"},
@@ -59,24 +82,24 @@ static const ForeignName aliases[] = {
     MACRO("optFlatMap", "a variable and an optional", "optional.optFlatMap(x, optional)"),
     MACRO("sortBy", "a variable and a key", "list.sortBy(x, key)"),
     MACRO("cel.bind", "a name, a value and an expression", "cel.bind(name, value, expression)"),
-    LOOP("any", "list.exists(x, condition)"),
-    LOOP("some", "list.exists(x, condition)"),
-    LOOP("every", "list.all(x, condition)"),
-    LOOP("forEach", "list.map(x, value), or list.all(x, condition)"),
-    WORD("len", "write size(x)"),
-    WORD("length", "write size(x)"),
-    WORD("count", "write size(x)"),
-    WORD("lower", "write text.lowerAscii()"),
-    WORD("toLower", "write text.lowerAscii()"),
-    WORD("toLowerCase", "write text.lowerAscii()"),
-    WORD("upper", "write text.upperAscii()"),
-    WORD("toUpper", "write text.upperAscii()"),
-    WORD("toUpperCase", "write text.upperAscii()"),
-    WORD("match", "write text.matches(pattern)"),
-    WORD("orElse", "write optional.orValue(value)"),
-    WORD("now", "an expression has no clock: its time must be given to it"),
-    WORD("math.max", "write math.greatest(a, b)"),
-    WORD("math.min", "write math.least(a, b)"),
+    LOOP("any", "exists", "list.exists(x, condition)"),
+    LOOP("some", "exists", "list.exists(x, condition)"),
+    LOOP("every", "all", "list.all(x, condition)"),
+    LOOP("forEach", "", "list.map(x, value), or list.all(x, condition)"),
+    WORD("len", "size", "size(x)"),
+    WORD("length", "size", "size(x)"),
+    WORD("count", "size", "size(x)"),
+    WORD("lower", "lowerAscii", "text.lowerAscii()"),
+    WORD("toLower", "lowerAscii", "text.lowerAscii()"),
+    WORD("toLowerCase", "lowerAscii", "text.lowerAscii()"),
+    WORD("upper", "upperAscii", "text.upperAscii()"),
+    WORD("toUpper", "upperAscii", "text.upperAscii()"),
+    WORD("toUpperCase", "upperAscii", "text.upperAscii()"),
+    WORD("match", "matches", "text.matches(pattern)"),
+    WORD("orElse", "orValue", "optional.orValue(value)"),
+    {.name = STR("now"), .hint = STR("an expression has no clock: its time must be given to it")},
+    WORD("math.max", "math.greatest", "math.greatest(a, b)"),
+    WORD("math.min", "math.least", "math.least(a, b)"),
 };
 
 /* NULL: no suggestion. */
@@ -94,7 +117,8 @@ static void report_alias(CelChecker *checker, uint32_t node, const ForeignName *
             ? cel_checker_printf(checker, "%.*s() takes %s", STR_FMT(alias->name), alias->takes)
             : undeclared(checker, checker->tree->nodes[node].name);
 
-    cel_checker_report_at(checker, node, text, alias->hint);
+    report_name(checker, node, text,
+        (Suggestion){alias->hint, alias->meant.len > 0 ? alias->meant : STR_NULL});
 }
 
 /* The last node of the receiver; only of a call that has one. */
@@ -157,6 +181,8 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
         cel_checker_report_at(checker, node, undeclared(checker, written->name),
             cel_checker_printf(
                 checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name)));
+        if (written->n_children == 0)
+            cel_checker_fix(checker, (CelFix){written->from, written->to, written->name});
         return;
     }
     if (alias) {
@@ -167,8 +193,7 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
         nearest = cel_env_nearest_function(checker->env, written->name, written->is_receiver);
     if (nearest.len == 0 && !is_enough(checker))
         nearest = cel_env_nearest_function(checker->env, written->name, !written->is_receiver);
-    cel_checker_report_at(
-        checker, node, undeclared(checker, written->name), did_you_mean(checker, nearest));
+    report_name(checker, node, undeclared(checker, written->name), did_you_mean(checker, nearest));
 }
 
 /* The variable of an open macro, or the declared one, that is most like @name. */
@@ -206,28 +231,77 @@ static char next_byte(Str source, size_t at, int by) {
     return i < source.len ? source.ptr[i] : '\0';
 }
 
-/* labels.app.kubernetes.io/name, {a: 1}, labels[app]: a key that was meant to be text. */
-static Str key_hint(CelChecker *checker, uint32_t node) {
+/* labels.app.kubernetes.io/name, read as a quotient: the key is all of what could be one, behind
+ * the map that it is selected from. */
+static void fix_key(CelChecker *checker, uint32_t node) {
+    Str source = checker->tree->source;
+    uint32_t map = node - 1, to = checker->tree->nodes[node].to;
+    Str key;
+
+    while (map > 0 && checker->tree->nodes[map].kind == CEL_NODE_SELECT &&
+           cel_checker_type(checker, map)->kind != CEL_T_MAP)
+        map--;
+    if (cel_checker_type(checker, map)->kind != CEL_T_MAP)
+        return;
+    while (to < source.len && (is_word(source.ptr[to]) || str_find(STR("-./"), source.ptr[to]) < 3))
+        to++;
+    key = str_skip(str_take(source, to), checker->tree->nodes[map].to + 1);
+    cel_checker_fix(checker, (CelFix){checker->tree->nodes[map].to, to,
+                                 cel_checker_printf(checker, "['%.*s']", STR_FMT(key))});
+}
+
+/* {a: 1}, labels[app]: a key that was meant to be text. */
+static Suggestion key_hint(CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+    Str source = checker->tree->source;
+    char before = next_byte(source, written->from, -1), after = next_byte(source, written->to, 1);
+    bool is_key = (before == '{' || before == ',') && after == ':';
+
+    if (!is_key && !(before == '[' && after == ']'))
+        return (Suggestion){0};
+    return (Suggestion){cel_checker_printf(checker,
+                            is_key ? "a key that is text is written \"%.*s\""
+                                   : "a key that is text is written [\"%.*s\"]",
+                            STR_FMT(written->name)),
+        cel_checker_printf(checker, "'%.*s'", STR_FMT(written->name))};
+}
+
+/* '/' or '-' if that stands directly before the name, behind another; 0: no. */
+static char joint_before(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
     Str source = checker->tree->source;
     char joint = written->from > 0 ? source.ptr[written->from - 1] : '\0';
-    char before = next_byte(source, written->from, -1), after = next_byte(source, written->to, 1);
 
-    if (written->from > 1 && (joint == '/' || joint == '-') &&
-        is_word(source.ptr[written->from - 2]))
-        return cel_checker_printf(checker, "a key with '%c' in it is selected by a[\"…\"]", joint);
-    if ((before == '{' || before == ',') && after == ':')
-        return cel_checker_printf(
-            checker, "a key that is text is written \"%.*s\"", STR_FMT(written->name));
-    if (before == '[' && after == ']')
-        return cel_checker_printf(
-            checker, "a key that is text is written [\"%.*s\"]", STR_FMT(written->name));
-    return STR_NULL;
+    return (joint == '/' || joint == '-') && written->from > 1 &&
+                   is_word(source.ptr[written->from - 2])
+               ? joint
+               : '\0';
+}
+
+/* A name that is nothing at all. The key of a map is most likely text. */
+static Suggestion name_hint(CelChecker *checker, uint32_t node, Str dotted) {
+    Str name = checker->tree->nodes[node].name;
+    bool is_after_map = node > 0 && cel_checker_type(checker, node - 1)->kind == CEL_T_MAP;
+    Suggestion suggestion = is_after_map ? key_hint(checker, node) : (Suggestion){0};
+
+    if (suggestion.hint.len > 0)
+        return suggestion;
+    if (dotted.len > 0)
+        suggestion = did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
+    if (suggestion.hint.len == 0 && (cel_env_has_function(checker->env, name, false) ||
+                                        cel_env_has_function(checker->env, name, true)))
+        suggestion.hint = cel_checker_printf(
+            checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));
+    if (suggestion.hint.len == 0)
+        suggestion = did_you_mean(checker, nearest_variable(checker, name));
+    return suggestion.hint.len > 0 ? suggestion : key_hint(checker, node);
 }
 
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
-    Str name = checker->tree->nodes[node].name, hint;
+    Str name = checker->tree->nodes[node].name;
+    Suggestion suggestion;
     const ForeignName *alias;
+    char joint;
 
     if (is_enough(checker)) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
@@ -239,18 +313,15 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
         report_alias(checker, node, alias);
         return;
     }
-    hint = dotted.len == 0
-               ? STR_NULL
-               : did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
-    if (hint.len == 0 && (cel_env_has_function(checker->env, name, false) ||
-                             cel_env_has_function(checker->env, name, true)))
-        hint = cel_checker_printf(
-            checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));
-    if (hint.len == 0)
-        hint = did_you_mean(checker, nearest_variable(checker, name));
-    if (hint.len == 0)
-        hint = key_hint(checker, node);
-    cel_checker_report_at(checker, node, undeclared(checker, name), hint);
+    joint = joint_before(checker, node);
+    suggestion = name_hint(checker, node, dotted);
+    if (suggestion.hint.len == 0 && joint) {
+        cel_checker_report_at(checker, node, undeclared(checker, name),
+            cel_checker_printf(checker, "a key with '%c' in it is selected by a[\"…\"]", joint));
+        fix_key(checker, node);
+        return;
+    }
+    report_name(checker, node, undeclared(checker, name), suggestion);
 }
 
 /* Declared only so that reading it can be refused with a reason. */
@@ -285,39 +356,72 @@ static Str nearest_field(const CelRecordType *record, Str name) {
     return best;
 }
 
-static Str field_hint(CelChecker *checker, const CelRecordType *record, Str name) {
-    Str nearest = nearest_field(record, name), fields = list_fields(checker, record);
+/* node.labels: a field of a field that is a record, like metadata.labels. */
+static Str nested_field(CelChecker *checker, const CelRecordType *record, Str name) {
+    for (uint32_t i = 0; i < record->n_fields; i++) {
+        const CelField *field = &record->fields[i];
+        const CelRecordType *inner = field->type->kind == CEL_T_RECORD ? field->type->record : NULL;
+        uint32_t found = inner ? cel_record_find(inner, name) : UINT32_MAX;
+
+        if (found != UINT32_MAX && !is_refused(&inner->fields[found]))
+            return cel_checker_printf(checker, "%.*s.%.*s", STR_FMT(field->name), STR_FMT(name));
+    }
+    return STR_NULL;
+}
+
+static Suggestion field_hint(CelChecker *checker, const CelRecordType *record, Str name) {
+    Str nested = nested_field(checker, record, name);
+    Str nearest = nested.len > 0 ? nested : nearest_field(record, name);
+    Str fields = list_fields(checker, record);
     uint32_t refused = cel_record_find(record, name);
+    Suggestion suggestion = did_you_mean(checker, nearest);
 
     if (refused != UINT32_MAX)
-        return record->fields[refused].about;
-    if (nearest.len > 0 && fields.len > 0)
-        return cel_checker_printf(
-            checker, "did you mean '%.*s'? %.*s", STR_FMT(nearest), STR_FMT(fields));
-    return nearest.len > 0 ? did_you_mean(checker, nearest) : fields;
+        return (Suggestion){.hint = record->fields[refused].about};
+    if (nearest.len == 0)
+        return (Suggestion){.hint = fields};
+    if (nested.len == 0 && fields.len > 0)
+        suggestion.hint =
+            cel_checker_printf(checker, "%.*s %.*s", STR_FMT(suggestion.hint), STR_FMT(fields));
+    return suggestion;
 }
 
 void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record) {
     Str name = checker->tree->nodes[node].name;
 
-    cel_checker_report_at(checker, node,
+    report_name(checker, node,
         cel_checker_printf(
             checker, "undefined field '%.*s' of %.*s", STR_FMT(name), STR_FMT(record->name)),
         field_hint(checker, record, name));
 }
 
+/* Whether there is a function @name of a receiver of @type and nothing else. */
+static bool is_method(CelChecker *checker, Str name, const CelType *type) {
+    const CelOverload *const *overloads;
+    size_t n = cel_env_overloads(checker->env, name, &overloads);
+
+    for (size_t i = 0; i < n; i++)
+        if (overloads[i]->is_receiver && overloads[i]->n_args == 1 &&
+            overloads[i]->args[0]->kind == type->kind)
+            return true;
+    return false;
+}
+
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type) {
-    Str name = checker->tree->nodes[node].name, hint = STR_NULL;
+    Str name = checker->tree->nodes[node].name;
+    Suggestion suggestion = {0};
 
     if (cel_env_has_function(checker->env, name, true))
-        hint = cel_checker_printf(
+        suggestion.hint = cel_checker_printf(
             checker, "'%.*s' is a function: .%.*s()", STR_FMT(name), STR_FMT(name));
     else if (type->kind == CEL_T_LIST)
-        hint = STR("a list has elements: x[0], x.map(e, …), x.exists(e, …)");
-    cel_checker_report_at(checker, node,
+        suggestion.hint = STR("a list has elements: x[0], x.map(e, …), x.exists(e, …)");
+    if (is_method(checker, name, type))
+        suggestion.instead = cel_checker_printf(checker, "%.*s()", STR_FMT(name));
+    report_name(checker, node,
         cel_checker_printf(checker, "type '%.*s' does not support field selection",
             STR_FMT(cel_checker_type_text(checker, type))),
-        hint);
+        suggestion);
 }
 
 void cel_suggest_type(
@@ -327,4 +431,53 @@ void cel_suggest_type(
             STR_FMT(cel_checker_type_text(checker, want)),
             STR_FMT(cel_checker_type_text(checker, found))),
         hint);
+}
+
+/* Text and optionals as conditions: what to append to @node. STR_NULL: nothing helps. */
+static Str bool_of(CelChecker *checker, const CelType *found) {
+    const CelType *inner;
+
+    found = cel_unify_resolve(&checker->unify, found, true);
+    if (found->kind == CEL_T_STRING)
+        return STR(" == 'true'");
+    inner = found->kind == CEL_T_OPTIONAL ? cel_type_param(found, 0) : &cel_error_type;
+    return inner->kind == CEL_T_BOOL     ? STR(".orValue(false)")
+           : inner->kind == CEL_T_STRING ? STR(".orValue('') == 'true'")
+                                         : STR_NULL;
+}
+
+static CelFix fix_bool(CelChecker *checker, uint32_t node, const CelType *found) {
+    const CelNode *written = &checker->tree->nodes[node];
+    Str added = cel_checker_is_joined(checker, node) ? STR_NULL : bool_of(checker, found);
+
+    if (!added.ptr)
+        return (CelFix){0};
+    return (CelFix){written->from, written->to,
+        cel_checker_printf(
+            checker, "%.*s%.*s", STR_FMT(cel_checker_text(checker, node)), STR_FMT(added))};
+}
+
+static Str write_hint(CelChecker *checker, CelFix fix, Str otherwise) {
+    return fix.text.ptr ? cel_checker_printf(checker, "write %.*s", STR_FMT(fix.text)) : otherwise;
+}
+
+void cel_suggest_bool(CelChecker *checker, uint32_t node, const CelType *found, Str hint) {
+    CelFix fix = fix_bool(checker, node, found);
+
+    cel_suggest_type(checker, node, &cel_bool_type, found, write_hint(checker, fix, hint));
+    cel_checker_fix(checker, fix);
+}
+
+void cel_suggest_result(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found) {
+    CelFix fix = want->kind == CEL_T_BOOL ? fix_bool(checker, node, found) : (CelFix){0};
+
+    cel_checker_report_all(checker, node,
+        cel_checker_printf(checker, "the result must be %.*s, it is %.*s",
+            STR_FMT(cel_checker_type_text(checker, want)),
+            STR_FMT(cel_checker_type_text(checker, found))),
+        write_hint(checker, fix,
+            found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
+                                          : STR_NULL));
+    cel_checker_fix(checker, fix);
 }

@@ -35,7 +35,7 @@ static void test_calls(void **state) {
         {"@sortByAssociatedKeys", "list(T).(list(int)) -> list(T)", {COUNTDOWN(3), COUNTDOWN(2)},
             "error: sortBy"},
         {"lists.range", "(int) -> list(int)", {cel_int(INT64_MAX)}, "error: out of fuel"},
-        {"lists.range", "(int) -> list(int)", {cel_int(200000)}, "error: out of memory"},
+        {"lists.range", "(int) -> list(int)", {cel_int(200000)}, "error: too much memory"},
         {"lists.range", "(int) -> list(int)", {cel_int(INT64_MIN)}, "[]"},
         {"sum", "list(int).() -> int", {COUNTDOWN(4)}, "10"},
         {"sum", "list(double).() -> double", {EMPTY_LIST}, "0.0"},

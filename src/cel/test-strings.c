@@ -46,10 +46,11 @@ static void test_large_results_are_errors(void **state) {
     static char many[65536];
     const CelValue a = cel_string(str_of(memset(many, 'a', sizeof(many)), sizeof(many)));
     const LibraryCase cases[] = {
-        {"replace", REPLACE, {a, text("a"), a}, "error: out of"},
-        {"replace", REPLACE, {a, text(""), a}, "error: out of"},
-        {"join", JOIN, {LIST(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a), a}, "error: out of"},
-        {"split", "string.(string) -> list(string)", {a, text("")}, "error: out of memory"},
+        {"replace", REPLACE, {a, text("a"), a}, "error: out of fuel"},
+        {"replace", REPLACE, {a, text(""), a}, "error: out of fuel"},
+        {"join", JOIN, {LIST(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a), a},
+            "error: too much memory"},
+        {"split", "string.(string) -> list(string)", {a, text("")}, "error: too much memory"},
     };
 
     (void)state;

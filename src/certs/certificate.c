@@ -98,7 +98,7 @@ int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) 
         (CertificateFacts){.until_sec = (int64_t)gnutls_x509_crt_get_expiration_time(certificate)};
     if (read_common_name(certificate, arena, &ret->common_name, &identities) < 0 ||
         read_names(certificate, arena, &names, &identities) < 0)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_no_memory(error, MESSAGE_MAX, "the names of the certificate", arena);
     ret->names = names.items;
     ret->n_names = names.n;
     ret->identities = identities.items;

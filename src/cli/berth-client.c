@@ -10,7 +10,9 @@
 
 #include "base/buf.h"
 #include "base/origin.h"
+#include "base/shell.h"
 #include "base/url.h"
+#include "kube/api-objects.h"
 #include "json/read.h"
 
 #define STREAM_BUDGET ((size_t)1024 * 1024)
@@ -57,10 +59,22 @@ static void print_failure(const BerthAccess *access, const char *reason, char *e
     (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", text);
 }
 
+/* One header, for a proxy that has a token. */
+static size_t proxy_headers(const BerthAccess *access, Header *ret) {
+    *ret = (Header){STR(BERTH_CLIENT_TOKEN_HEADER), str_from_c(access->proxy.token)};
+    return access->proxy.token ? 1 : 0;
+}
+
+static Str full_path(const BerthAccess *access, Str path, Arena *arena) {
+    return access->proxy.client ? arena_printf(arena, "%s%.*s", access->proxy.path, STR_FMT(path))
+                                : arena_copy(arena, path);
+}
+
 int berth_client_request(
     const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error) {
     _cleanup_(access_freep) Access *server = NULL;
-    Str kept = arena_copy(arena, path);
+    Str kept = full_path(access, path, arena);
+    Header header;
     const BlockingRequest request = {
         .method = str_is_empty(body) ? "GET" : "POST",
         .path = kept.ptr,
@@ -68,11 +82,17 @@ int berth_client_request(
         .sec = access->timeout_sec > 0 ? access->timeout_sec : BERTH_CLIENT_SEC,
         .bytes_max = BERTH_CLIENT_REPLY_MAX,
         .accepts_401 = true,
+        .headers = &header,
+        .n_headers = proxy_headers(access, &header),
     };
-    int r = kept.ptr ? open_access(access, &server, error) : -ENOMEM;
+    int r = kept.ptr ? 0 : -ENOMEM;
 
     *ret = (BlockingReply){0};
-    if (r == 0)
+    if (r == 0 && access->proxy.client)
+        r = blocking_client_request_with(access->proxy.client, &request, arena, ret, error);
+    else if (r == 0)
+        r = open_access(access, &server, error);
+    if (r == 0 && server)
         r = blocking_client_request(server, &request, arena, ret, error);
     if (r == 0)
         error[0] = '\0';
@@ -93,10 +113,62 @@ static Str error_of(Str reply, Arena *arena) {
     return json_error(&reader) == JSON_OK ? error : STR_NULL;
 }
 
+#define SERVICE_ACCOUNT "system:serviceaccount:"
+
+/* The user in `… is forbidden: User "jane" cannot get …`. */
+static Str user_of(Str refusal) {
+    Str part, user = STR_NULL;
+
+    while (str_split(&refusal, '"', &part))
+        if (str_has_suffix(part, STR("User ")) && str_split(&refusal, '"', &user))
+            break;
+    return user;
+}
+
+Str berth_client_grant(
+    Str refusal, const char *namespace, const char *roles, const char *role, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(BERTH_CLIENT_ERROR_MAX);
+    Str user = user_of(refusal);
+
+    buf_printf(&out,
+        "an administrator can give you the Role %s%s: "
+        "kubectl -n %s create rolebinding %s%s-NAME --role=%s%s ",
+        roles, role, namespace, roles, role, roles, role);
+    if (str_has_prefix(user, STR(SERVICE_ACCOUNT)))
+        buf_printf(
+            &out, "--serviceaccount=%.*s", STR_FMT(str_skip(user, sizeof(SERVICE_ACCOUNT) - 1)));
+    else {
+        buf_append(&out, STR("--user="));
+        shell_word(&out, str_is_empty(user) ? STR("USER") : user);
+    }
+    return arena_copy(arena, buf_str(&out));
+}
+
+/* Only what-if posts, and only berth itself refuses the token of viewers: these need the other
+ * Role. */
+static void explain_refusal(const BerthAccess *access, const BlockingReply *reply, bool is_of_berth,
+    Str message, Arena *arena, char *error) {
+    bool is_what_if = is_of_berth || str_contains_nocase(message, STR("cannot create"));
+    Str grant = berth_client_grant(message, access->proxy.namespace, access->proxy.roles,
+        is_what_if ? BERTH_CLIENT_WHAT_IF : BERTH_CLIENT_VIEWER, arena);
+
+    (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s answered %u: %.*s\n  %.*s",
+        is_of_berth ? access->server : "the API server", reply->status, STR_FMT(message),
+        STR_FMT(grant));
+}
+
 void berth_client_explain(
     const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error) {
     Str message = error_of(reply->body, arena);
+    bool is_of_berth = !str_is_empty(message);
+    ApiStatus status;
 
+    if (!is_of_berth && api_status_read(reply->body, arena, &status))
+        message = status.message;
+    if (access->proxy.client && reply->status == 403) {
+        explain_refusal(access, reply, is_of_berth, message, arena, error);
+        return;
+    }
     if (str_has_prefix(message, STR("berth: ")))
         message = str_skip(message, 7);
     if (str_is_empty(message))
@@ -134,7 +206,8 @@ struct BerthStream {
     void (*line)(void *context, Str line);
     void *context;
     Access *server;
-    Client *client; /* NULL: the server's name is no URL */
+    Client *client; /* NULL: the server's name is no URL; a proxy's is borrowed */
+    Call *call;     /* through a proxy, until it ends */
     unsigned status;
     Buf rest;    /* of a line that has not ended */
     Buf refusal; /* the body where the status is no success */
@@ -173,6 +246,7 @@ static void take_end(void *context, const CallResult *result) {
     _cleanup_(arena_freep) Arena *arena = arena_new(STREAM_BUDGET);
 
     stream->has_ended = true;
+    stream->call = NULL;
     if (result->outcome != CALL_DONE)
         print_failure(stream->access, result->error, stream->error);
     else if (result->status != 200 && arena)
@@ -183,12 +257,26 @@ static void take_end(void *context, const CallResult *result) {
 }
 
 static int start_stream(BerthStream *stream, const char *path) {
+    const BerthProxy *proxy = &stream->access->proxy;
+    Header header;
     const CallOptions options = {
-        .method = "GET", .path = path, .first_byte_sec = BERTH_CLIENT_SEC, .accepts_401 = true};
+        .method = "GET",
+        .path = path,
+        .first_byte_sec = BERTH_CLIENT_SEC,
+        .accepts_401 = true,
+        .headers = &header,
+        .n_headers = proxy_headers(stream->access, &header),
+    };
     const CallHandler handler = {
         .context = stream, .head = take_head, .data = take_data, .done = take_end};
-    int r = open_access(stream->access, &stream->server, stream->error);
+    int r;
 
+    if (proxy->client) {
+        stream->client = proxy->client;
+        stream->call = client_call(proxy->client, &options, &handler);
+        return stream->call ? 0 : -ENOMEM;
+    }
+    r = open_access(stream->access, &stream->server, stream->error);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
@@ -202,7 +290,9 @@ static int start_stream(BerthStream *stream, const char *path) {
 
 BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
     void (*line)(void *context, Str line), void *context) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(STREAM_BUDGET);
     BerthStream *stream = calloc(1, sizeof(*stream));
+    Str full;
 
     if (!stream)
         return NULL;
@@ -211,13 +301,17 @@ BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
     stream->context = context;
     stream->rest = BUF_INIT(BERTH_CLIENT_LINE_MAX);
     stream->refusal = BUF_INIT(REFUSAL_MAX);
-    return start_stream(stream, path) == 0 ? stream : berth_stream_free(stream);
+    full = arena ? full_path(access, str_from_c(path), arena) : STR_NULL;
+    return full.ptr && start_stream(stream, full.ptr) == 0 ? stream : berth_stream_free(stream);
 }
 
 BerthStream *berth_stream_free(BerthStream *stream) {
     if (!stream)
         return NULL;
-    client_free(stream->client);
+    if (stream->server)
+        client_free(stream->client);
+    else
+        call_cancel(stream->call);
     access_free(stream->server);
     buf_done(&stream->rest);
     buf_done(&stream->refusal);

@@ -14,9 +14,22 @@
 #define BERTH_CLIENT_ERROR_MAX BLOCKING_CLIENT_ERROR_MAX
 #define BERTH_CLIENT_SEC 10
 
+#define BERTH_CLIENT_TOKEN_HEADER "Berth-Token"
+
+/* A berth behind the pod proxy of an API server, which removes Authorization: the token of its
+ * pages is in a header of its own. */
+typedef struct BerthProxy {
+    Client *client;        /* of the API server; NULL: not used */
+    const char *namespace; /* of the pod */
+    const char *path;      /* "/api/v1/namespaces/NAMESPACE/pods/https:NAME:8444/proxy" */
+    const char *token;     /* NULL: none */
+    const char *roles;     /* their names begin with this, and end as below */
+} BerthProxy;
+
 /* The server and our credentials; NULL: not used. */
 typedef struct BerthAccess {
-    const char *server; /* "http://127.0.0.1:8080" */
+    const char *server; /* "http://127.0.0.1:8080"; of a proxy "pod NAMESPACE/NAME", for messages */
+    BerthProxy proxy;   /* instead of the following four */
     const char *ca;     /* PEM files: the CA of its certificate, */
     const char *cert;   /* and our own, with its key */
     const char *key;
@@ -29,9 +42,21 @@ typedef struct BerthAccess {
 int berth_client_request(
     const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error);
 
-/* Why @reply is no success, for a person: berth's message, else the status. */
+/* Why @reply is no success, for a person: berth's message, or that of the API server with the
+ * command that grants the right which is missing; else the status. */
 void berth_client_explain(
     const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error);
+
+/* The Roles of berth's namespace (deploy/). */
+#define BERTH_CLIENT_ROLES "berth"
+#define BERTH_CLIENT_VIEWER "-viewer"
+#define BERTH_CLIENT_WHAT_IF "-what-if"
+
+/* "an administrator can give you the Role …", with the command for the user whom @refusal, a
+ * message of the API server, names. @roles and @role: the beginning and the end of its name. ptr
+ * NULL: out of memory. */
+Str berth_client_grant(
+    Str refusal, const char *namespace, const char *roles, const char *role, Arena *arena);
 
 /* The JSON at @path, query included, in @arena. 0; 1 when berth refuses (404, 403, …) or there is
  * no answer, with the reason in @error; or -ENOMEM. */

@@ -14,6 +14,7 @@
 #include "input/sources.h"
 #include "kube/access.h"
 #include "kube/fetch.h"
+#include "json/read.h"
 
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 #define ASK_NSEC (INT64_C(15) * NSEC_PER_SEC) /* longer than any request may take */
@@ -24,7 +25,7 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
     if (source->file && is_asking)
         return "--metrics is instead of --prometheus and --sources";
     if (is_asking && cluster_source_check(cluster))
-        return "metrics are joined to nodes: --cluster, --kubeconfig or --in-cluster is needed";
+        return cluster_source_check(cluster);
     return NULL;
 }
 
@@ -66,7 +67,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
         return terminal_failed(who, "the list of metric sources", r, arena);
     if (r != 0)
         return complain_of_sources(&diags, r == SOURCES_E_UNREADABLE);
-    if (cluster_source_is_live(cluster)) {
+    if (!cluster->file) {
         r = cluster_source_access(cluster, who, &access);
         if (r != 0)
             return r;
@@ -89,28 +90,24 @@ int metrics_source_load(const MetricsSource *source, const ClusterSource *cluste
     if (source->file)
         return load_file(source, who, program, snapshot, now_nsec, uptime_nsec, ret);
     if (source->prometheus || source->sources || ret_statuses ||
-        (program->n_gauges > 0 && cluster_source_is_live(cluster)))
+        (program->n_gauges > 0 && !cluster->file))
         return ask(source, cluster, who, program, snapshot, ret, ret_statuses);
     return 0;
 }
 
 bool cluster_source_is_live(const ClusterSource *source) {
-    return source->kubeconfig || source->is_in_cluster;
+    return source->kubeconfig || source->context || source->is_in_cluster;
 }
 
 const char *cluster_source_check(const ClusterSource *source) {
-    int n = (source->file != NULL) + (source->kubeconfig != NULL) + source->is_in_cluster;
-
-    if (n != 1)
-        return "one of --cluster, --kubeconfig and --in-cluster is needed";
+    if (source->file && cluster_source_is_live(source))
+        return "--cluster is instead of --kubeconfig, --context and --in-cluster";
     return cluster_source_check_live(source);
 }
 
 const char *cluster_source_check_live(const ClusterSource *source) {
-    if (source->kubeconfig && source->is_in_cluster)
-        return "--kubeconfig is instead of --in-cluster";
-    if (source->context && !source->kubeconfig)
-        return "--context needs --kubeconfig";
+    if ((source->kubeconfig || source->context) && source->is_in_cluster)
+        return "--kubeconfig and --context are instead of --in-cluster";
     return NULL;
 }
 
@@ -122,7 +119,8 @@ static int complain(const char *who, const char *error, int r) {
 
 int cluster_source_access(const ClusterSource *source, const char *who, Access **ret) {
     char error[ACCESS_ERROR_MAX] = "out of memory for the kubeconfig";
-    int r = access_find(source->kubeconfig, source->context, ret, error);
+    int r = source->is_in_cluster ? access_in_cluster(/* root= */ "", ret, error)
+                                  : access_search(source->kubeconfig, source->context, ret, error);
 
     if (r < 0)
         return complain(who, error, r);
@@ -149,6 +147,48 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
     return r < 0 ? complain(who, error, r) : 0;
 }
 
+/* A search for one pod of a file. */
+typedef struct PodSearch {
+    Str namespace, name;
+    Arena *arena;
+    Pod *pod;
+    bool is_found;
+} PodSearch;
+
+static int look_at(void *context, const Object *object) {
+    PodSearch *search = context;
+    JsonReader reader;
+    Pod pod;
+    Str json;
+
+    if (!str_is(object->kind, "Pod") || search->is_found)
+        return 0;
+    json = arena_copy(search->arena, object->json); /* strings of the pod point into it */
+    if (!json.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, json);
+    pod_decode(&reader, search->arena, &pod);
+    if (json_error(&reader) != JSON_OK || !str_eq(pod.name, search->name) ||
+        !str_eq(pod.namespace, search->namespace))
+        return 0;
+    search->is_found = true;
+    *search->pod = pod;
+    return 0;
+}
+
+static int pod_of_file(const char *path, PodSearch *search, const char *who) {
+    char error[OBJECTS_ERROR_MAX] = "";
+    int r = objects_each(path, look_at, search, error);
+
+    if (r < 0)
+        return complain(who, error, r);
+    if (search->is_found)
+        return 0;
+    (void)snprintf(error, sizeof(error), "%s has no pod \"%.*s/%.*s\"", path,
+        STR_FMT(search->namespace), STR_FMT(search->name));
+    return complain(who, error, -ENOENT);
+}
+
 int cluster_source_pod(
     const ClusterSource *source, const char *who, const char *name, Arena *arena, Pod *ret) {
     _cleanup_(access_freep) Access *access = NULL;
@@ -158,6 +198,11 @@ int cluster_source_pod(
 
     if (!str_split(&rest, '/', &namespace) || str_is_empty(namespace) || str_is_empty(rest))
         return complain(who, "a pod is named NAMESPACE/NAME", -EINVAL);
+    if (source->file) {
+        PodSearch search = {.namespace = namespace, .name = rest, .arena = arena, .pod = ret};
+
+        return pod_of_file(source->file, &search, who);
+    }
     r = cluster_source_access(source, who, &access);
     if (r != 0)
         return r;

@@ -16,13 +16,14 @@
 typedef struct ClusterSource {
     const char *file;       /* --cluster */
     const char *kubeconfig; /* --kubeconfig */
-    const char *context;    /* --context, with it */
+    const char *context;    /* --context, of it or of the one that kubectl would use */
     bool is_in_cluster;     /* --in-cluster */
 } ClusterSource;
 
 /* Rows of an option table whose settings of type @type hold a ClusterSource at @member. */
 #define CLUSTER_SOURCE_LIVE_OPTIONS(type, member)                                                  \
     {"kubeconfig", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.kubeconfig),            \
+        .initial = "$KUBECONFIG, ~/.kube/config",                                                  \
         .help = "read from the API server of this kubeconfig"},                                    \
         {"context", OPTION_TEXT, .argument = "NAME", OPTION_AT(type, member.context),              \
             .complete = COMPLETE_CONTEXTS, .help = "a context of it other than the current one"},  \
@@ -35,21 +36,23 @@ typedef struct ClusterSource {
         .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},                       \
         CLUSTER_SOURCE_LIVE_OPTIONS(type, member)
 
+/* Whether the user named an API server. */
 bool cluster_source_is_live(const ClusterSource *source);
 
-/* NULL when it names one cluster; else the error. */
+/* NULL when it is one cluster; else the error. Without any option it is that of kubectl. */
 const char *cluster_source_check(const ClusterSource *source);
 
 /* The same for commands that do not need an API server; a file is not opened. */
 const char *cluster_source_check_live(const ClusterSource *source);
 
-/* How to reach the API server of a live source. 0; or an exit code, after complaining as @who. */
+/* How to reach the API server, which is found as kubectl finds it unless it is named. 0; or an exit
+ * code, after complaining as @who. */
 int cluster_source_access(const ClusterSource *source, const char *who, Access **ret);
 
 /* The cluster. 0; or an exit code, after complaining as @who. */
 int cluster_source_load(const ClusterSource *source, const char *who, Snapshot **ret);
 
-/* "NAMESPACE/NAME" of a live source. The same. */
+/* "NAMESPACE/NAME" of it. The same. */
 int cluster_source_pod(
     const ClusterSource *source, const char *who, const char *name, Arena *arena, Pod *ret);
 

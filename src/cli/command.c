@@ -15,6 +15,10 @@
 /* Every command has it. */
 static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
 
+bool program_is_plugin(void) {
+    return strcmp(program_name, PROGRAM_PLUGIN) == 0;
+}
+
 const Command *command_find(const char *name) {
     for (size_t i = 0; i < n_commands; i++)
         if (strcmp(name, commands[i]->name) == 0)

@@ -20,6 +20,10 @@ enum {
 
 /* How the user started the program, for messages: a path, or "kubectl berth". */
 extern const char *program_name;
+#define PROGRAM_PLUGIN "kubectl berth"
+
+/* Whether kubectl started it. */
+bool program_is_plugin(void);
 
 /* The words that are no options. */
 typedef struct Arguments {

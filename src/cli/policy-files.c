@@ -31,8 +31,8 @@ int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     return report(&diags, r, who);
 }
 
-int policy_texts_compile(
-    const PolicySource *policies, size_t n, const char *who, Arena *arena, Program **ret) {
+int policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
+    size_t n_settings, const char *who, Arena *arena, Program **ret) {
     DiagList diags = DIAG_LIST_IN(arena);
     int r = program_compile(policies, n, &diags, ret);
 
@@ -40,6 +40,7 @@ int policy_texts_compile(
         return terminal_failed(who, "the policies", r, NULL);
     if (r == 0)
         return 0;
+    policy_set_show(settings, n_settings, &diags);
     terminal_print_diags(&diags);
     return EXIT_FAILED;
 }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "cli/option.h"
+#include "input/policy-set.h"
 #include "policy/program.h"
 
 #define POLICY_PATHS_MAX 16u
@@ -36,6 +37,6 @@ int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, P
 int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     const PolicySource **ret, size_t *ret_n) MUST_CHECK;
 
-/* Of texts that were read before, with their warnings printed. */
-int policy_texts_compile(const PolicySource *policies, size_t n, const char *who, Arena *arena,
-    Program **ret) MUST_CHECK;
+/* Of texts that were read before, to which @settings were applied (input/policy-set.h). */
+int policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
+    size_t n_settings, const char *who, Arena *arena, Program **ret) MUST_CHECK;

@@ -1,60 +1,20 @@
-/* The options for a running berth, and bundles from it or from a file. */
+/* The options for a running berth, the environment and the configuration file. */
 
 #include "cli/server-source.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"
-
-/* To make one of 10,000 decisions takes a berth some seconds. */
-#define FETCH_TIMEOUT_SEC 120
-
-int bundle_source_fetch(
-    ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret) {
-    Str path = arena_printf(arena, "/api/v1/bundle?last=%" PRId64 "%s%s", request->last,
-        request->is_anonymous ? "&anonymize=true" : "",
-        request->only_digest ? "&cluster=digest" : "");
-    int r = server_source_open(source, who);
-    char error[BERTH_CLIENT_ERROR_MAX];
-
-    if (r != 0)
-        return r;
-    source->access.timeout_sec = FETCH_TIMEOUT_SEC;
-    r = path.ptr ? berth_client_get(&source->access, path, arena, ret, error) : -ENOMEM;
-    if (r < 0)
-        return terminal_out_of_memory(who, "berth's reply", arena);
-    if (r > 0)
-        terminal_complain(who, error);
-    return r > 0 ? EXIT_UNREACHABLE : 0;
-}
-
-int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret) {
-    char error[BUNDLE_ERROR_MAX], text[2 * BUNDLE_ERROR_MAX];
-    int r = bundle_read(file, ret, error);
-
-    if (r == 0)
-        return 0;
-    if (r < 0)
-        return terminal_failed(who, "the bundle", r, NULL);
-    (void)snprintf(text, sizeof(text), "%s: %s", name, error);
-    return terminal_complain(who, text);
-}
-
-int bundle_source_load(const char *path, const char *who, Bundle *ret) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(BUNDLE_MAX);
-    char error[FILE_ERROR_MAX];
-
-    if (file_read(path, &file, error) < 0)
-        return terminal_complain(who, error);
-    return bundle_source_unpack(buf_str(&file), path, who, ret);
-}
+#include "yaml/document.h"
 
 bool server_source_is_given(const ServerSource *source) {
     const BerthAccess *access = &source->access;
@@ -63,16 +23,172 @@ bool server_source_is_given(const ServerSource *source) {
 }
 
 const char *server_source_check(const ServerSource *source) {
-    return !source->access.cert == !source->access.key ? NULL : "--cert and --key go together";
+    if (server_source_is_given(source) &&
+        (cluster_source_is_live(&source->cluster) || source->namespace))
+        return "--server and its credentials are instead of --kubeconfig, --context, --in-cluster "
+               "and --berth-namespace";
+    if (!source->access.cert != !source->access.key)
+        return "--cert and --key go together";
+    return cluster_source_check_live(&source->cluster);
 }
 
-int server_source_open(ServerSource *source, const char *who) {
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+
+    return value && value[0] != '\0' ? value : NULL;
+}
+
+/* --- the configuration file ------------------------------------------------------------------- */
+
+#define CONFIG_MAX ((size_t)64 * 1024)
+#define CONFIG_BUDGET ((size_t)4 * 1024 * 1024)
+
+/* "$XDG_CONFIG_HOME/berth/config.yaml"; ptr NULL: there is no such folder. */
+static Str config_path(Arena *arena) {
+    const char *folder = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+
+    if (folder)
+        return arena_printf(arena, "%s/berth/config.yaml", folder);
+    return home ? arena_printf(arena, "%s/.config/berth/config.yaml", home) : STR_NULL;
+}
+
+static int refuse(const char *who, Place place, const char *why, Str what) {
+    char text[FILE_ERROR_MAX];
+
+    (void)snprintf(text, sizeof(text), "%.*s:%zu:%zu: %s%.*s", STR_FMT(place.file), place.line,
+        place.column, why, STR_FMT(what));
+    return terminal_complain(who, text);
+}
+
+/* A path is relative to the file. */
+static const char *resolve(Str path, Str file, Arena *arena) {
+    size_t slash = str_find_last(file, '/');
+
+    if (path.len > 0 && path.ptr[0] == '/')
+        return arena_copy(arena, path).ptr;
+    return arena_printf(arena, "%.*s%.*s", STR_FMT(str_take(file, slash + 1)), STR_FMT(path)).ptr;
+}
+
+static int read_member(
+    const YamlPair *pair, Str file, const char *who, Arena *arena, BerthAccess *ret) {
+    const struct {
+        const char *name;
+        const char **value;
+        bool is_path;
+    } known[] = {
+        {"server", &ret->server, false},
+        {"ca", &ret->ca, true},
+        {"cert", &ret->cert, true},
+        {"key", &ret->key, true},
+        {"tokenFile", &ret->token_file, true},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(known); i++) {
+        if (!str_is(pair->key->text, known[i].name))
+            continue;
+        if (pair->value->kind != YAML_STRING || str_is_empty(pair->value->text))
+            return refuse(who, pair->value->place, "expected a string for ", pair->key->text);
+        *known[i].value = known[i].is_path ? resolve(pair->value->text, file, arena)
+                                           : arena_copy(arena, pair->value->text).ptr;
+        return *known[i].value ? 0 : terminal_out_of_memory(who, "the configuration file", arena);
+    }
+    return refuse(who, pair->key->place,
+        "expected one of server, ca, cert, key and tokenFile, not ", pair->key->text);
+}
+
+static int read_config(Str path, Str text, const char *who, Arena *arena, BerthAccess *ret) {
+    DiagList diags = DIAG_LIST_IN(arena);
+    YamlStream stream = {0};
+    const YamlNode *root;
+    int r = yaml_parse(path, text, arena, &diags, &stream);
+
+    if (r == -ENOMEM)
+        return terminal_out_of_memory(who, "the configuration file", arena);
+    if (r < 0) {
+        terminal_print_diags(&diags);
+        return EXIT_FAILED;
+    }
+    root = stream.n_documents > 0 ? stream.documents[0] : NULL;
+    if (root && root->kind != YAML_MAPPING)
+        return refuse(who, root->place, "expected a mapping, like server: URL", STR_NULL);
+    for (size_t i = 0; root && r == 0 && i < root->n; i++)
+        r = read_member(&root->pairs[i], path, who, arena, ret);
+    return r;
+}
+
+/* Nothing where there is no file. */
+static int load_config(const char *who, Arena *arena, BerthAccess *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(CONFIG_MAX);
+    Str path = config_path(arena);
+    char error[FILE_ERROR_MAX];
+
+    *ret = (BerthAccess){0};
+    if (!path.ptr || access(path.ptr, F_OK) < 0)
+        return 0;
+    if (file_read(path.ptr, &text, error) < 0)
+        return terminal_complain(who, error);
+    return read_config(path, arena_copy(arena, buf_str(&text)), who, arena, ret);
+}
+
+/* --- which server ----------------------------------------------------------------------------- */
+
+static bool has_config_file(void) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(CONFIG_BUDGET);
+    Str path = arena ? config_path(arena) : STR_NULL;
+
+    return path.ptr && access(path.ptr, F_OK) == 0;
+}
+
+bool server_source_is_cluster(const ServerSource *source) {
+    if (server_source_is_given(source))
+        return false;
+    if (cluster_source_is_live(&source->cluster) || source->namespace)
+        return true;
+    if (variable(SERVER_SOURCE_VARIABLE))
+        return false;
+    return program_is_plugin() || (source->prefers_cluster && !has_config_file());
+}
+
+/* The credentials of the file are for the server of the file only. */
+static int apply_config(ServerSource *source, const char *who) {
+    BerthAccess config;
+    int r;
+
+    source->config = arena_new(CONFIG_BUDGET);
+    if (!source->config)
+        return terminal_out_of_memory(who, "the configuration file", NULL);
+    r = load_config(who, source->config, &config);
+    if (r == 0 && config.server)
+        source->access = config;
+    return r;
+}
+
+int server_source_check_token(const ServerSource *source, const char *who) {
     _cleanup_(buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
     char error[FILE_ERROR_MAX];
 
-    if (!source->access.server)
-        source->access.server = SERVER_SOURCE_DEFAULT;
     if (!source->access.token_file || file_read(source->access.token_file, &token, error) == 0)
         return EXIT_FINE;
     return terminal_complain(who, error);
+}
+
+int server_source_open(ServerSource *source, const char *who) {
+    const char *wrong;
+    int r;
+
+    if (!source->access.server)
+        source->access.server = variable(SERVER_SOURCE_VARIABLE);
+    if (!server_source_is_given(source)) {
+        r = apply_config(source, who);
+        if (r != 0)
+            return r;
+    }
+    if (!source->access.server)
+        source->access.server = SERVER_SOURCE_DEFAULT;
+    wrong = server_source_check(source);
+    return wrong ? terminal_complain(who, wrong) : server_source_check_token(source, who);
+}
+
+void server_source_done(ServerSource *source) {
+    source->config = arena_free(source->config);
 }

@@ -1,6 +1,11 @@
 #pragma once
 
-/* ServerSource: the running berth that a command sends requests to, and the credentials for it. */
+/* ServerSource: the running berths that a command sends requests to, and the credentials for them.
+ *
+ * Either one server, by its URL; or all replicas in a cluster, through the API server of a
+ * kubeconfig (cli/replicas.h). In this order: options of the command line, $BERTH_SERVER, the
+ * configuration file, the default.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,13 +14,19 @@
 #include "base/buf.h"
 #include "bundle/bundle.h"
 #include "cli/berth-client.h"
+#include "cli/cluster-source.h"
 #include "cli/option.h"
 
 /* Where `berth serve` listens by default. */
 #define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
+#define SERVER_SOURCE_VARIABLE "BERTH_SERVER"
 
 typedef struct ServerSource {
     BerthAccess access;
+    ClusterSource cluster; /* --kubeconfig, --context, --in-cluster */
+    const char *namespace; /* --berth-namespace */
+    bool prefers_cluster;  /* where nothing is said: the cluster, not the default server */
+    Arena *config;         /* owns texts of the configuration file; NULL: not read */
 } ServerSource;
 
 /* Rows of an option table whose settings of type @type hold a ServerSource at @member. A command
@@ -33,36 +44,38 @@ typedef struct ServerSource {
     }
 #define SERVER_SOURCE_OPTIONS(type, member)                                                        \
     {"server", OPTION_TEXT, .argument = "URL", OPTION_AT(type, member.access.server),              \
-        .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth"},                              \
+        .initial = "$BERTH_SERVER, or " SERVER_SOURCE_DEFAULT, .help = "a running berth"},         \
         SERVER_SOURCE_ACCESS_OPTIONS(type, member)
+#define SERVER_SOURCE_NAMESPACE_OPTION(type, member)                                               \
+    {                                                                                              \
+        "berth-namespace", OPTION_TEXT, .argument = "NAME", OPTION_AT(type, member.namespace),     \
+                                        .initial = "all, or berth-system",                         \
+                                        .check = value_check_namespace,                            \
+                                        .help = "where berth's pods are"                           \
+    }
+/* All of them, under a heading. */
+#define SERVER_SOURCE_GROUP(type, member)                                                          \
+    OPTION_GROUP("The running berth",                                                              \
+        "One server, or all replicas in a cluster: these are found "                               \
+        "and asked through its API server, with --kubeconfig, "                                    \
+        "--context or --in-cluster, and always as `kubectl berth`."),                              \
+        SERVER_SOURCE_OPTIONS(type, member), CLUSTER_SOURCE_LIVE_OPTIONS(type, member.cluster),    \
+        SERVER_SOURCE_NAMESPACE_OPTION(type, member)
 
-/* Whether any of its options was given. */
+/* Whether an option of a server, or one of a cluster, was given. */
 bool server_source_is_given(const ServerSource *source);
 
 /* NULL when its options are consistent; else the error. */
 const char *server_source_check(const ServerSource *source);
 
-/* Fills in the default server, and checks that the token can be read. 0; or an exit code, after an
- * error message of @who. */
+/* Whether the replicas of a cluster are meant; reads the environment and the configuration file. */
+bool server_source_is_cluster(const ServerSource *source);
+
+/* For one server: fills in its address and, if it is from there, the credentials of the
+ * configuration file, and checks that the token can be read. 0; or an exit code, after an error
+ * message of @who. server_source_done() ends it. */
 int server_source_open(ServerSource *source, const char *who);
 
-/* The bundle of a command: from a file, or from a running berth. */
-
-/* Which decisions, and how. */
-typedef struct BundleRequest {
-    int64_t last;
-    bool is_anonymous;
-    bool only_digest;
-} BundleRequest;
-
-/* Each returns 0; or an exit code, after complaining as @who. */
-
-/* The file as a berth sends it, in @arena. */
-int bundle_source_fetch(
-    ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret);
-
-/* The content of @file; @name is for messages. bundle_done() ends it, also after a failure. */
-int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);
-
-/* The same of a file by its path. */
-int bundle_source_load(const char *path, const char *who, Bundle *ret);
+/* Only the last of it, for commands with servers of their own. */
+int server_source_check_token(const ServerSource *source, const char *who);
+void server_source_done(ServerSource *source);

@@ -12,6 +12,8 @@
 #include "base/message.h"
 #include "base/visible.h"
 #include "cli/command.h"
+#include "cli/progress.h"
+#include "yaml/write.h"
 
 #define COMPLAINT_MAX ((size_t)1024 * 1024)
 #define DIAGS_MAX ((size_t)64 * 1024 * 1024)
@@ -46,11 +48,18 @@ bool terminal_print(FILE *stream, Str text) {
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
 }
 
+static bool has_heading(Str text) {
+    size_t end = str_find(text, '\n');
+
+    return end != SIZE_MAX && !str_has_prefix(str_skip(text, end + 1), STR("  "));
+}
+
 int terminal_complain(const char *who, const char *text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
     Str rest = str_from_c(text), line;
 
-    buf_printf(&out, str_find(rest, '\n') == SIZE_MAX ? "%s: " : "%s: cannot start:\n", who);
+    progress_end();
+    buf_printf(&out, has_heading(rest) ? "%s: cannot start:\n" : "%s: ", who);
     while (str_split(&rest, '\n', &line)) {
         visible_print(&out, "{}\n", line);
     }
@@ -58,36 +67,25 @@ int terminal_complain(const char *who, const char *text) {
     return EXIT_UNREACHABLE;
 }
 
-static int complain_of_limit(const char *who, const char *what, const char *of, size_t limit) {
-    char text[MESSAGE_MAX];
-
-    message_set(text, sizeof(text), "%s needs more than %zu MiB%s, which is the limit", what,
-        limit >> 20, of);
-    return terminal_complain(who, text);
-}
-
 int terminal_out_of_memory(const char *who, const char *what, const Arena *arena) {
-    char text[MESSAGE_MAX];
-
-    if (arena && arena_limit_reached(arena) > 0)
-        return complain_of_limit(who, what, " of memory", arena_limit_reached(arena));
-    message_set(text, sizeof(text), "out of memory for %s", what);
-    return terminal_complain(who, text);
+    return terminal_failed(who, what, -ENOMEM, arena);
 }
 
 int terminal_failed(const char *who, const char *what, int r, const Arena *arena) {
     char text[MESSAGE_MAX];
 
-    if (r == -ENOMEM)
-        return terminal_out_of_memory(who, what, arena);
-    message_set(text, sizeof(text), "internal error (code %d) at %s; please report it", -r, what);
+    (void)message_failed(text, sizeof(text), what, r, arena);
     return terminal_complain(who, text);
 }
 
 int terminal_text_failed(const char *who, const char *what, const Buf *text) {
-    if (buf_error(text) == -EFBIG)
-        return complain_of_limit(who, what, "", text->ceiling);
-    return terminal_failed(who, what, buf_error(text), NULL);
+    char complaint[MESSAGE_MAX];
+
+    if (buf_error(text) != -EFBIG)
+        return terminal_failed(who, what, buf_error(text), NULL);
+    message_set(complaint, sizeof(complaint), "%s is larger than %zu MiB, which is the limit", what,
+        text->ceiling >> 20);
+    return terminal_complain(who, complaint);
 }
 
 int terminal_finish(const Buf *out, const char *who) {
@@ -96,9 +94,22 @@ int terminal_finish(const Buf *out, const char *who) {
     return terminal_print(stdout, buf_str(out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
+int terminal_finish_as(const Buf *out, OutputForm form, const char *who) {
+    _cleanup_(buf_done) Buf yaml = BUF_INIT(out->ceiling);
+    int r = 0;
+
+    if (form == OUTPUT_YAML && buf_error(out) == 0)
+        r = yaml_from_json(buf_str(out), &yaml);
+    if (r == -EINVAL)
+        return terminal_failed(who, "the YAML", r, NULL);
+    return terminal_finish(form == OUTPUT_YAML && buf_error(out) == 0 ? &yaml : out, who);
+}
+
 void terminal_print_diags(const DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DIAGS_MAX);
 
     diag_list_print(diags, terminal_has_colour(stderr), &out);
+    if (out.len > 0)
+        progress_end();
     (void)terminal_print(stderr, buf_str(&out));
 }

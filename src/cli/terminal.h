@@ -23,8 +23,8 @@ Paint paint_for(bool colour);
 /* Whether characters beyond ASCII can be shown: by the locale, or because it is no terminal. */
 bool terminal_has_symbols(FILE *stream);
 
-/* "WHO: TEXT" on stderr, escaped line by line; several lines get a heading. Returns
- * EXIT_UNREACHABLE. */
+/* "WHO: TEXT" on stderr, escaped line by line; several lines get a heading, unless the
+ * second is indented by two spaces. Returns EXIT_UNREACHABLE. */
 int terminal_complain(const char *who, const char *text);
 
 /* The same where there was no memory for @what ("the report"): the limit of @arena (NULL: none) is
@@ -43,3 +43,14 @@ bool terminal_print(FILE *stream, Str text);
 
 /* The last thing a command does: prints @out on stdout. The exit code. */
 int terminal_finish(const Buf *out, const char *who);
+
+/* -o table|json|yaml. A command that prints no table has another word for the first. */
+typedef enum OutputForm {
+    OUTPUT_TABLE,
+    OUTPUT_JSON,
+    OUTPUT_YAML,
+} OutputForm;
+
+/* The same of @out in the form that the user chose: it is a table; or JSON, which becomes YAML for
+ * OUTPUT_YAML. */
+int terminal_finish_as(const Buf *out, OutputForm form, const char *who);

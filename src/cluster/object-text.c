@@ -247,6 +247,64 @@ static void write_containers(JsonWriter *writer, Str key, const PodContainer *co
     json_write_end_array(writer);
 }
 
+static Str operator_of(SelectorOp op) {
+    static const Str words[] = {
+        [SELECTOR_IN] = STR("In"),
+        [SELECTOR_NOT_IN] = STR("NotIn"),
+        [SELECTOR_EXISTS] = STR("Exists"),
+        [SELECTOR_ABSENT] = STR("DoesNotExist"),
+        [SELECTOR_GT] = STR("Gt"),
+        [SELECTOR_LT] = STR("Lt"),
+    };
+
+    return words[op];
+}
+
+static void write_term_condition(
+    JsonWriter *writer, Str key, SelectorOp op, const Str *values, size_t n_values) {
+    json_write_object(writer);
+    write_field(writer, STR("key"), key);
+    write_field(writer, STR("operator"), operator_of(op));
+    json_member_array(writer, "values");
+    for (size_t i = 0; i < n_values; i++)
+        json_write_string(writer, values[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* A term that no node matches is written as one without conditions. */
+static void write_term(JsonWriter *writer, const NodeTerm *term) {
+    json_write_object(writer);
+    json_member_array(writer, "matchExpressions");
+    for (size_t i = 0; !term->holds_nowhere && i < term->labels.n; i++) {
+        const Requirement *of = &term->labels.items[i];
+
+        write_term_condition(writer, of->key, of->op, of->values, of->n_values);
+    }
+    json_write_end_array(writer);
+    json_member_array(writer, "matchFields");
+    for (size_t i = 0; !term->holds_nowhere && i < term->n_names; i++)
+        write_term_condition(writer, STR("metadata.name"),
+            term->names[i].is_not ? SELECTOR_NOT_IN : SELECTOR_IN, &term->names[i].value, 1);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+static void write_affinity(JsonWriter *writer, const NodeTerms *terms) {
+    if (!terms->is_given)
+        return;
+    json_member_object(writer, "affinity");
+    json_member_object(writer, "nodeAffinity");
+    json_member_object(writer, "requiredDuringSchedulingIgnoredDuringExecution");
+    json_member_array(writer, "nodeSelectorTerms");
+    for (size_t i = 0; i < terms->n; i++)
+        write_term(writer, &terms->items[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
 static void write_details(JsonWriter *writer, const Pod *pod) {
     static const PodContainer sum = {.name = STR("sum")};
     const PodDetails *details = pod->details;
@@ -264,6 +322,7 @@ static void write_details(JsonWriter *writer, const Pod *pod) {
     if (details->n_containers == 0)
         write_resources(writer, STR("overhead"), &pod->requests);
     write_labels(writer, STR("nodeSelector"), &details->node_selector);
+    write_affinity(writer, &details->required_terms);
 }
 
 static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {

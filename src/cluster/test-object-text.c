@@ -84,6 +84,28 @@ static void make_metadata(Buf *out) {
     buf_append_char(out, '}');
 }
 
+static void make_affinity(Buf *out) {
+    static const char *const terms[] = {
+        "{}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"x\",\"y\"]}]}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"x\"]},"
+        "{\"key\":\"b\",\"operator\":\"Exists\"},{\"key\":\"c\",\"operator\":\"DoesNotExist\"}]}",
+        "{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Gt\",\"values\":[\"3\"]},{\"key\":"
+        "\"n\",\"operator\":\"Lt\",\"values\":[\"-7\"]}]}",
+        "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"NotIn\",\"values\":[\"n1\"]}]"
+        "}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Like\"}]}",
+    };
+    unsigned n = pick(4);
+
+    buf_append(out, STR(",\"affinity\":{\"podAffinity\":{},\"nodeAffinity\":{"
+                        "\"requiredDuringSchedulingIgnoredDuringExecution\":"
+                        "{\"nodeSelectorTerms\":["));
+    for (unsigned i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i ? "," : "", pick_text(terms, ELEMENTS_OF(terms)));
+    buf_append(out, STR("]}}}"));
+}
+
 static void make_spec(Buf *out) {
     static const char *const tolerations[] = {
         "{\"operator\":\"Exists\"}",
@@ -94,6 +116,8 @@ static void make_spec(Buf *out) {
 
     buf_printf(out, ",\"spec\":{\"priority\":%d", (int)pick(5) - 2);
     make_labels(out, "nodeSelector");
+    if (pick(3) == 0)
+        make_affinity(out);
     make_containers(out, "containers", pick(4));
     if (pick(3) == 0)
         make_containers(out, "initContainers", 1 + pick(3));
@@ -158,8 +182,40 @@ static bool amounts_equal(const Resources *a, const Resources *b) {
     return true;
 }
 
+static bool requirements_equal(const Requirement *a, const Requirement *b) {
+    bool is_equal = str_eq(a->key, b->key) && a->op == b->op && a->bound == b->bound &&
+                    a->n_values == b->n_values;
+
+    for (size_t i = 0; is_equal && i < a->n_values; i++)
+        is_equal = str_eq(a->values[i], b->values[i]);
+    return is_equal;
+}
+
+/* The conditions of a term that no node matches do not matter. */
+static bool term_equal(const NodeTerm *a, const NodeTerm *b) {
+    bool is_equal = a->holds_nowhere == b->holds_nowhere;
+
+    if (a->holds_nowhere || !is_equal || a->labels.n != b->labels.n || a->n_names != b->n_names)
+        return is_equal && a->holds_nowhere;
+    for (size_t i = 0; is_equal && i < a->labels.n; i++)
+        is_equal = requirements_equal(&a->labels.items[i], &b->labels.items[i]);
+    for (size_t i = 0; is_equal && i < a->n_names; i++)
+        is_equal = str_eq(a->names[i].value, b->names[i].value) &&
+                   a->names[i].is_not == b->names[i].is_not;
+    return is_equal;
+}
+
+static bool terms_equal(const NodeTerms *a, const NodeTerms *b) {
+    bool is_equal = a->is_given == b->is_given && a->n == b->n;
+
+    for (size_t i = 0; is_equal && i < a->n; i++)
+        is_equal = term_equal(&a->items[i], &b->items[i]);
+    return is_equal;
+}
+
 static bool details_equal(const PodDetails *a, const PodDetails *b) {
     return labels_equal(&a->annotations, &b->annotations) &&
+           terms_equal(&a->required_terms, &b->required_terms) &&
            labels_equal(&a->node_selector, &b->node_selector) &&
            containers_equal(a->containers, a->n_containers, b->containers, b->n_containers) &&
            containers_equal(

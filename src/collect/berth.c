@@ -18,7 +18,7 @@
 #include "json/fields.h"
 
 #define TEXTS_MAX 256u /* of one list */
-#define SOURCES_MAX 256u
+#define SOURCE_FACTS_MAX 256u
 #define SCHEDULERS_MAX 64u
 #define MAX_SCORE 1000000
 
@@ -235,7 +235,7 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
         {"nodes.of", JSON_FIELD_COUNT, offsetof(Metric, fact.n_nodes)},
     };
     Sources *sources = target;
-    SourceFact *place = sources->list.n < SOURCES_MAX ? VEC_PUSH(&sources->list, arena) : NULL;
+    SourceFact *place = sources->list.n < SOURCE_FACTS_MAX ? VEC_PUSH(&sources->list, arena) : NULL;
     Metric metric = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &metric);

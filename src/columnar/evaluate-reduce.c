@@ -6,8 +6,7 @@
 
 #include "columnar/evaluator-internal.h"
 
-/* 1: so far all predicates were true; else the state of the first that was not. */
-static void apply_predicate(uint8_t *include, size_t n, KernelOperand predicate) {
+void reduce_apply_predicate(uint8_t *include, size_t n, KernelOperand predicate) {
     const uint8_t *states = predicate.column->states;
 
     for (size_t i = 0; i < n; i++)
@@ -24,7 +23,7 @@ static const uint8_t *combine_predicates(Evaluator *e, const PlanReduction *redu
     }
     memset(e->include, COLUMN_TRUE, n);
     for (uint32_t i = 0; i < reduction->n_predicates; i++)
-        apply_predicate(e->include, n, evaluator_operand(e, reduction->predicates[i]));
+        reduce_apply_predicate(e->include, n, evaluator_operand(e, reduction->predicates[i]));
     return e->include;
 }
 

@@ -144,6 +144,7 @@ typedef struct Evaluator {
 /* One pod: values that are computed once, and batches of rows. */
 struct PlanSession {
     Evaluator evaluator;
+    Evaluator *of_table;  /* for all rows, with registers of its own; NULL: not needed yet */
     CelRun run, once_run; /* of rows, and of single values, whose arena lasts */
     const PlanBlock *const *blocks;
     const PlanTotals *totals;
@@ -155,6 +156,7 @@ struct PlanSession {
     SingleValue *singles;
     uint32_t *stack;              /* singles that are being computed */
     StringCache **caches;         /* by number; NULL: nothing yet */
+    uint8_t **row_states;         /* by number and row: of keyed bools; NULL: nothing yet */
     ColumnRegister *single_roots; /* by root: a single value for all rows */
 };
 
@@ -276,6 +278,10 @@ typedef struct ReduceArgs {
     bool has_value;
 } ReduceArgs;
 
+/* @include is TRUE for elements for which all predicates so far were, else the state of the first
+ * that was not. */
+void reduce_apply_predicate(uint8_t *include, size_t n, KernelOperand predicate);
+
 /* Computes @ret for the elements of the frame of its space. */
 bool reduce_begin(Evaluator *e, const PlanReduction *reduction, ReduceArgs *ret) MUST_CHECK;
 void reduce_range(const ReduceArgs *args, size_t from, size_t to, ReduceState *result);
@@ -295,6 +301,9 @@ void evaluate_leaf(Evaluator *e, const PlanColumn *column);
 void evaluate_range(Evaluator *e, uint32_t space);
 
 /* session.c */
+
+/* Sets the rows' frame to @n rows from @first on. */
+void evaluator_set_range(Evaluator *e, uint32_t first, size_t n);
 void evaluate_load(Evaluator *e, const PlanColumn *column);
 void evaluate_keyed(Evaluator *e, const PlanColumn *column);
 

@@ -116,8 +116,9 @@ typedef struct PlanSteps {
 } PlanSteps;
 
 typedef struct PlanReduction {
-    uint8_t op; /* ReduceOp */
-    uint32_t space;
+    uint8_t op;     /* ReduceOp */
+    bool is_total;  /* GROUP of rows: known with the table, from columns that are kept */
+    uint32_t space; /* ROW_SPACE: of a group's rows */
     uint32_t n_predicates;
     const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order */
     uint32_t value;             /* column; NO_COLUMN: none */
@@ -151,7 +152,7 @@ typedef struct PlanColumn {
     uint32_t leaf;      /* LEAF, KEYED */
     uint32_t reg;       /* register in a session, or the number of the single value */
     uint32_t block_reg; /* register while a block is made */
-    uint32_t cache;     /* TEXT in a session: the number of its cache */
+    uint32_t cache;     /* BY_STRING, KEYED in a session: the number of its cache */
     Kernel *kernel;
     const PlanCode *code;
     PlanReduction *reduction;
@@ -183,7 +184,7 @@ struct Plan {
     uint32_t n_block_regs;  /* registers of that */
     uint32_t n_regs;        /* of a session */
     uint32_t n_singles;     /* values that are known once */
-    uint32_t n_caches;      /* of strings */
+    uint32_t n_caches;      /* of strings, and of keyed columns */
     uint32_t n_stored;      /* columns in a block */
     const uint32_t *stored; /* these */
     uint32_t n_offsets;     /* spaces in a block */
@@ -285,8 +286,13 @@ typedef struct ReductionShape {
 /* Whether @node is a reduction, and of what. */
 bool reduction_shape_find(const Planner *p, uint32_t node, ReductionShape *ret);
 
-/* Rewrites its body to level 0; false: it reads the variables of other loops. */
+/* Whether its body reads the variables of no other loops. */
+bool reduction_shape_is_own(const Planner *p, const ReductionShape *shape);
+
+/* Rewrites its body to level 0, or to read the row variable, node @row, instead of its own. False:
+ * no memory. */
 bool reduction_shape_relevel(Planner *p, ReductionShape *shape);
+bool reduction_shape_use_row(Planner *p, ReductionShape *shape, uint32_t row);
 
 /* plan-loop.c: whether @node is a reduction that can be computed with columns; its column is added
  * then. */

@@ -8,6 +8,7 @@
  *                are reduced to the row's value
  *   a union      (the host says so) of the lists of the rows of a group: the same elements,
  *                reduced to a value for each group, which the rows look up
+ *   rows         of a group: the body is computed as columns of rows, which are reduced likewise
  *   groups       all groups of a key, each with unions: their values are reduced to one
  */
 
@@ -200,6 +201,11 @@ static bool is_same_reduction(const PlanReduction *a, const PlanReduction *b) {
                memcmp(a->predicates, b->predicates, a->n_predicates * sizeof(uint32_t)) == 0);
 }
 
+/* Whether it is known with the table: from columns of rows that are kept. */
+static bool is_total(const Planner *p, const PlanReduction *reduction) {
+    return reduction->space == ROW_SPACE && is_precomputed(p, reduction);
+}
+
 /* A column of groups that is the same by another node. */
 static uint32_t find_same(const Planner *p, uint32_t groups, const PlanReduction *reduction) {
     for (size_t i = 0; i < p->groups.n; i++) {
@@ -211,18 +217,43 @@ static uint32_t find_same(const Planner *p, uint32_t groups, const PlanReduction
     return NO_COLUMN;
 }
 
-/* The value for each group, as a column of the space @groups; NO_COLUMN: it cannot be one. */
-static uint32_t reduce_groups(
-    Planner *p, const ReductionShape *shape, uint32_t list, uint32_t groups, uint32_t node) {
-    PlanColumn column = column_of(p, groups, node, METHOD_GROUP, PLAN_ONCE);
-    PlanReduction *reduction;
+/* The reduction of the elements of @list, which each row has. */
+static PlanReduction *reduce_lists(Planner *p, ReductionShape shape, uint32_t list) {
     PlanFrequency of_list;
-    uint32_t number;
 
     if (!is_list(p, list) || !planner_frequency(p, ROW_SPACE, list, &of_list) ||
-        of_list != PLAN_PRECOMPUTED || !is_same_for_group(p, shape))
+        of_list != PLAN_PRECOMPUTED || !reduction_shape_relevel(p, &shape))
+        return NULL;
+    return make_reduction(p, &shape, space_of(p, SPACE_ITEMS, list), PLAN_PER_BATCH);
+}
+
+/* Rows that read other rows have no columns while the whole table is reduced. */
+static bool reads_other_rows(const Planner *p, const ReductionShape *shape) {
+    for (uint32_t i = 0; i < shape->n_predicates; i++) {
+        if (p->reads_other_rows[shape->predicates[i]])
+            return true;
+    }
+    return shape->value != CEL_NO_NODE && p->reads_other_rows[shape->value];
+}
+
+/* The reduction of rows themselves; @row is the row variable. */
+static PlanReduction *reduce_members(Planner *p, ReductionShape shape, uint32_t row) {
+    if (!reduction_shape_use_row(p, &shape, row) || reads_other_rows(p, &shape))
+        return NULL;
+    return make_reduction(p, &shape, ROW_SPACE, PLAN_PER_BATCH);
+}
+
+/* The value for each group, as a column of the space @groups; NO_COLUMN: it cannot be one. */
+static uint32_t reduce_groups(
+    Planner *p, const ReductionShape *shape, const PlanUnion *of, uint32_t groups, uint32_t node) {
+    PlanColumn column = column_of(p, groups, node, METHOD_GROUP, PLAN_ONCE);
+    PlanReduction *reduction;
+    uint32_t number;
+
+    if (!is_same_for_group(p, shape))
         return NO_COLUMN;
-    reduction = make_reduction(p, shape, space_of(p, SPACE_ITEMS, list), PLAN_PER_BATCH);
+    reduction =
+        of->is_rows ? reduce_members(p, *shape, of->list) : reduce_lists(p, *shape, of->list);
     if (!reduction)
         return NO_COLUMN;
     number = find_same(p, groups, reduction);
@@ -230,7 +261,8 @@ static uint32_t reduce_groups(
         planner_index(p, groups, node, number);
         return number;
     }
-    if (adds_up(reduction) && is_precomputed(p, reduction))
+    reduction->is_total = is_total(p, reduction);
+    if (!of->is_rows && adds_up(reduction) && is_precomputed(p, reduction))
         add_partial(p, column, reduction);
     number = add_reduced(p, column, reduction, true);
     if (number != NO_COLUMN)
@@ -254,7 +286,7 @@ static bool reduce_union(Planner *p, const ReductionShape *shape, uint32_t node)
     if (!input || !find_union(p, shape->list, &of))
         return false;
     groups = space_of(p, SPACE_GROUPS, of.key);
-    *input = p->failed ? NO_COLUMN : reduce_groups(p, shape, of.list, groups, node);
+    *input = p->failed ? NO_COLUMN : reduce_groups(p, shape, &of, groups, node);
     if (*input == NO_COLUMN)
         return false;
     lookup.inputs = input;
@@ -279,13 +311,15 @@ bool planner_reduce(Planner *p, uint32_t space, uint32_t node) {
     PlanUnion of;
 
     if (kind == SPACE_ITEMS || !planner_frequency(p, space, node, &frequency) ||
-        !reduction_shape_find(p, node, &shape) || !reduction_shape_relevel(p, &shape))
+        !reduction_shape_find(p, node, &shape) || !reduction_shape_is_own(p, &shape))
         return false;
     if (kind == SPACE_GROUPS) /* a union of the group that is the loop's variable, of any key */
         return find_union(p, shape.list, &of) &&
-               reduce_groups(p, &shape, of.list, space, node) != NO_COLUMN;
-    if (frequency == PLAN_ONCE)
-        return reduce_all_groups(p, &shape, node);
-    return reduce_items(p, &shape, node, frequency) ||
-           (frequency == PLAN_PER_BATCH && reduce_union(p, &shape, node));
+               reduce_groups(p, &shape, &of, space, node) != NO_COLUMN;
+    if (frequency == PLAN_PER_BATCH && reduce_union(p, &shape, node))
+        return true;
+    if (!reduction_shape_relevel(p, &shape))
+        return false;
+    return frequency == PLAN_ONCE ? reduce_all_groups(p, &shape, node)
+                                  : reduce_items(p, &shape, node, frequency);
 }

@@ -129,8 +129,8 @@ static void give_register(Plan *plan, PlanColumn *column) {
         column->block_reg = plan->n_block_regs++;
     if (plan_column_is_single(column) && column->is_needed)
         column->reg = plan->n_singles++;
-    if (column->method == METHOD_BY_STRING && column->is_needed &&
-        column->frequency == PLAN_PER_BATCH)
+    if ((column->method == METHOD_BY_STRING || column->method == METHOD_KEYED) &&
+        column->is_needed && column->frequency == PLAN_PER_BATCH)
         column->cache = plan->n_caches++;
 }
 

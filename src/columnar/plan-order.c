@@ -300,7 +300,7 @@ static void add_element_target(
         close_part(o, &part);
 }
 
-/* The steps for the elements of a reduction that a session does. */
+/* The steps for the elements, or for the rows of a group, of a reduction that a session does. */
 static void order_elements(Order *o, const PlanColumn *column) {
     PlanReduction *reduction = column->reduction;
 
@@ -322,8 +322,9 @@ static void order_reductions(Order *o) {
         if (!column->is_needed || !column->reduction)
             continue;
         column->reduction->slow = CEL_NO_NODE;
-        if (column->method == METHOD_GROUP ? column->reduction->partial == NO_COLUMN
-                                           : column->frequency == PLAN_PER_BATCH)
+        if (column->method == METHOD_GROUP
+                ? column->reduction->partial == NO_COLUMN && !column->reduction->is_total
+                : column->frequency == PLAN_PER_BATCH)
             order_elements(o, column);
     }
 }

@@ -63,13 +63,14 @@ static void print_column(const Plan *plan, uint32_t number, Buf *out) {
 
 static void print_steps(const Plan *plan, const PlanSteps *steps, uint32_t depth, Buf *out);
 
-/* One level deeper: the steps for elements contain no others. */
+/* One level deeper: the steps for elements contain no others, those for rows of a group may. */
 static void print_elements(const Plan *plan, const PlanColumn *column, uint32_t depth, Buf *out) {
     if (!column->reduction || column->frequency == PLAN_PRECOMPUTED ||
         column->reduction->steps.n == 0)
         return;
     indent(out, depth);
-    buf_append(out, STR("for the elements:\n"));
+    buf_append(out, column->reduction->space == ROW_SPACE ? STR("for all rows:\n")
+                                                          : STR("for the elements:\n"));
     print_steps(plan, &column->reduction->steps, depth + 1, out);
 }
 
@@ -99,7 +100,7 @@ static void print_step(const Plan *plan, const PlanStep *step, uint32_t depth, B
     buf_append_char(out, '\n');
 }
 
-/* Recursive once: see print_elements(). */
+/* Recursive twice at most: see print_elements(). */
 static void print_steps(const Plan *plan, const PlanSteps *steps, uint32_t depth, Buf *out) {
     for (uint32_t i = 0; i < steps->n_singles; i++) {
         indent(out, depth);

@@ -1,6 +1,7 @@
 /* Registers of a session. A root and a column of several lists keep theirs; any other has one from
  * its step to the last that reads it, so a few stay near the processor. A list of elements may run
- * inside of one of rows: those have other registers. */
+ * inside of one of rows: those have other registers. Lists of the rows of groups run with registers
+ * of their own (session-loop.c). */
 
 #include "columnar/plan-internal.h"
 
@@ -109,18 +110,24 @@ static void give_registers(Registers *r, const PlanSteps *steps, const PlanColum
 /* @reduced: the reduction whose inputs the list makes, or NULL. */
 typedef void Visit(Registers *r, const PlanSteps *steps, const PlanColumn *reduced);
 
-static void visit_rows(Registers *r, Visit *visit) {
-    for (size_t i = 0; i < r->plan->n_roots; i++)
-        visit(r, &r->plan->roots[i].steps, NULL);
-}
-
-static void visit_elements(Registers *r, Visit *visit) {
+static void visit_reductions(Registers *r, Visit *visit, bool of_rows) {
     for (uint32_t i = 0; i < r->plan->columns.n; i++) {
         const PlanColumn *column = plan_column_at(r->plan, i);
 
-        if (column->is_needed && column->reduction)
+        if (column->is_needed && column->reduction &&
+            (column->reduction->space == ROW_SPACE) == of_rows)
             visit(r, &column->reduction->steps, column);
     }
+}
+
+static void visit_rows(Registers *r, Visit *visit) {
+    for (size_t i = 0; i < r->plan->n_roots; i++)
+        visit(r, &r->plan->roots[i].steps, NULL);
+    visit_reductions(r, visit, /* of_rows= */ true);
+}
+
+static void visit_elements(Registers *r, Visit *visit) {
+    visit_reductions(r, visit, /* of_rows= */ false);
 }
 
 void planner_assign_registers(Planner *p) {

@@ -129,15 +129,15 @@ static void collect(Planner *p, uint32_t node, Copies *copies) {
     PLAN_PUSH(p, copies, p->scratch, (Copy){.node = node});
 }
 
-/* Everything below @root that reads the variable. */
-static void collect_all(Planner *p, uint32_t root, uint8_t bit, Copies *copies) {
+/* Everything below @root that reads a variable of the levels in @bits. */
+static void collect_all(Planner *p, uint32_t root, uint8_t bits, Copies *copies) {
     p->mark++;
     collect(p, root, copies);
     for (size_t i = 0; i < copies->n; i++) {
         const CelGraphNode *node = cel_graph_node(p->graph, copies->items[i].node);
 
         for (uint32_t k = 0; k < node->n_args; k++)
-            if (cel_graph_node(p->graph, node->args[k])->levels & bit)
+            if (cel_graph_node(p->graph, node->args[k])->levels & bits)
                 collect(p, node->args[k], copies);
     }
     if (copies->n > 0)
@@ -153,30 +153,51 @@ static uint32_t copy_of(const Copies *copies, uint32_t node) {
     return found ? found->copy : node;
 }
 
-static uint32_t copy_node(Planner *p, const Copies *copies, uint32_t number, uint32_t level) {
+/* The variable of loop @level becomes that of level 0, or the node @row. Then the loops inside of
+ * it move out, too: whatever they were in, they are the same nodes again. */
+typedef struct Replacement {
+    uint32_t level;
+    uint32_t row; /* CEL_NO_NODE: level 0 */
+} Replacement;
+
+static void replace_levels(CelGraphNode *node, const Replacement *by) {
+    uint32_t outer = by->row == CEL_NO_NODE ? 0 : by->level + 1;
+
+    if (node->op == OP_LOCAL && node->immediate / 2 == by->level)
+        node->immediate %= 2;
+    else if (node->op == OP_LOCAL && node->immediate / 2 > by->level)
+        node->immediate -= 2 * outer;
+    else if (cel_op_is_loop(node->op) && (node->immediate & CEL_LOOP_LEVEL) > by->level)
+        node->immediate -= outer;
+}
+
+static uint32_t copy_node(
+    Planner *p, const Copies *copies, uint32_t number, const Replacement *by) {
     CelGraphNode node = *cel_graph_node(p->graph, number);
     uint32_t *args = ARENA_RAW(p->scratch, uint32_t, node.n_args);
 
+    if (by->row != CEL_NO_NODE && node.op == OP_LOCAL && node.immediate / 2 == by->level)
+        return by->row;
     for (uint32_t k = 0; args && k < node.n_args; k++)
         args[k] = copy_of(copies, node.args[k]);
     node.args = args;
     node.levels = 0; /* computed per element */
     node.folded = 0;
-    if (node.op == OP_LOCAL && node.immediate / 2 == level)
-        node.immediate %= 2;
+    replace_levels(&node, by);
     return args ? cel_graph_add(p->graph, &node) : CEL_NO_NODE;
 }
 
-/* The node that is @root with level 0 for @level; it reads no other. */
-static uint32_t relevel(Planner *p, uint32_t level, uint32_t root) {
-    uint8_t bit = (uint8_t)(1u << level);
+/* The node that is @root with the variable replaced; it reads no other. */
+static uint32_t replace(Planner *p, uint32_t root, const Replacement *by) {
+    uint8_t bit = (uint8_t)(1u << by->level);
+    uint8_t bits = by->row == CEL_NO_NODE ? bit : (uint8_t) ~(bit - 1u);
     Copies copies = {0};
 
-    if (level == 0 || !(cel_graph_node(p->graph, root)->levels & bit))
+    if (!(cel_graph_node(p->graph, root)->levels & bit))
         return root;
-    collect_all(p, root, bit, &copies);
+    collect_all(p, root, bits, &copies);
     for (size_t i = 0; i < copies.n; i++) {
-        copies.items[i].copy = copy_node(p, &copies, copies.items[i].node, level);
+        copies.items[i].copy = copy_node(p, &copies, copies.items[i].node, by);
         if (copies.items[i].copy == CEL_NO_NODE) {
             p->failed = true;
             return root;
@@ -187,18 +208,31 @@ static uint32_t relevel(Planner *p, uint32_t level, uint32_t root) {
     return root;
 }
 
-bool reduction_shape_relevel(Planner *p, ReductionShape *shape) {
+static void replace_all(Planner *p, ReductionShape *shape, const Replacement *by) {
+    for (uint32_t i = 0; i < shape->n_predicates; i++)
+        shape->predicates[i] = replace(p, shape->predicates[i], by);
+    if (shape->value != CEL_NO_NODE)
+        shape->value = replace(p, shape->value, by);
+}
+
+bool reduction_shape_is_own(const Planner *p, const ReductionShape *shape) {
     uint8_t others = (uint8_t) ~(1u << shape->level);
 
     for (uint32_t i = 0; i < shape->n_predicates; i++) {
         if (cel_graph_node(p->graph, shape->predicates[i])->levels & others)
             return false;
     }
-    if (shape->value != CEL_NO_NODE && (cel_graph_node(p->graph, shape->value)->levels & others))
-        return false;
-    for (uint32_t i = 0; i < shape->n_predicates; i++)
-        shape->predicates[i] = relevel(p, shape->level, shape->predicates[i]);
-    if (shape->value != CEL_NO_NODE)
-        shape->value = relevel(p, shape->level, shape->value);
+    return shape->value == CEL_NO_NODE ||
+           !(cel_graph_node(p->graph, shape->value)->levels & others);
+}
+
+bool reduction_shape_relevel(Planner *p, ReductionShape *shape) {
+    if (shape->level > 0)
+        replace_all(p, shape, &(Replacement){shape->level, CEL_NO_NODE});
+    return !p->failed;
+}
+
+bool reduction_shape_use_row(Planner *p, ReductionShape *shape, uint32_t row) {
+    replace_all(p, shape, &(Replacement){shape->level, row});
     return !p->failed;
 }

@@ -20,8 +20,8 @@
  * each part has its own fuel.
  *
  * Groups: the host can declare that a list is the union of the lists of all rows that share a key
- * (the pods of a node's zone). Then elements are reduced by row, and rows by group, once for the
- * whole table.
+ * (the pods of a node's zone), or these rows themselves (the nodes of its zone). Then elements are
+ * reduced by row, and rows by group, once for the whole table.
  *
  * Threads: a plan, its blocks and totals are immutable; a session belongs to one thread.
  */
@@ -53,7 +53,9 @@ typedef struct PlanHost PlanHost;
  * rows. A row without a group has an empty one. */
 typedef struct PlanUnion {
     uint32_t key;  /* the host's number for the grouping */
-    uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
+    bool is_rows;  /* its elements are the rows themselves */
+    uint32_t list; /* graph node: the list of one row, as an expression of the row variable; with
+                      is_rows the row variable */
 } PlanUnion;
 
 /* The list is read from the variable of a loop over groups: the loop's range (find_groups) has the
@@ -86,7 +88,7 @@ struct PlanHost {
 
     /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Also
      * called for lists that are read from the variable of a loop over groups: then the key is that
-     * of the groups, and @ret is not read. NULL: there are none. */
+     * of the groups, and @ret's is not read. NULL: there are none. */
     bool (*find_union)(const PlanHost *host, CelGraph *graph, uint32_t node, PlanUnion *ret);
 
     /* Whether @node is the list of all groups of a key, so that a loop over it is over groups (each
@@ -112,8 +114,8 @@ typedef struct PlanTable {
     void (*load_elements)(const struct PlanTable *table, uint32_t leaf, const CelValue *elements,
         size_t n, Column *ret, CelValue *ret_texts);
 
-    /* The same as load() for a number of keyed_leaf(), once a batch. @key is a string that lives as
-     * long as the session. */
+    /* The same as load() for a number of keyed_leaf(), once a batch. @key is of the type of the
+     * key's node and lives as long as the session. */
     void (*load_keyed)(const struct PlanTable *table, uint32_t leaf, CelValue key,
         const uint32_t *rows, size_t n, Column *ret, CelValue *ret_texts);
 

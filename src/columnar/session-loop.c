@@ -22,11 +22,14 @@ static void find_run(
     size_t entry = entries ? entries[i] : i;
     uint32_t row = entry_frame_row(rows, entry), from = row % PLAN_BLOCK_ROWS;
     size_t rest = PLAN_BLOCK_ROWS - from < n - i ? PLAN_BLOCK_ROWS - from : n - i;
+    size_t length = entries || rows->rows ? 1 : rest;
 
+    while (entries && !rows->rows && length < rest && entries[i + length] == entry + length)
+        length++;
     ret->entry = entry;
     ret->block = row / PLAN_BLOCK_ROWS;
     ret->from = from;
-    ret->n = entries || rows->rows ? 1 : (uint32_t)rest;
+    ret->n = (uint32_t)length;
 }
 
 static ListOffsets offsets_of(const Evaluator *e, const PlanSpace *space, const Run *run) {
@@ -242,13 +245,65 @@ static void reduce_table(
     e->frames[ROW_SPACE] = own;
 }
 
+/* The session's rows keep their registers while all rows of the table go through these. NULL: no
+ * memory. */
+static Evaluator *evaluator_of_table(Evaluator *e) {
+    BlockRange *ranges;
+    Evaluator *made;
+
+    if (e->session->of_table)
+        return e->session->of_table;
+    made = ARENA_NEW(e->arena, Evaluator);
+    ranges = ARENA_RAW(e->arena, BlockRange, PLAN_BATCH_ROWS);
+    if (!evaluator_check(e, made && ranges, -ENOMEM))
+        return NULL;
+    *made = (Evaluator){
+        .plan = e->plan,
+        .table = e->table,
+        .session = e->session,
+        .arena = e->arena,
+        .run = e->run,
+        .fuel = e->fuel,
+        .deadline = e->deadline,
+        .variables = e->variables,
+    };
+    evaluator_begin(made, e->plan->n_regs);
+    if (!evaluator_check(e, made->status == 0, made->status))
+        return NULL;
+    made->frames[ROW_SPACE].ranges = ranges;
+    e->session->of_table = made;
+    return made;
+}
+
+/* The rows of all groups, in the order of the table. */
+static void reduce_members(
+    Evaluator *e, const PlanReduction *reduction, const RowGroups *groups, ReduceState *results) {
+    Evaluator *all = evaluator_of_table(e);
+    size_t n_rows = e->session->n_rows;
+
+    for (size_t from = 0; all && e->status == 0 && from < n_rows; from += PLAN_BATCH_ROWS) {
+        size_t n = n_rows - from < PLAN_BATCH_ROWS ? n_rows - from : PLAN_BATCH_ROWS;
+        ReduceArgs args;
+
+        all->status = 0;
+        evaluator_set_range(all, (uint32_t)from, n);
+        evaluator_check_deadline(all);
+        evaluator_run_steps(all, &reduction->steps, ROW_SPACE);
+        if (all->status == 0 && reduce_begin(all, reduction, &args))
+            for (size_t i = 0; i < n; i++)
+                if (groups->of_row[from + i] != UINT32_MAX)
+                    reduce_range(&args, i, i + 1, &results[groups->of_row[from + i]]);
+        (void)evaluator_check(e, all->status == 0, all->status);
+    }
+}
+
 void evaluate_group(Evaluator *e, const PlanColumn *column) {
     const PlanReduction *reduction = column->reduction;
     const RowGroups *groups = &e->session->totals->groups[column->space];
     ColumnRegister *reg = evaluator_register(e, column);
     ReduceState *results;
 
-    if (reduction->partial != NO_COLUMN) {
+    if (reduction->partial != NO_COLUMN || reduction->is_total) {
         reg->column = e->session->totals->columns[column->store];
         return;
     }
@@ -256,7 +311,10 @@ void evaluate_group(Evaluator *e, const PlanColumn *column) {
     if (!evaluator_check(e, results, -ENOMEM) ||
         !register_open(e, reg, (ColumnLane)column->lane, groups->n))
         return;
-    reduce_table(e, reduction, groups, results);
+    if (reduction->space == ROW_SPACE)
+        reduce_members(e, reduction, groups, results);
+    else
+        reduce_table(e, reduction, groups, results);
     for (uint32_t i = 0; e->status == 0 && i < groups->n; i++)
         reduce_end((ReduceOp)reduction->op, &results[i], &reg->column, i);
 }

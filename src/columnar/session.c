@@ -27,6 +27,7 @@ int plan_session_new(
         .singles = ARENA_ARRAY(arena, SingleValue, plan->n_singles),
         .stack = ARENA_RAW(arena, uint32_t, plan->n_singles),
         .caches = ARENA_ARRAY(arena, StringCache *, plan->n_caches),
+        .row_states = ARENA_ARRAY(arena, uint8_t *, plan->n_caches),
         .single_roots = ARENA_ARRAY(arena, ColumnRegister, plan->n_roots),
     };
     session->once_run.arena = arena;
@@ -45,7 +46,7 @@ int plan_session_new(
     };
     evaluator_begin(e, plan->n_regs);
     if (e->status < 0 || !session->singles || !session->stack || !session->caches ||
-        !session->single_roots)
+        !session->row_states || !session->single_roots)
         return -ENOMEM;
     e->frames[ROW_SPACE].ranges = ranges;
     for (size_t i = 1; options->totals && i < plan->spaces.n; i++) {
@@ -77,13 +78,13 @@ void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n)
     }
 }
 
-void plan_session_set_range(PlanSession *session, uint32_t first, size_t n) {
-    EntryFrame *frame = &session->evaluator.frames[ROW_SPACE];
+void evaluator_set_range(Evaluator *e, uint32_t first, size_t n) {
+    EntryFrame *frame = &e->frames[ROW_SPACE];
 
     frame->n = n;
     frame->rows = NULL;
     frame->first = first;
-    frame->stamp = ++session->evaluator.last_stamp;
+    frame->stamp = ++e->last_stamp;
     frame->n_ranges = 0;
     for (size_t i = 0; i < n; i += frame->ranges[frame->n_ranges++].n) {
         uint32_t row = first + (uint32_t)i, from = row % PLAN_BLOCK_ROWS;
@@ -92,6 +93,10 @@ void plan_session_set_range(PlanSession *session, uint32_t first, size_t n) {
         frame->ranges[frame->n_ranges] = (BlockRange){
             .block = row / PLAN_BLOCK_ROWS, .from = from, .at = (uint32_t)i, .n = (uint32_t)rest};
     }
+}
+
+void plan_session_set_range(PlanSession *session, uint32_t first, size_t n) {
+    evaluator_set_range(&session->evaluator, first, n);
 }
 
 static const Column *column_in(
@@ -163,12 +168,46 @@ void evaluate_load(Evaluator *e, const PlanColumn *column) {
     reg->has_codes = column->lane == LANE_TEXT;
 }
 
+#define STATE_UNKNOWN UINT8_MAX
+
+/* Bools by a key are loaded once a session: groups read the whole table, some of them again. */
+static bool recall_states(const Evaluator *e, const PlanColumn *column, ColumnRegister *reg) {
+    const uint8_t *states = e->session->row_states[column->cache];
+    const EntryFrame *frame = &e->frames[column->space];
+    uint8_t worst = 0;
+
+    if (column->lane != LANE_BOOL || !states)
+        return false;
+    for (size_t i = 0; i < frame->n; i++) {
+        reg->states[i] = states[entry_frame_row(frame, i)];
+        worst = reg->states[i] > worst ? reg->states[i] : worst;
+    }
+    return worst != STATE_UNKNOWN;
+}
+
+static void remember_states(Evaluator *e, const PlanColumn *column, const ColumnRegister *reg) {
+    uint8_t **states = &e->session->row_states[column->cache];
+    const EntryFrame *frame = &e->frames[column->space];
+
+    if (column->lane != LANE_BOOL || e->plan->n_groups == 0)
+        return;
+    if (!*states) {
+        *states = ARENA_RAW(e->arena, uint8_t, e->session->n_rows);
+        if (!evaluator_check(e, *states, -ENOMEM))
+            return;
+        memset(*states, STATE_UNKNOWN, e->session->n_rows);
+    }
+    for (size_t i = 0; i < frame->n; i++)
+        (*states)[entry_frame_row(frame, i)] = reg->states[i];
+}
+
 /* Without a key no row has a value: an error, or the scalar machine decides. */
 void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     const EntryFrame *frame = &e->frames[column->space];
     ColumnRegister *reg = evaluator_register(e, column);
-    CelValue key = evaluator_single(e, plan_column_at(e->plan, column->inputs[0]));
-    uint8_t state = column_state_of(CEL_STRING, key);
+    const PlanColumn *of_key = plan_column_at(e->plan, column->inputs[0]);
+    CelValue key = evaluator_single(e, of_key);
+    uint8_t state = column_state_of((CelKind)of_key->kind, key);
     uint32_t rows[PLAN_BATCH_ROWS];
 
     if (!register_open_values(e, reg, (ColumnLane)column->lane, frame->n, true))
@@ -179,10 +218,13 @@ void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
         memset(reg->states, state, frame->n);
         return;
     }
+    if (recall_states(e, column, reg))
+        return;
     for (size_t i = 0; !frame->rows && i < frame->n; i++)
         rows[i] = entry_frame_row(frame, i);
     e->table->load_keyed(e->table, column->leaf, key, frame->rows ? frame->rows : rows, frame->n,
         &reg->column, reg->texts);
+    remember_states(e, column, reg);
 }
 
 /* Stores the value, also as a column of one entry for kernels. */

@@ -192,6 +192,8 @@ static const char *const mixed[] = {
     "row.items.exists(i, i.app == row.name || i.app == pod.app)",
     "row.items.filter(i, i.ok).filter(i, i.labels == pod.labels).map(i, i.n + pod.n).sum()",
     "row.domain('zone').items.filter(i, i.app == pod.app).size()",
+    ("row.domain('zone').rows.filter(r, r.cpu > pod.n).map(r, r.items.filter(i, i.app == "
+     "pod.app).size()).sum()"),
     "row.load + pod.w",
 };
 

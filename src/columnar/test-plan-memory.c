@@ -19,6 +19,9 @@ static const char *const sources[] = {
     "row.items.filter(i, i.ok).filter(i, i.labels == pod.labels).map(i, i.n + pod.n).sum()",
     "row.domain('zone').items.filter(i, i.app == pod.app).size()",
     "row.domain('rack').items.filter(i, i.ok).size()",
+    "row.domain('rack').rows.filter(r, r.ok).map(r, r.load).sum()",
+    ("row.domain('zone').rows.filter(r, r.zone == pod.app).map(r, r.items.filter(i, i.app == "
+     "pod.app).size()).sum()"),
     "cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min()",
 };
 

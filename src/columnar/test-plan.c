@@ -131,6 +131,19 @@ static const Case cases[] = {
     {"row.domain('zone').items.filter(i, i.app == pod.app).size() - "
      "cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min() < 2",
         PLAN_PER_BATCH, false},
+    /* rows of groups */
+    {"row.domain('zone').rows.size()", PLAN_PER_BATCH, false},
+    {"row.domain('zone').rows.filter(r, r.ok).size()", PLAN_PER_BATCH, false},
+    {"row.domain('zone').rows.exists(r, r.cpu > pod.n)", PLAN_PER_BATCH, false},
+    {"row.domain('zone').rows.filter(r, r.ok).map(r, r.load).sum() < pod.w", PLAN_PER_BATCH, false},
+    {"row.domain('zone').rows.filter(row, row.zone == pod.app).map(row, row.items.filter(i, i.app "
+     "== pod.app).size()).sum()",
+        PLAN_PER_BATCH, false},
+    {"cluster.domains('zone').filter(d, d.rows.exists(r, r.ok)).map(d, d.rows.map(r, "
+     "r.cpu).sum()).min()",
+        PLAN_ONCE, false},
+    {"row.domain('zone').rows.exists(r, r.cpu > row.cpu)", PLAN_PER_BATCH, true},
+    {"row.domain('zone').rows.exists(r, r.domain('rack').items.size() > 3)", PLAN_PER_BATCH, true},
     /* the scalar machine */
     {"row.labels == pod.labels", PLAN_PER_BATCH, true},
     {"row.labels.all(k, k in pod.labels)", PLAN_PER_BATCH, true},
@@ -257,6 +270,8 @@ static void test_long_lists(void **state) {
         "row.items.filter(i, i.app == pod.app).size()",
         "row.items.exists(i, i.labels == pod.labels)",
         "row.domain('zone').items.exists_one(i, i.name == pod.name)",
+        "row.domain('zone').rows.exists_one(r, r.name == pod.name)",
+        "row.domain('rack').rows.filter(r, r.cpu > pod.n).map(r, r.load).sum()",
         "row.items.exists(i, i.name == row.name && i.app == pod.app)",
     };
     TestSchema *s = *state;

@@ -28,7 +28,7 @@ enum {
     ROW_FIELDS
 };
 enum { ITEM_NAME, ITEM_OK, ITEM_N, ITEM_W, ITEM_APP, ITEM_AT, ITEM_LABELS, ITEM_FIELDS };
-enum { DOMAIN_ITEMS, DOMAIN_NAME, DOMAIN_FIELDS };
+enum { DOMAIN_ITEMS, DOMAIN_ROWS, DOMAIN_NAME, DOMAIN_FIELDS };
 enum { GROUP_POD, GROUP_ROW, GROUP_NOW, GROUP_CLUSTER };
 
 typedef struct TestRecord {
@@ -68,7 +68,7 @@ typedef struct TestSchema {
     uint32_t row_slot, pod_slot, now_slot, cluster_slot;
     PlanHost host;
     bool has_leaves;
-    const CelType *row_type, *items_type;
+    const CelType *row_type, *rows_type, *items_type;
 } TestSchema;
 
 /* The schema of the running test: functions of CEL get only their arguments. */
@@ -101,11 +101,28 @@ static inline CelValue test_union(
     return cel_list_end(run, items, n);
 }
 
+static inline CelValue test_members(
+    const TestTable *table, uint32_t key, uint32_t group, CelRun *run) {
+    size_t n = 0, at = 0;
+    CelValue *items;
+
+    for (size_t i = 0; group != UINT32_MAX && i < table->n; i++)
+        n += table->rows[i].groups[key] == group;
+    items = cel_list_begin(run, n);
+    assert_non_null(items);
+    for (size_t i = 0; at < n; i++)
+        if (table->rows[i].groups[key] == group)
+            items[at++] = cel_record(&table->rows[i].record.head);
+    return cel_list_end(run, items, n);
+}
+
 static inline CelValue test_domain_get(const CelRecord *record, uint32_t field, CelRun *run) {
     const TestDomain *domain = (const TestDomain *)record;
 
-    return field == DOMAIN_ITEMS ? test_union(domain->table, domain->key, domain->group, run)
-                                 : cel_string(STR("domain"));
+    if (field == DOMAIN_NAME)
+        return cel_string(STR("domain"));
+    return (field == DOMAIN_ITEMS ? test_union : test_members)(
+        domain->table, domain->key, domain->group, run);
 }
 
 static inline CelValue test_domain(
@@ -193,8 +210,8 @@ static inline bool test_is_whole(const PlanHost *host, const CelGraph *graph, ui
     return test_is_call(cel_graph_node(graph, number), "domain");
 }
 
-/* row.items, as an expression. */
-static inline uint32_t test_add_items(CelGraph *graph) {
+/* row and row.items, as expressions. */
+static inline uint32_t test_add_row(CelGraph *graph) {
     CelGraphNode row = {
         .op = OP_VARIABLE,
         .type = test_schema->row_type,
@@ -202,7 +219,12 @@ static inline uint32_t test_add_items(CelGraph *graph) {
         .constant = cel_string(STR("row")),
         .groups = 1u << GROUP_ROW,
     };
-    uint32_t arg = cel_graph_add(graph, &row);
+
+    return cel_graph_add(graph, &row);
+}
+
+static inline uint32_t test_add_items(CelGraph *graph) {
+    uint32_t arg = test_add_row(graph);
     CelGraphNode items = {
         .op = OP_FIELD,
         .type = test_schema->items_type,
@@ -220,8 +242,9 @@ static inline bool test_find_union(
     const CelGraphNode *node = cel_graph_node(graph, number), *of;
 
     (void)host;
-    if (node->op != OP_FIELD || node->immediate != DOMAIN_ITEMS)
+    if (node->op != OP_FIELD || node->immediate == DOMAIN_NAME)
         return false;
+    ret->is_rows = node->immediate == DOMAIN_ROWS;
     of = test_arg(graph, node, 0);
     if (of->type->kind != CEL_T_RECORD || of->type->record != &test_schema->domain)
         return false;
@@ -231,7 +254,7 @@ static inline bool test_find_union(
         ret->key = test_key(test_arg(graph, of, 1)->constant);
     else if (of->op != OP_LOCAL)
         return false;
-    ret->list = test_add_items(graph);
+    ret->list = ret->is_rows ? test_add_row(graph) : test_add_items(graph);
     return true;
 }
 
@@ -349,7 +372,10 @@ static inline void test_schema_types(TestSchema *s) {
     test_field(&f[ROW_ITEMS], "items", s->items_type);
     test_field(&f[ROW_NUMBERS], "numbers", cel_list_of(s->arena, &cel_int_type));
     s->row = (CelRecordType){STR("Row"), f, ROW_FIELDS, test_record_get};
+    s->row_type = cel_record_of(s->arena, &s->row);
+    s->rows_type = cel_list_of(s->arena, s->row_type);
     test_field(&s->domain_fields[DOMAIN_ITEMS], "items", s->items_type);
+    test_field(&s->domain_fields[DOMAIN_ROWS], "rows", s->rows_type);
     test_field(&s->domain_fields[DOMAIN_NAME], "name", &cel_string_type);
     s->domain = (CelRecordType){STR("Domain"), s->domain_fields, DOMAIN_FIELDS, test_domain_get};
     s->cluster = (CelRecordType){STR("Cluster"), NULL, 0, NULL};
@@ -379,7 +405,6 @@ static inline void test_schema_init(TestSchema *s) {
         .fn = test_cluster_domains};
     for (int i = 0; i < 2; i++)
         assert_int_equal(cel_env_add_overload(s->env, &s->functions[i]), 0);
-    s->row_type = cel_record_of(s->arena, &s->row);
     test_variable(s, "pod", cel_record_of(s->arena, &s->pod), GROUP_POD, &s->pod_slot);
     test_variable(s, "row", s->row_type, GROUP_ROW, &s->row_slot);
     test_variable(s, "now", &cel_timestamp_type, GROUP_NOW, &s->now_slot);

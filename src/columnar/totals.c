@@ -41,6 +41,34 @@ static void add_block(const Plan *plan, const PlanColumn *column, const PlanBloc
     }
 }
 
+static KernelOperand operand_of(const Plan *plan, uint32_t number, const PlanBlock *block) {
+    const PlanColumn *column = plan_column_at(plan, number);
+
+    if (column->is_constant)
+        return (KernelOperand){&column->single, true};
+    return (KernelOperand){&block->columns[column->store], false};
+}
+
+/* Rows of a group as elements: one after the other, as the scalar machine goes through them. */
+static void add_members(const Plan *plan, const PlanColumn *column, const PlanBlock *block,
+    size_t n, const uint32_t *of_row, ReduceState *results) {
+    const PlanReduction *reduction = column->reduction;
+    uint8_t include[PLAN_BLOCK_ROWS];
+    ReduceArgs args = {.op = (ReduceOp)reduction->op, .lane = LANE_BOOL, .include = include};
+
+    memset(include, COLUMN_TRUE, sizeof(include));
+    for (uint32_t i = 0; i < reduction->n_predicates; i++)
+        reduce_apply_predicate(include, n, operand_of(plan, reduction->predicates[i], block));
+    if (reduction->value != NO_COLUMN) {
+        args.has_value = true;
+        args.value = operand_of(plan, reduction->value, block);
+        args.lane = (ColumnLane)plan_column_at(plan, reduction->value)->lane;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (of_row[i] != UINT32_MAX)
+            reduce_range(&args, i, i + 1, &results[of_row[i]]);
+}
+
 /* The column of a group, from the stored columns of the rows. */
 static void sum_column(const Plan *plan, const PlanColumn *column, const RowGroups *groups,
     const PlanBlock *const *blocks, size_t n_rows, Arena *arena, Column *ret) {
@@ -53,7 +81,8 @@ static void sum_column(const Plan *plan, const PlanColumn *column, const RowGrou
     for (size_t from = 0; from < n_rows; from += PLAN_BLOCK_ROWS) {
         size_t n = n_rows - from < PLAN_BLOCK_ROWS ? n_rows - from : PLAN_BLOCK_ROWS;
 
-        add_block(plan, column, blocks[from / PLAN_BLOCK_ROWS], n, groups->of_row + from, results);
+        (column->reduction->is_total ? add_members : add_block)(
+            plan, column, blocks[from / PLAN_BLOCK_ROWS], n, groups->of_row + from, results);
     }
     *ret = (Column){.lane = (ColumnLane)column->lane, .states = states, .ints = values};
     for (uint32_t i = 0; i < groups->n; i++)
@@ -93,7 +122,7 @@ static int make_totals(const Plan *plan, const PlanTable *table, const PlanTotal
     for (uint32_t i = 0; i < plan->n_groups; i++) {
         const PlanColumn *column = plan_column_at(plan, plan->groups[i]);
 
-        if (column->reduction->partial != NO_COLUMN)
+        if (column->reduction->partial != NO_COLUMN || column->reduction->is_total)
             sum_column(plan, column, &groups[column->space], blocks, n_rows, arena, &columns[i]);
     }
     if (arena_has_failed(arena))

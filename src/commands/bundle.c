@@ -17,7 +17,9 @@
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "base/visible.h"
-#include "cli/server-source.h"
+#include "cli/bundle-source.h"
+#include "cli/progress.h"
+#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "history/recorder.h"
@@ -188,29 +190,82 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int run(void *context, const Arguments *arguments) {
-    Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
+/* "FILE.tar.gz" of a replica, where there are several: "FILE-POD.tar.gz". */
+static Str name_for(const char *path, const char *replica, Arena *arena) {
+    static const Str suffix = STR(".tar.gz");
+    Str stem = str_from_c(path);
+    bool has_suffix = str_has_suffix(stem, suffix);
+
+    if (has_suffix)
+        stem.len -= suffix.len;
+    return arena_printf(arena, "%.*s-%s%s", STR_FMT(stem), replica, has_suffix ? suffix.ptr : "");
+}
+
+static int save_file(
+    const Settings *settings, const Replicas *replicas, size_t i, Str file, Arena *arena) {
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
     char name[PATH_TEXT_MAX];
-    Str file = STR_NULL;
-    int r;
+    int r = bundle_source_unpack(file, replicas->items[i].server, WHO, &bundle);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "the bundle", NULL);
-    r = bundle_source_fetch(&settings->source, &settings->request, WHO, arena, &file);
-    if (r == 0)
-        r = bundle_source_unpack(file, settings->source.access.server, WHO, &bundle);
     if (r != 0)
         return r;
     name_after(bundle.made_at_nsec, name);
     if (!path)
         path = name;
+    if (replicas->n > 1)
+        path = name_for(path, replicas->names[i], arena).ptr;
+    if (!path)
+        return terminal_out_of_memory(WHO, "the bundle", arena);
     r = save(path, file);
     if (r != 0)
         return r;
     return report(&bundle, path, file.len, arena) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+/* One file for each replica; those that have none to give are reported, if all have none, the
+ * first. */
+static int save_all(const Settings *settings, const Replicas *replicas) {
+    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
+    size_t n_errors = 0;
+    int r = EXIT_FINE;
+
+    for (size_t i = 0; i < replicas->n && r == EXIT_FINE; i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
+        Str file = STR_NULL;
+
+        progress_begin("fetching the bundle");
+        r = arena ? bundle_source_fetch(
+                        &replicas->items[i], &settings->request, arena, &file, errors[n_errors])
+                  : -1;
+        progress_end();
+        if (r < 0)
+            return terminal_out_of_memory(WHO, "the bundle", arena);
+        if (r == 0)
+            r = save_file(settings, replicas, i, file, arena);
+        else {
+            n_errors++;
+            r = EXIT_FINE;
+        }
+    }
+    if (n_errors == replicas->n)
+        return terminal_complain(WHO, errors[0]);
+    for (size_t i = 0; i < n_errors; i++)
+        replicas_complain(replicas, WHO, errors[i]);
+    return r == EXIT_FINE && n_errors > 0 ? EXIT_UNREACHABLE : r;
+}
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+    _cleanup_(replicas_done) Replicas replicas = {0};
+    int r = replicas_open(&settings->source, WHO, &replicas);
+
+    if (r == 0 && replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
+        r = terminal_complain(WHO, "there are several replicas, and each has a file: use -o FILE");
+    if (r == 0)
+        r = save_all(settings, &replicas);
+    server_source_done(&settings->source);
+    return r;
 }
 
 #define AT(member) OPTION_AT(Settings, member)
@@ -226,8 +281,7 @@ static const Option options[] = {
     {"output", OPTION_FILE, 'o', .argument = "FILE", AT(path), .initial = "berth-bundle-DATE.tar.gz",
         .help = "file to write; \"-\" is standard output"},
 
-    OPTION_GROUP("The running berth"),
-    SERVER_SOURCE_OPTIONS(Settings, source),
+    SERVER_SOURCE_GROUP(Settings, source),
     {0},
 };
 /* clang-format on */
@@ -248,13 +302,13 @@ const Command bundle_command = {
     .name = "bundle",
     .summary = "save decisions with their inputs in one file",
     .usage = "[OPTIONS]",
-    .about =
-        "Fetches the state of a running berth as one file: policies, decisions, their pods, the "
-        "cluster, measured values, metrics and status. `berth what-if --bundle` and `berth "
-        "explain --bundle` read it anywhere, without a cluster.\n"
-        "\n"
-        "It holds only the fields of pods that policies can read: no environment, no volumes, "
-        "no commands.",
+    .about = "Fetches the state of a running berth as one file, of several replicas as one each: "
+             "policies, decisions, their pods, the "
+             "cluster, measured values, metrics and status. `berth what-if --bundle` and `berth "
+             "explain --bundle` read it anywhere, without a cluster.\n"
+             "\n"
+             "It holds only the fields of pods that policies can read: no environment, no volumes, "
+             "no commands.",
     .options = options,
     .settings_size = sizeof(Settings),
     .init = init,

@@ -3,6 +3,9 @@
 #include "commands/certs-report.h"
 
 #include <errno.h>
+#include <gnutls/crypto.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/base64.h"
@@ -21,6 +24,7 @@
 #define ARENA_BUDGET ((size_t)1024 * 1024)
 #define WORD_MAX ((size_t)64 * 1024)
 #define SOON_SEC (INT64_C(30) * CALENDAR_DAY_SEC)
+#define TOKEN_BYTES 32u /* of SHA-256 */
 
 typedef struct Row {
     PemFile certificate, key;
@@ -216,22 +220,59 @@ static void print_data(const char *key, Str text, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-static void print_secret(const CertsReport *report, const PemFolder *folder, const char *name,
-    const Row *row, Buf *out) {
+static void print_secret_head(
+    const CertsReport *report, const char *name, const char *type, Buf *out) {
     buf_printf(out,
         "apiVersion: v1\n"
         "kind: Secret\n"
-        "type: kubernetes.io/tls\n"
+        "type: %s\n"
         "metadata:\n"
         "  name: %s\n"
         "  namespace: %.*s\n"
         "  labels:\n"
         "    app.kubernetes.io/name: berth\n"
         "data:\n",
-        name, STR_FMT(report->namespace));
+        type, name, STR_FMT(report->namespace));
+}
+
+static void print_secret(const CertsReport *report, const PemFolder *folder, const char *name,
+    const Row *row, Buf *out) {
+    print_secret_head(report, name, "kubernetes.io/tls", out);
     print_data("ca.crt", pem_folder_text(folder, PEM_CA), out);
     print_data("tls.crt", pem_folder_text(folder, row->certificate), out);
     print_data("tls.key", pem_folder_text(folder, row->key), out);
+}
+
+/* A token that stays the same until the CA is another: no file more to keep. */
+static bool print_token(
+    const CertsReport *report, const PemFolder *folder, const char *name, Buf *out) {
+    Str key = pem_folder_text(folder, PEM_CA_KEY);
+    unsigned char bytes[TOKEN_BYTES];
+    char token[2 * TOKEN_BYTES + 1];
+
+    if (gnutls_hmac_fast(GNUTLS_MAC_SHA256, key.ptr, key.len, name, strlen(name), bytes) < 0)
+        return false;
+    for (size_t i = 0; i < TOKEN_BYTES; i++)
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    print_secret_head(report, name, "Opaque", out);
+    print_data("token", str_from_c(token), out);
+    explicit_bzero(bytes, sizeof(bytes));
+    explicit_bzero(token, sizeof(token));
+    return true;
+}
+
+/* Of the pages (`kubectl berth` reads them). Without the CA's key they are left as they are. */
+static bool print_tokens(const CertsReport *report, const PemFolder *folder, Buf *out) {
+    static const char *const names[] = {"berth-pages", "berth-viewer"};
+
+    if (str_is_empty(pem_folder_text(folder, PEM_CA_KEY)))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        buf_append(out, STR("---\n"));
+        if (!print_token(report, folder, names[i], out))
+            return false;
+    }
+    return true;
 }
 
 int certs_print_secrets(const CertsReport *report, const PemFolder *folder, char *error) {
@@ -244,5 +285,7 @@ int certs_print_secrets(const CertsReport *report, const PemFolder *folder, char
     print_secret(report, folder, "berth-server", &rows[1], &out);
     buf_append(&out, STR("---\n"));
     print_secret(report, folder, "berth-client", &rows[2], &out);
+    if (!print_tokens(report, folder, &out))
+        return message_fail(-EINVAL, error, "the tokens cannot be made");
     return terminal_print(stdout, buf_str(&out)) ? 0 : message_fail(-EIO, error, "cannot write");
 }

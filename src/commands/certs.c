@@ -313,8 +313,9 @@ static const Option options[] = {
     {"days", OPTION_NUMBER, .argument = "N", AT(days), .min = 1, .max = DAYS_MAX, .initial = "365",
         .help = "lifetime of the certificates; that of the CA is ten years"},
     {"output", OPTION_CHOICE, 'o', .argument = "files|kubernetes", AT(is_kubernetes), .initial = "files",
-        .help = "print what was made and what to do next; or print the Secrets berth-server and "
-                "berth-client as YAML, also of existing files"},
+        .help = "print what was made and what to do next; or print the Secrets berth-server, "
+                "berth-client, and berth-pages and berth-viewer with tokens for the pages, as YAML, "
+                "also of existing files"},
     {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
         .initial = "berth-system", .help = "of the Secrets"},
     {"force", OPTION_FLAG, AT(has_mode[FORCE]),

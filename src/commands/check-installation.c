@@ -214,14 +214,12 @@ static int print_round(const InstallationCheck *check, const Round *round) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
     print_notes(round->collector.notes);
-    if (check->is_json)
+    if (check->form != OUTPUT_TABLE)
         checkup_print_json(&round->checkup, &out);
     else
         (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
             &round->checkup, terminal_has_colour(stdout), &out);
-    if (buf_error(&out))
-        return terminal_text_failed(WHO, "the report", &out);
-    if (!terminal_print(stdout, buf_str(&out)) || !round->is_anything_reached)
+    if (terminal_finish_as(&out, check->form, WHO) != EXIT_FINE || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
 }
@@ -251,7 +249,7 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
 
     if (r == 0)
-        r = server_source_open(&check->source, WHO);
+        r = server_source_check_token(&check->source, WHO);
     if (r == 0)
         r = read_configs(check, check->configs, check->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))

@@ -14,6 +14,7 @@
 #include "checkup/check.h"
 #include "cli/cluster-source.h"
 #include "cli/server-source.h"
+#include "cli/terminal.h"
 #include "collect/collect.h"
 #include "policy/program.h"
 
@@ -25,7 +26,7 @@ typedef struct InstallationCheck {
     Str only[CHECKUP_ONLY_MAX];
     size_t n_only;
     int64_t wait_nsec;
-    bool is_json;
+    OutputForm form;
 } InstallationCheck;
 
 /* Rows of an option table whose settings of type @type hold an InstallationCheck at @member. */
@@ -92,6 +93,10 @@ typedef struct LoadCheck {
  * are the sample if it names any. EXIT_FINE, EXIT_FAILED when it exceeds the budget, or another
  * exit code after complaining. */
 int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program);
+
+/* Adds warnings about what is wrong with @program for @cluster, a file. 0; or an exit code, after
+ * complaining. */
+int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags);
 
 /* Prints the rules of a valid program: as CEL, with costs, as JSON. */
 

@@ -14,6 +14,16 @@ static void write_count(JsonWriter *writer, const char *key, size_t n) {
     json_member_int(writer, key, (int64_t)n);
 }
 
+static void write_fix(JsonWriter *writer, const DiagFix *fix) {
+    json_write_key(writer, STR("fix"));
+    json_write_object(writer);
+    write_count(writer, "line", fix->place.line);
+    write_count(writer, "column", fix->place.column);
+    write_count(writer, "width", fix->place.width);
+    write_field(writer, "text", fix->text);
+    json_write_end_object(writer);
+}
+
 static void write_message(JsonWriter *writer, const Diag *diag) {
     json_write_object(writer);
     write_field(writer, "level", diag->level == DIAG_ERROR ? STR("error") : STR("warning"));
@@ -24,6 +34,8 @@ static void write_message(JsonWriter *writer, const Diag *diag) {
     write_field(writer, "text", diag->text);
     if (!str_is_empty(diag->hint))
         write_field(writer, "hint", diag->hint);
+    if (diag->fix.text.ptr)
+        write_fix(writer, &diag->fix);
     json_write_end_object(writer);
 }
 

@@ -166,11 +166,13 @@ typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_FORMAT, PAGE_FIELDS, PAGE_
 
 typedef struct Settings {
     Show show;
+    OutputForm form; /* of SHOW_JSON */
     Page page;
     bool is_verbose;
+    bool fails_on_warning;
     bool is_live;
     bool is_offline;
-    ClusterSource cluster; /* with --live */
+    ClusterSource cluster; /* a file; with --live any */
     MetricsSource metrics;
     InstallationCheck installation; /* with --live or --offline */
     LoadCheck load;
@@ -203,7 +205,8 @@ static void print_program(
     }
     if (settings->show == SHOW_COSTS)
         check_print_costs(program, out);
-    print_summary(program, out);
+    if (!settings->fails_on_warning || diags->n_warnings == 0)
+        print_summary(program, out);
 }
 
 static bool has_cluster(const ClusterSource *cluster) {
@@ -214,13 +217,20 @@ static bool has_cluster(const ClusterSource *cluster) {
 static int check_live(Settings *settings, Program *program) {
     int r = EXIT_FINE, r_installation = EXIT_FINE;
 
-    if (has_cluster(&settings->cluster))
+    if (has_cluster(&settings->cluster) || !installation_check_is_given(&settings->installation))
         r = check_metric_sources(&settings->metrics, &settings->cluster, program);
     if (installation_check_is_given(&settings->installation)) {
-        (void)terminal_print(stdout, STR("\n"));
+        (void)terminal_print(stdout, settings->form == OUTPUT_YAML ? STR("---\n") : STR("\n"));
         r_installation = installation_check_run(&settings->installation, &settings->cluster);
     }
     return r != EXIT_FINE ? r : r_installation;
+}
+
+/* What goes beyond the policies themselves. */
+static int check_further(Settings *settings, Program *program) {
+    if (settings->load.n_nodes > 0)
+        return load_check_run(&settings->load, &settings->cluster, program);
+    return settings->is_live ? check_live(settings, program) : EXIT_FINE;
 }
 
 static int check(Settings *settings, const char *const *paths, size_t n_paths) {
@@ -228,23 +238,28 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
-    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM;
+    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM, r_cluster = 0;
 
     if (r < 0)
         return terminal_failed(WHO, "the policies", r, NULL);
+    if (r == 0 && settings->cluster.file && !settings->is_live && settings->load.n_nodes == 0)
+        r_cluster = cluster_check_run(&settings->cluster, program, &diags);
     print_diags(settings, &diags, &out);
     print_program(settings, &diags, program, &out);
-    if (!terminal_print(stdout, buf_str(&out)))
+    if (terminal_finish_as(&out, settings->form, WHO) != EXIT_FINE)
         return EXIT_UNREACHABLE;
-    if (r == 0 && settings->load.n_nodes > 0)
-        return load_check_run(&settings->load, &settings->cluster, program);
-    if (r == 0 && settings->is_live)
-        return check_live(settings, program);
-    return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+    if (r != 0)
+        return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+    if (r_cluster != 0)
+        return r_cluster;
+    r = check_further(settings, program);
+    return r == EXIT_FINE && settings->fails_on_warning && diags.n_warnings > 0 ? EXIT_FAILED : r;
 }
 
 static int run_check(Settings *settings, const char *const *paths, size_t n_paths) {
-    settings->installation.is_json = settings->show == SHOW_JSON;
+    if (settings->show != SHOW_JSON)
+        settings->form = OUTPUT_TABLE;
+    settings->installation.form = settings->form;
     if (settings->is_offline)
         return installation_check_run_offline(&settings->installation, paths, n_paths);
     if (n_paths == 0)
@@ -273,10 +288,13 @@ static const char *be_verbose(void *context, const char *value) {
 }
 
 static const char *set_output(void *context, const char *value) {
-    if (strcmp(value, "json") == 0)
-        ((Settings *)context)->show = SHOW_JSON;
+    Settings *settings = context;
+
+    settings->form = strcmp(value, "yaml") == 0 ? OUTPUT_YAML : OUTPUT_JSON;
+    if (strcmp(value, "json") == 0 || settings->form == OUTPUT_YAML)
+        settings->show = SHOW_JSON;
     else if (strcmp(value, "text") != 0)
-        return "expected text or json";
+        return "expected text, json or yaml";
     return NULL;
 }
 
@@ -296,8 +314,17 @@ static const Option options[] = {
         .help = "each rule as CEL, built-in ones too; errors and warnings go to standard error"},
     {"verbose", OPTION_FLAG, 'v', .set = be_verbose,
         .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
-    {"output", OPTION_CUSTOM, 'o', .argument = "text|json", .set = set_output, .initial = "text",
-        .help = "everything as JSON (docs/policy.md)"},
+    {"output", OPTION_CUSTOM, 'o', .argument = "text|json|yaml", .set = set_output, .initial = "text",
+        .help = "everything as JSON or YAML (docs/policy.md)"},
+
+    {"fail-on", OPTION_CHOICE, .argument = "error|warning", AT(fails_on_warning), .initial = "error",
+        .help = "warning: exit code 1 for warnings, too, as CI wants it"},
+
+    OPTION_GROUP("Are the policies right for a cluster?",
+        "With --cluster FILE and without --live: warnings about resources, labels, values and "
+        "namespaces that nothing in it has, and about rules that reject all of its nodes."),
+    {"cluster", OPTION_FILE, .argument = "FILE", AT(cluster.file),
+        .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},
 
     OPTION_GROUP("Can berth serve load the policies on a large cluster?",
         "The cost of evaluating them for all nodes is estimated from some made-up nodes, or from "
@@ -322,7 +349,7 @@ static const Option options[] = {
         "With --live and policy files every source is queried once: which nodes have a value, how "
         "series were joined to nodes, and which were not. Exit code 1 when a metric has none. The "
         "installation is checked, too, when one of its own options is given (--server, ...)."),
-    CLUSTER_SOURCE_OPTIONS(Settings, cluster),
+    CLUSTER_SOURCE_LIVE_OPTIONS(Settings, cluster),
     METRICS_SOURCE_LIVE_OPTIONS(Settings, metrics),
 
     OPTION_GROUP("Without files"),
@@ -408,8 +435,8 @@ static const char *check_settings(void *context, const Arguments *arguments) {
         return check_installation(settings);
     if (settings->is_live)
         return check_metrics(settings);
-    if (has_cluster(&settings->cluster) || has_metrics(&settings->metrics))
-        return "--cluster, --kubeconfig, --prometheus and the like need --live";
+    if (cluster_source_is_live(&settings->cluster) || has_metrics(&settings->metrics))
+        return "--kubeconfig, --in-cluster, --prometheus and --sources need --live";
     if (installation_check_is_given(&settings->installation))
         return "--server, --only and the like need --live or --offline";
     return NULL;
@@ -436,7 +463,9 @@ const Command check_command = {
              "--offline [OPTIONS] SCHEDULER-CONFIG...",
     .about = "Reads placement policies and prints everything that is wrong with them: "
              "file:line:column, the line, and how to fix it. \"-\" is standard input. Exit code: 0 "
-             "when they can be used (warnings allowed), 1 when not, 3 when one cannot be read.",
+             "when they can be used (warnings are allowed without --fail-on warning), 1 when not, "
+             "3 when "
+             "one cannot be read.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,

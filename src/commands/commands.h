@@ -8,6 +8,8 @@ extern const Command serve_command;
 extern const Command check_command;
 extern const Command explain_command;
 extern const Command top_command;
+extern const Command status_command;
+extern const Command open_command;
 extern const Command simulate_command;
 extern const Command what_if_command;
 extern const Command bundle_command;

@@ -4,11 +4,16 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/diag.h"
 #include "base/vec.h"
+#include "cel/check.h"
 #include "cel/env.h"
 #include "cel/run.h"
 #include "cel/value.h"
+#include "cli/cluster-source.h"
+#include "cluster/snapshot.h"
 #include "input/zones.h"
+#include "schema/schema.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -16,11 +21,40 @@
 #define EVAL_TEXT_MAX ((size_t)64 * 1024 * 1024) /* a file, a printed value */
 
 typedef struct EvalContext {
-    Arena *arena; /* the language's tables, and the data of a single evaluation */
-    Arena *made;  /* memory of an evaluation */
+    Arena *arena;         /* the language's tables, and the data of a single evaluation */
+    Arena *made;          /* memory of an evaluation */
+    const Schema *schema; /* the names of policies; NULL: not known (--batch) */
     CelEnv *env;
     Zones *zones;
 } EvalContext;
+
+/* In the order of their slots. */
+typedef VEC(CelValue) EvalValues;
+
+/* EvalData: the objects that expressions of policies are about. */
+typedef struct EvalData {
+    ClusterSource cluster; /* may name none */
+    const char *pod;       /* a file, or NAMESPACE/NAME; NULL: none */
+    const char *node;      /* of the cluster; NULL: none */
+    int64_t now_nsec;      /* 0: the clock's */
+    Snapshot *snapshot;    /* loaded */
+} EvalData;
+
+/* NULL when the options are consistent; else the error. */
+const char *eval_data_check(const EvalData *data);
+
+/* Loads what is given, and adds the values of pod, node, cluster and now. eval_data_done() ends it.
+ * 0; or an exit code, after a message. */
+int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values);
+void eval_data_done(EvalData *data);
+
+/* Reports each of pod, node and cluster that @source reads and that is not given, with the option
+ * that gives it. Expressions with errors are left to others. 0 or -ENOMEM. */
+int eval_data_report(const EvalData *data, const EvalContext *context, Str file, Str source,
+    const CelOptions *options, DiagList *diags);
+
+/* Room for the value of slot @slot; NULL: out of memory. */
+CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot);
 
 /* A run with the default limits. */
 CelRun eval_context_run(const EvalContext *context);

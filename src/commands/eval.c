@@ -26,21 +26,16 @@
 #include "input/values.h"
 #include "yaml/document.h"
 
-/* In the order of their slots. */
-typedef VEC(CelValue) EvalValues;
-
 static int bind(EvalContext *context, EvalValues *values, Str name, CelValue v) {
     uint32_t slot;
     CelValue *place;
 
     if (cel_env_add_variable(context->env, name, &cel_dyn_type, 0, 0, &slot) < 0)
         return -ENOMEM;
-    while (values->n <= slot) {
-        place = VEC_PUSH(values, context->arena);
-        if (!place)
-            return -ENOMEM;
-    }
-    values->items[slot] = v;
+    place = eval_slot(context, values, slot);
+    if (!place)
+        return -ENOMEM;
+    *place = v;
     return 0;
 }
 
@@ -181,7 +176,9 @@ typedef struct Settings {
     const char *data;
     const char *variables[VARIABLES_MAX]; /* NAME=JSON */
     size_t n_variables;
-    bool batch, plain, explain, json, cost, functions;
+    EvalData objects;
+    bool batch, plain, explain, cost, functions;
+    OutputForm form;
     uint64_t cost_limit; /* 0: none */
     Dump dump;
 } Settings;
@@ -194,11 +191,17 @@ static void context_done(EvalContext *context) {
     arena_free(context->arena);
 }
 
-static int context_init(EvalContext *context) {
+/* @is_plain: without the names of policies. */
+static int context_init(EvalContext *context, bool is_plain) {
     *context = (EvalContext){.arena = arena_new(EVAL_BUDGET),
         .made = arena_new(CEL_MEMORY_DEFAULT),
         .zones = zones_new()};
-    context->env = context->arena ? cel_env_new(context->arena) : NULL;
+    if (context->arena && is_plain)
+        context->env = cel_env_new(context->arena);
+    else if (context->arena)
+        context->schema = schema_new(context->arena);
+    if (context->schema)
+        context->env = context->schema->env;
     return context->env && context->made && context->zones ? 0 : -ENOMEM;
 }
 
@@ -231,7 +234,7 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&out);
 
-    if (settings->json)
+    if (settings->form != OUTPUT_TABLE)
         eval_value_write(v, run, &writer);
     else
         cel_value_print(v, run, /* max= */ 0, &out);
@@ -240,7 +243,7 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
         (void)fprintf(stderr, "berth eval: the value is too large to print: over 64 MiB\n");
         return EXIT_FAILED;
     }
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    return terminal_finish_as(&out, settings->form, "berth eval");
 }
 
 /* Stops after the step of --dump. */
@@ -332,7 +335,18 @@ static int read_expression(const Settings *settings, EvalContext *context, Str *
     return ret->ptr ? 0 : eval_out_of_memory(context, "the expression");
 }
 
-static int eval_one(const Settings *settings, EvalContext *context) {
+/* Everything but the expression. 0, or an exit code. */
+static int load_values(Settings *settings, EvalContext *context, EvalValues *values) {
+    int r = eval_data_load(&settings->objects, context, values);
+
+    if (r == 0 && settings->data)
+        r = eval_bind_file(context, settings->data, values);
+    for (size_t i = 0; r == 0 && i < settings->n_variables; i++)
+        r = eval_bind_option(context, settings->variables[i], values);
+    return r;
+}
+
+static int eval_one(Settings *settings, EvalContext *context) {
     CelOptions options = {.mixed_literals = settings->plain,
         .lazy_literals = settings->plain,
         .cost_limit = settings->cost_limit};
@@ -342,14 +356,18 @@ static int eval_one(const Settings *settings, EvalContext *context) {
     Str source = STR_NULL;
     int r = read_expression(settings, context, &source);
 
-    if (r == 0 && settings->data)
-        r = eval_bind_file(context, settings->data, &values);
-    for (size_t i = 0; r == 0 && i < settings->n_variables; i++)
-        r = eval_bind_option(context, settings->variables[i], &values);
+    if (r == 0)
+        r = load_values(settings, context, &values);
     if (r != 0)
         return r;
     if (settings->dump != DUMP_NOTHING)
         return dump(settings, context, file, source, &options, &diags);
+    if (eval_data_report(&settings->objects, context, file, source, &options, &diags) < 0)
+        return eval_out_of_memory(context, "the checked expression");
+    if (diags.n_errors > 0) {
+        terminal_print_diags(&diags);
+        return EXIT_FAILED;
+    }
     if (settings->explain)
         return explain(context, file, source, &options, values.items, &diags);
     return evaluate(settings, context, file, source, &options, values.items, &diags);
@@ -367,6 +385,18 @@ static const Option options[] = {
         .help = "JSON or YAML; each key of the object is a variable"},
     {"var", OPTION_LIST, .argument = "NAME=JSON", OPTION_LIST_AT(Settings, variables, n_variables),
         .help = "a variable; may be repeated"},
+
+    OPTION_GROUP("What policies read",
+        "pod, node, cluster and now have the types and values that policies see."),
+    CLUSTER_SOURCE_OPTIONS(Settings, objects.cluster),
+    {"pod", OPTION_TEXT, .argument = "FILE|NAMESPACE/NAME", AT(objects.pod), .complete = COMPLETE_FILES,
+        .help = "the pod: of a file, JSON or YAML, or of the cluster"},
+    {"node", OPTION_TEXT, .argument = "NAME", AT(objects.node), .complete = COMPLETE_NODES,
+        .help = "the node, of the cluster"},
+    {"now", OPTION_TIME, .argument = "TIME", AT(objects.now_nsec), .initial = "now",
+        .help = "as if it were 2026-01-31T20:00:00Z"},
+
+    OPTION_GROUP("How it is evaluated"),
     {"plain", OPTION_FLAG, AT(plain),
         .help = "plain CEL: [1, \"a\"] is allowed, invalid constants (patterns, timestamps) fail when "
                 "they are reached"},
@@ -376,7 +406,7 @@ static const Option options[] = {
         .help = "reject the expression if it may cost more than N"},
     {"dump", OPTION_CHOICE, .argument = "tree|graph|code", AT(dump), .min = DUMP_TREE,
         .help = "print what it is compiled to, instead of its value"},
-    {"output", OPTION_CHOICE, 'o', .argument = "text|json", AT(json), .initial = "text",
+    {"output", OPTION_CHOICE, 'o', .argument = "text|json|yaml", AT(form), .initial = "text",
         .help = "output format of the value"},
     {"functions", OPTION_FLAG, AT(functions), .help = "list all functions, with their types"},
     {"batch", OPTION_FLAG, AT(batch),
@@ -426,12 +456,17 @@ static int list_functions(void) {
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int run_command(const Settings *settings) {
+static int run_command(Settings *settings) {
     _cleanup_(context_done) EvalContext context;
+    int r;
 
-    if (context_init(&context) < 0)
+    if (context_init(&context, settings->batch) < 0)
         return terminal_out_of_memory("berth eval", "the language", NULL);
-    return settings->batch ? eval_batch(settings->file, &context) : eval_one(settings, &context);
+    if (settings->batch)
+        return eval_batch(settings->file, &context);
+    r = eval_one(settings, &context);
+    eval_data_done(&settings->objects);
+    return r;
 }
 
 static const char *check(void *context, const Arguments *arguments) {
@@ -445,15 +480,15 @@ static const char *check(void *context, const Arguments *arguments) {
         settings->file = arguments->items[0];
     else if (arguments->n == 1)
         settings->expression = arguments->items[0];
-    if (settings->explain && settings->json)
-        return "--explain prints text only, no JSON";
+    if (settings->explain && settings->form != OUTPUT_TABLE)
+        return "--explain prints text only, no JSON or YAML";
     if (!settings->functions && !settings->batch && !settings->expression && !settings->file)
         return "an expression is needed";
-    return NULL;
+    return eval_data_check(&settings->objects);
 }
 
 static int run(void *context, const Arguments *arguments) {
-    const Settings *settings = context;
+    Settings *settings = context;
 
     return settings->functions ? list_functions() : run_command(settings);
 }
@@ -462,10 +497,12 @@ const Command eval_command = {
     .name = "eval",
     .summary = "evaluate a CEL expression",
     .usage = "[OPTIONS] EXPRESSION\n"
+             "--cluster FILE [--pod FILE|NAMESPACE/NAME] [--node NAME] [OPTIONS] EXPRESSION\n"
              "--batch [FILE]",
-    .about =
-        "Evaluates a CEL expression, as in Kubernetes admission policies, and prints its value. "
-        "Write -- before one that begins with a dash.",
+    .about = "Evaluates a CEL expression, as in placement policies and Kubernetes admission "
+             "policies, and "
+             "prints its value. "
+             "Write -- before one that begins with a dash.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = 1,

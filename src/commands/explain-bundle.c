@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "cli/bundle-source.h"
 #include "cli/command.h"
-#include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "replay/replayed-decision.h"
 
@@ -57,9 +57,9 @@ static int complain_unknown(const char *path, const char *name, const Recording 
 
 static int load_program(
     const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
-    return policies->n == 0
-               ? policy_texts_compile(bundle->policies, bundle->n_policies, WHO, arena, ret)
-               : policy_files_load(policies, WHO, arena, ret);
+    return policies->n == 0 ? policy_texts_compile(
+                                  bundle->policies, bundle->n_policies, NULL, 0, WHO, arena, ret)
+                            : policy_files_load(policies, WHO, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,

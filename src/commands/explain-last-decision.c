@@ -62,6 +62,7 @@ static const JsonField fields[] = {
     {"error", JSON_FIELD_TEXT, AT(error)},
     {"target", JSON_FIELD_TEXT, AT(target)},
     {"policyDigest", JSON_FIELD_TEXT, AT(policy_digest)},
+    {"mainReason.text", JSON_FIELD_TEXT, AT(main_reason)},
     {"pod.uid", JSON_FIELD_TEXT, AT(uid)},
     {"counts.known", JSON_FIELD_INT, AT(known)},
     {"counts.asked", JSON_FIELD_INT, AT(asked)},

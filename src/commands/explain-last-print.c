@@ -60,7 +60,10 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
         explain_print_asks(decisions->printer);
     visible_print(out, "\nfilter    {}", filter->time);
     print_duration(out, filter->duration);
-    buf_printf(out, ", decision %" PRId64 "\npolicy    ", filter->id);
+    buf_printf(out, ", decision %" PRId64, filter->id);
+    if (decisions->replicas)
+        visible_print(out, " of {}", str_from_c(decisions->replicas[filter->replica]));
+    buf_append(out, STR("\npolicy    "));
     (void)visible_append(out, filter->policy_digest);
     buf_printf(out, "\ncluster   generation %" PRId64 ", ", filter->generation);
     print_nodes(out, filter->known);
@@ -127,6 +130,9 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     buf_append(out, STR(" of "));
     print_nodes(out, filter->asked);
     buf_append(out, STR(" passed\n"));
+    if (!str_is_empty(filter->main_reason)) {
+        visible_print(out, "  main reason: {}\n", filter->main_reason);
+    }
     if (filter->is_exempt)
         buf_append(
             out, STR("  no policy applies to this pod: it is exempt (--exempt of berth serve)\n"));

@@ -42,11 +42,13 @@ typedef struct ApiField {
 /* One decision; id 0: none. */
 typedef struct ApiDecision {
     int64_t id;
+    size_t replica; /* that made it: a place in Replicas */
     Str time, error, target, policy_digest, uid;
     int64_t generation;
     double duration; /* seconds; below 0: not known */
     int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
-    bool is_exempt; /* no policy was for the pod */
+    bool is_exempt;  /* no policy was for the pod */
+    Str main_reason; /* why no node passed, with counts; empty: not known, or one did */
     bool has_nodes;
     VEC(ApiRule) rules;
     VEC(ApiNode) nodes;
@@ -73,6 +75,7 @@ typedef struct PodDecisions {
     Map scores;                            /* name of a node to its place in prioritize.nodes */
     ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */
     const char *obstacle;                  /* ... for this reason; NULL: there is no more to tell */
+    const char *const *replicas;           /* by ApiDecision.replica; NULL: there is only one */
     Arena *arena;
 } PodDecisions;
 

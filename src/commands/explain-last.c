@@ -7,10 +7,14 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/calendar.h"
 #include "base/cleanup.h"
 #include "base/diag.h"
+#include "base/nsec.h"
 #include "cli/berth-client.h"
 #include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/explain-last-print.h"
 #include "commands/explain-past.h"
@@ -156,11 +160,15 @@ static int replayed_filter_fetch(const BerthAccess *access, int64_t id, const ch
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define LAST_TEXT_MAX ((size_t)256 * 1024 * 1024)
 #define PAGE_LIMIT "10000"
+#define MISS_HINT                                                                                  \
+    "\n  either no scheduler that calls berth has tried it since they started (is its "            \
+    "schedulerName right?), or that was too long ago"
 #define PAGES_MAX 10000u /* of nodes: a limit for broken servers */
 
 /* The state of a lookup. */
 typedef struct Lookup {
-    BerthAccess access;
+    Replicas replicas;
+    bool is_silent[REPLICAS_MAX]; /* it did not answer, which was reported */
     PodDecisions decisions;
     char error[BERTH_CLIENT_ERROR_MAX];
 } Lookup;
@@ -174,32 +182,30 @@ static int fail_memory(Lookup *lookup) {
     return 1;
 }
 
-static int fetch(Lookup *lookup, Str path, Str *ret) {
-    int r = path.ptr ? berth_client_get(
-                           &lookup->access, path, lookup->decisions.arena, ret, lookup->error)
-                     : -1;
+static int fetch(Lookup *lookup, size_t replica, Str path, Str *ret) {
+    const BerthAccess *access = &lookup->replicas.items[replica];
+    int r =
+        path.ptr ? berth_client_get(access, path, lookup->decisions.arena, ret, lookup->error) : -1;
 
     return r < 0 ? fail_memory(lookup) : r;
 }
 
-static int check_reader(Lookup *lookup, JsonReader *reader) {
+static int check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
     json_end(reader);
     if (json_error(reader) == JSON_OK)
         return 0;
     (void)snprintf(lookup->error, sizeof(lookup->error), "%s does not reply like a berth",
-        lookup->access.server);
+        lookup->replicas.items[replica].server);
     return 1;
 }
 
-/* The newest of @verb about the pod. */
-static int find_newest(
-    Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
-    Str path = arena_printf(lookup->decisions.arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
-        filter, STR_FMT(berth_client_escape(value, lookup->decisions.arena)), verb);
+/* The newest in @path, of one replica. */
+static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision *ret) {
     Str page = STR_NULL, key;
     JsonReader reader;
-    int r = fetch(lookup, path, &page);
+    int r = fetch(lookup, replica, path, &page);
 
+    *ret = (ApiDecision){.replica = replica};
     if (r != 0)
         return r;
     json_reader_init(&reader, page);
@@ -213,7 +219,54 @@ static int find_newest(
         while (json_element(&reader))
             api_decision_decode(&reader, lookup->decisions.arena, ret);
     }
-    return check_reader(lookup, &reader);
+    return check_reader(lookup, replica, &reader);
+}
+
+/* Nanoseconds since 1970; 0: none. */
+static int64_t time_of(const ApiDecision *decision) {
+    uint32_t nanos = 0;
+    int64_t sec = 0;
+
+    return calendar_parse(decision->time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
+}
+
+/* Whether @decision was made before @other; of one replica the ids tell. */
+static bool is_before(const ApiDecision *decision, const ApiDecision *other) {
+    return decision->replica == other->replica ? decision->id < other->id
+                                               : time_of(decision) < time_of(other);
+}
+
+/* A replica that does not answer is reported, and the others are asked. */
+static bool note_silence(Lookup *lookup, size_t replica) {
+    size_t n_silent = 0;
+
+    lookup->is_silent[replica] = true;
+    for (size_t i = 0; i < lookup->replicas.n; i++)
+        n_silent += lookup->is_silent[i];
+    if (n_silent == lookup->replicas.n)
+        return false;
+    replicas_complain(&lookup->replicas, WHO, lookup->error);
+    return true;
+}
+
+/* The newest of @verb about the pod, of all replicas. */
+static int find_newest(
+    Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
+    Str path = arena_printf(lookup->decisions.arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
+        filter, STR_FMT(berth_client_escape(value, lookup->decisions.arena)), verb);
+
+    for (size_t i = 0; i < lookup->replicas.n; i++) {
+        ApiDecision found;
+
+        if (lookup->is_silent[i])
+            continue;
+        if (find_in_replica(lookup, i, path, &found) != 0) {
+            if (!note_silence(lookup, i))
+                return 1;
+        } else if (found.id != 0 && (ret->id == 0 || is_before(ret, &found)))
+            *ret = found;
+    }
+    return 0;
 }
 
 /* The one that came after the filter, if there is one. */
@@ -222,7 +275,7 @@ static int find_following(Lookup *lookup, const char *verb, ApiDecision *ret) {
     int r = str_is_empty(uid) ? find_newest(lookup, "pod", pod, verb, ret)
                               : find_newest(lookup, "uid", uid, verb, ret);
 
-    if (r == 0 && ret->id < lookup->decisions.filter.id)
+    if (r == 0 && ret->id != 0 && is_before(ret, &lookup->decisions.filter))
         *ret = (ApiDecision){0};
     return r;
 }
@@ -244,7 +297,7 @@ static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
 
         if (decision->next > 0)
             after = arena_printf(lookup->decisions.arena, "&after=%" PRId64, decision->next);
-        r = fetch(lookup,
+        r = fetch(lookup, decision->replica,
             arena_printf(lookup->decisions.arena,
                 "/api/v1/decisions/%" PRId64 "?limit=" PAGE_LIMIT "%.*s%.*s", decision->id,
                 STR_FMT(filter), STR_FMT(after)),
@@ -253,7 +306,7 @@ static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
             break;
         json_reader_init(&reader, page);
         api_decision_decode(&reader, lookup->decisions.arena, decision);
-        r = check_reader(lookup, &reader);
+        r = check_reader(lookup, decision->replica, &reader);
     }
     return r;
 }
@@ -270,15 +323,29 @@ static int index_scores(Lookup *lookup) {
     return 0;
 }
 
+static int miss(Lookup *lookup) {
+    const Replicas *replicas = &lookup->replicas;
+    const char *hint = replicas->is_cluster ? MISS_HINT : "";
+    size_t n = replicas->n;
+
+    for (size_t i = 0; i < replicas->n; i++)
+        n -= lookup->is_silent[i];
+    if (n < replicas->n)
+        (void)snprintf(lookup->error, sizeof(lookup->error),
+            "%s: %zu answered, and remember%s no filter for %s%s", replicas_describe(replicas), n,
+            n == 1 ? "s" : "", lookup->decisions.pod, hint);
+    else
+        (void)snprintf(lookup->error, sizeof(lookup->error), "%s remember%s no filter for %s%s",
+            replicas_describe(replicas), n == 1 ? "s" : "", lookup->decisions.pod, hint);
+    return 1;
+}
+
 static int fetch_all(Lookup *lookup) {
     int r = find_newest(
         lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
 
-    if (r == 0 && lookup->decisions.filter.id == 0) {
-        (void)snprintf(lookup->error, sizeof(lookup->error), "%s remembers no filter for %s",
-            lookup->access.server, lookup->decisions.pod);
-        return 1;
-    }
+    if (r == 0 && lookup->decisions.filter.id == 0)
+        return miss(lookup);
     if (r == 0)
         r = find_following(lookup, "prioritize", &lookup->decisions.prioritize);
     if (r == 0)
@@ -294,7 +361,8 @@ static int fetch_all(Lookup *lookup) {
 
 /* --- for programs ---------------------------------------------------------------------------- */
 
-static void write_decision(JsonWriter *writer, Str key, const ApiDecision *decision) {
+static void write_decision(
+    const PodDecisions *decisions, JsonWriter *writer, Str key, const ApiDecision *decision) {
     json_write_key(writer, key);
     if (decision->id == 0) {
         json_write_null(writer);
@@ -305,6 +373,9 @@ static void write_decision(JsonWriter *writer, Str key, const ApiDecision *decis
         json_write_key(writer, decision->fields.items[i].key);
         json_write_raw(writer, decision->fields.items[i].raw);
     }
+    if (decisions->replicas)
+        json_write_member(
+            writer, STR("replica"), str_from_c(decisions->replicas[decision->replica]));
     json_member_array(writer, "nodes");
     for (size_t i = 0; i < decision->nodes.n; i++)
         json_write_raw(writer, decision->nodes.items[i].raw);
@@ -332,10 +403,10 @@ static void print_json(const PodDecisions *decisions, Buf *out) {
 
     writer.indent = 2;
     json_write_object(&writer);
-    write_decision(&writer, STR("filter"), &decisions->filter);
-    write_decision(&writer, STR("prioritize"), &decisions->prioritize);
-    write_decision(&writer, STR("preempt"), &decisions->preempt);
-    write_decision(&writer, STR("bind"), &decisions->bind);
+    write_decision(decisions, &writer, STR("filter"), &decisions->filter);
+    write_decision(decisions, &writer, STR("prioritize"), &decisions->prioritize);
+    write_decision(decisions, &writer, STR("preempt"), &decisions->preempt);
+    write_decision(decisions, &writer, STR("bind"), &decisions->bind);
     write_explanation(decisions, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
@@ -349,17 +420,16 @@ static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
 
     if (!str_is_empty(decisions->filter.error))
         return 0;
-    if (replayed_filter_fetch(&lookup->access, decisions->filter.id, decisions->node, zones,
-            decisions->arena, ret) < 0)
+    if (replayed_filter_fetch(&lookup->replicas.items[decisions->filter.replica],
+            decisions->filter.id, decisions->node, zones, decisions->arena, ret) < 0)
         return fail_memory(lookup);
     if (ret->obstacle[0] != '\0')
         decisions->obstacle = ret->obstacle;
     return 0;
 }
 
-static int print(Lookup *lookup, const ExplainLastOptions *options, ReplayedFilter *replayed,
-    Arena *scratch, Buf *out) {
-    bool colour = terminal_has_colour(stdout);
+static int print(Lookup *lookup, const ExplainLastOptions *options, bool colour,
+    ReplayedFilter *replayed, Arena *scratch, Buf *out) {
     PodDecisions *decisions = &lookup->decisions;
     ExplainPrinter printer = {
         .explanation = &replayed->found.explanation,
@@ -375,7 +445,7 @@ static int print(Lookup *lookup, const ExplainLastOptions *options, ReplayedFilt
     int r = 0;
 
     decisions->printer = replayed->found.view ? &printer : NULL;
-    if (options->json)
+    if (options->form != OUTPUT_TABLE)
         print_json(decisions, out);
     else
         r = pod_decisions_print(decisions, out);
@@ -383,14 +453,17 @@ static int print(Lookup *lookup, const ExplainLastOptions *options, ReplayedFilt
     return r < 0 || printer.error < 0 || buf_error(out) ? fail_memory(lookup) : 0;
 }
 
-int explain_last(const ExplainLastOptions *options) {
+static void lookup_done(Lookup *lookup) {
+    replicas_done(&lookup->replicas);
+}
+
+int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *out, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
-    _cleanup_(buf_done) Buf out = BUF_INIT(LAST_TEXT_MAX);
     _cleanup_(replayed_filter_done) ReplayedFilter replayed = {0};
-    ServerSource source = options->source;
-    Lookup lookup = {
+    _cleanup_(server_source_done) ServerSource source = options->source;
+    _cleanup_(lookup_done) Lookup lookup = {
         .decisions = {.pod = options->pod,
             .node = options->node,
             .all = options->all,
@@ -398,15 +471,31 @@ int explain_last(const ExplainLastOptions *options) {
     };
     int r;
 
-    if (arena && (r = server_source_open(&source, WHO)) != 0)
+    error[0] = '\0';
+    if (arena && (r = replicas_open(&source, WHO, &lookup.replicas)) != 0)
         return r;
-    lookup.access = source.access;
+    if (lookup.replicas.is_cluster)
+        lookup.decisions.replicas = lookup.replicas.names;
     r = arena && scratch && zones ? fetch_all(&lookup) : fail_memory(&lookup);
     if (r == 0)
         r = look_back(&lookup, zones, &replayed);
     if (r == 0)
-        r = print(&lookup, options, &replayed, scratch, &out);
+        r = print(&lookup, options, has_colour, &replayed, scratch, out);
+    if (r == 0)
+        return 0;
+    (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", lookup.error);
+    return EXIT_UNREACHABLE;
+}
+
+int explain_last(const ExplainLastOptions *options) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(LAST_TEXT_MAX);
+    char error[BERTH_CLIENT_ERROR_MAX];
+    int r;
+
+    progress_begin("fetching the decision");
+    r = explain_last_write(options, terminal_has_colour(stdout), &out, error);
+    progress_end();
     if (r != 0)
-        return terminal_complain(WHO, lookup.error);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+        return error[0] ? terminal_complain(WHO, error) : r;
+    return terminal_finish_as(&out, options->form, WHO);
 }

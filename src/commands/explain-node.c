@@ -196,7 +196,7 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
 
     buf_printf(printer->out, "  score %.1f of 100", node->score);
     if (node->outcome == NODE_PASSED)
-        buf_printf(printer->out, ", %u of %u on the wire, +%" PRId64 " in kube-scheduler",
+        buf_printf(printer->out, ", %u of %u sent, +%" PRId64 " in kube-scheduler",
             node->wire_score, explanation->wire_max,
             explain_print_points(printer, node->wire_score));
     if (best) {

@@ -16,6 +16,7 @@
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
 #include "cli/server-source.h"
+#include "cli/terminal.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 
@@ -51,9 +52,14 @@ typedef struct ExplainLastOptions {
     ServerSource source;
     const char *node; /* only this one; NULL: all */
     bool all;         /* every node, not only the best */
-    bool json;
+    OutputForm form;
     int64_t weight; /* kube-scheduler's for this extender */
 } ExplainLastOptions;
 
 /* Asks and prints; the exit code. */
 int explain_last(const ExplainLastOptions *options);
+
+/* Asks, and appends the explanation to @out. 0, or an exit code after complaining or with the
+ * reason in @error (BERTH_CLIENT_ERROR_MAX). @has_colour: of the table. */
+int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *out, char *error)
+    MUST_CHECK;

@@ -58,7 +58,7 @@ static size_t part_width(ExplainPrinter *printer, size_t score) {
 static void print_ranking_head(ExplainPrinter *printer, size_t width) {
     buf_append(printer->out, STR("RANK  "));
     visible_append_padded(printer->out, STR("NODE"), width);
-    buf_append(printer->out, STR("  WIRE  SCORE"));
+    buf_append(printer->out, STR("  SENT  SCORE"));
     for (size_t i = 0; i < printer->explanation->n_scores; i++) {
         Buf name = BUF_INIT(1024);
         size_t columns = print_part_name(printer, i, &name), needed = part_width(printer, i);

@@ -15,12 +15,13 @@
 #include "base/visible.h"
 #include "cli/cluster-source.h"
 #include "cli/policy-files.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/explain-past.h"
 #include "commands/explain-print.h"
+#include "commands/explain-workloads.h"
 #include "extender/explain.h"
-#include "input/objects.h"
 #include "input/zones.h"
 #include "model/time.h"
 
@@ -33,13 +34,13 @@
 typedef struct Settings {
     ClusterSource source;
     MetricsSource metrics;
-    const char *pod;  /* a file */
-    const char *name; /* NAMESPACE/NAME, instead */
+    const char *file; /* pods and workloads */
+    const char *name; /* NAMESPACE/NAME of a live cluster; with a file, one of its objects */
     PolicyPaths policies;
     const char *node; /* only this one; NULL: all */
     int64_t now_nsec; /* of expressions; 0: the clock's */
     bool all;
-    bool json;
+    OutputForm form;
     int64_t weight;
     ExplainLastOptions last; /* with a pod: none of the sources above */
     const char *bundle;      /* a file: none of them either */
@@ -71,13 +72,12 @@ static int load_view(
     return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
 }
 
-static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
+static int load_workloads(const Settings *settings, Arena *arena, WorkloadList *ret) {
     char error[OBJECTS_ERROR_MAX];
     int r;
 
-    if (settings->name)
-        return cluster_source_pod(&settings->source, WHO, settings->name, arena, ret);
-    r = pod_load(settings->pod, arena, ret, error);
+    progress_begin("reading the pods");
+    r = workloads_load(settings->file, arena, ret, error);
     if (r == 0)
         return 0;
     terminal_complain(WHO, error);
@@ -108,7 +108,7 @@ static int print(
         (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
     }
-    if (settings->json)
+    if (settings->form != OUTPUT_TABLE)
         explain_print_json(&printer, only);
     else if (only)
         explain_print_node(&printer, only);
@@ -116,9 +116,68 @@ static int print(
         explain_print_table(&printer);
     if (printer.error < 0)
         return terminal_failed(WHO, "the details of a rejection", printer.error, scratch);
-    if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "the explanation", &out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    return terminal_finish_as(&out, settings->form, WHO);
+}
+
+static int explain_pod(
+    const Settings *settings, const View *view, const Pod *pod, int64_t now_nsec, Arena *arena) {
+    Explanation explanation;
+    int r = extender_explain(view, now_nsec, pod, arena, &explanation);
+
+    progress_end();
+    if (r < 0)
+        return terminal_failed(WHO, "the explanation", r, arena);
+    return print(settings, &explanation, pod, now_nsec);
+}
+
+static int explain_all(
+    const Settings *settings, const View *view, const WorkloadList *list, int64_t now_nsec) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(EXPLAIN_BUDGET);
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    WorkloadReport report = {
+        .view = view,
+        .list = list,
+        .now_nsec = now_nsec,
+        .scratch = scratch,
+        .paint = paint_for(terminal_has_colour(stdout)),
+        .out = &out,
+    };
+    int r = -ENOMEM;
+
+    if (settings->node) {
+        (void)terminal_complain(WHO, "--node needs one pod: name one of those in the file");
+        return EXIT_USAGE;
+    }
+    if (scratch)
+        r = settings->form == OUTPUT_TABLE ? workloads_print_table(&report)
+                                           : workloads_print_json(&report);
+    progress_end();
+    if (r < 0)
+        return terminal_failed(WHO, "the explanations", r, scratch);
+    return terminal_finish_as(&out, settings->form, WHO);
+}
+
+/* The only pod or template of the file, or the one that was named, is explained in full. */
+static int explain_file(
+    const Settings *settings, const View *view, int64_t now_nsec, Arena *arena) {
+    char error[WORKLOAD_NAME_ERROR_MAX];
+    const WorkloadPod *one = NULL;
+    WorkloadList list;
+    int r = load_workloads(settings, arena, &list);
+
+    if (r != 0)
+        return r;
+    if (settings->name) {
+        one = workloads_find(&list, settings->name, error);
+        if (!one) {
+            (void)terminal_complain(WHO, error);
+            return EXIT_USAGE;
+        }
+    } else if (list.n == 1) {
+        one = &list.items[0];
+    }
+    return one ? explain_pod(settings, view, &one->pod, now_nsec, arena)
+               : explain_all(settings, view, &list, now_nsec);
 }
 
 static int explain(const Settings *settings) {
@@ -126,21 +185,18 @@ static int explain(const Settings *settings) {
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(view_unrefp) View *view = NULL;
     int64_t now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec();
-    Explanation explanation;
     Pod pod;
     int r;
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO, "the explanation", NULL);
+    progress_begin("reading the cluster");
     r = load_view(settings, zones, now_nsec, arena, &view);
+    if (r == 0 && settings->file)
+        return explain_file(settings, view, now_nsec, arena);
     if (r == 0)
-        r = load_pod(settings, arena, &pod);
-    if (r != 0)
-        return r;
-    r = extender_explain(view, now_nsec, &pod, arena, &explanation);
-    if (r < 0)
-        return terminal_failed(WHO, "the explanation", r, arena);
-    return print(settings, &explanation, &pod, now_nsec);
+        r = cluster_source_pod(&settings->source, WHO, settings->name, arena, &pod);
+    return r == 0 ? explain_pod(settings, view, &pod, now_nsec, arena) : r;
 }
 
 static void print_when(const Settings *settings, const BundleCase *found) {
@@ -165,7 +221,7 @@ static int explain_of_bundle(const Settings *settings) {
     r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;
-    if (!settings->json)
+    if (settings->form == OUTPUT_TABLE)
         print_when(settings, &found);
     return print(settings, &found.explanation, &found.pod, found.now_nsec);
 }
@@ -178,8 +234,9 @@ static int explain_of_bundle(const Settings *settings) {
 static const Option options[] = {
     CLUSTER_SOURCE_OPTIONS(Settings, source),
     METRICS_SOURCE_OPTIONS(Settings, metrics),
-    {"pod", OPTION_FILE, .argument = "FILE", AT(pod),
-        .help = "the pod, JSON or YAML; \"-\" is standard input"},
+    {"pod", OPTION_FILE, 'f', .argument = "FILE", AT(file),
+        .help = "pods, Deployments, Jobs and other objects with pods, JSON or YAML, as from kustomize "
+                "or helm template; \"-\" is standard input"},
     POLICY_PATHS_OPTION(Settings, policies, .help = "placement policies; may be repeated"),
     {"node", OPTION_TEXT, .argument = "NAME", AT(node), .complete = COMPLETE_NODES,
         .help = "only this node, with every rule and all values (why not NAME?)"},
@@ -188,13 +245,16 @@ static const Option options[] = {
         .help = "as if it were 2026-01-31T20:00:00Z"},
     {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json", AT(json), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
         .help = "output format"},
 
-    OPTION_GROUP("Past decisions"),
+    OPTION_GROUP("Past decisions", "Without --policy the last decision of the running berth is "
+                                   "shown. All replicas in a cluster are found and asked through "
+                                   "its API server; or one, by --server."),
     {"last", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(last.pod), .complete = COMPLETE_DECIDED_PODS,
         .help = "the last decision of a running berth about this pod, and why"},
     SERVER_SOURCE_OPTIONS(Settings, last.source),
+    SERVER_SOURCE_NAMESPACE_OPTION(Settings, last.source),
     {"bundle", OPTION_FILE, .argument = "FILE", AT(bundle),
         .help = "in full, the newest filter decision about the pod in this file (berth bundle), with "
                 "its policies or those of --policy"},
@@ -203,21 +263,30 @@ static const Option options[] = {
 /* clang-format on */
 
 /* Each of these returns NULL when the options are consistent, or the error. */
-static const char *check_last(const Settings *settings) {
+static const char *check_last(Settings *settings) {
     const ClusterSource *source = &settings->source;
 
-    if (settings->name || settings->pod || settings->policies.n > 0 || source->file ||
-        cluster_source_is_live(source))
-        return "--last queries a running berth: it takes no cluster, policy or other pod";
+    if (settings->name || settings->file || settings->policies.n > 0 || source->file)
+        return "--last queries a running berth: it takes no cluster file, policy or other pod";
     if (!strchr(settings->last.pod, '/'))
         return "a pod is named NAMESPACE/NAME";
+    settings->last.source.cluster = *source;
     return server_source_check(&settings->last.source);
+}
+
+/* A pod by its name, and nothing that the running berth would not know better. */
+static bool is_for_running_berth(const Settings *settings) {
+    const MetricsSource *metrics = &settings->metrics;
+
+    return settings->name && !settings->file && settings->policies.n == 0 &&
+           !settings->source.file && settings->now_nsec == 0 && !metrics->file &&
+           !metrics->prometheus && !metrics->sources;
 }
 
 static const char *check_bundle(const Settings *settings) {
     const ClusterSource *source = &settings->source;
 
-    if (settings->pod || source->file || cluster_source_is_live(source) || settings->last.pod ||
+    if (settings->file || source->file || cluster_source_is_live(source) || settings->last.pod ||
         server_source_is_given(&settings->last.source) || settings->now_nsec != 0)
         return "--bundle contains the cluster, the pod and the time";
     if (!settings->name || !strchr(settings->name, '/'))
@@ -228,7 +297,7 @@ static const char *check_bundle(const Settings *settings) {
 static int explain_past(Settings *settings) {
     settings->last.node = settings->node;
     settings->last.all = settings->all;
-    settings->last.json = settings->json;
+    settings->last.form = settings->form;
     settings->last.weight = settings->weight;
     return explain_last(&settings->last);
 }
@@ -252,15 +321,24 @@ static const char *check(void *context, const Arguments *arguments) {
         return check_bundle(settings);
     if (settings->last.pod)
         return check_last(settings);
-    if (server_source_is_given(&settings->last.source))
-        return "--server, --ca, --cert, --key and --token-file go with --last";
-    if (settings->name && !cluster_source_is_live(&settings->source))
-        return looks_like_file(settings->name) ? "a pod in a file is given with --pod FILE"
-                                               : "a pod by name needs --kubeconfig or --in-cluster";
-    if (settings->name && !strchr(settings->name, '/'))
+    if (settings->name && !settings->file && looks_like_file(settings->name))
+        return "a pod in a file is given with --pod FILE";
+    if (settings->name && !settings->file && !strchr(settings->name, '/'))
         return "a pod is named NAMESPACE/NAME";
-    if (!settings->name == !settings->pod)
-        return "--cluster and --pod are needed, or --kubeconfig and NAMESPACE/NAME";
+    if (is_for_running_berth(settings)) {
+        settings->last.pod = settings->name;
+        settings->last.source.prefers_cluster = true;
+        settings->name = NULL;
+        return check_last(settings);
+    }
+    if (server_source_is_given(&settings->last.source) || settings->last.source.namespace)
+        return "--server, --ca, --cert, --key, --token-file and --berth-namespace are for a "
+               "running "
+               "berth, which has policies of its own";
+    if (settings->name && !settings->file && settings->source.file)
+        return "a pod by name is read from the API server: no --cluster";
+    if (!settings->name && !settings->file)
+        return "a pod is needed: NAMESPACE/NAME, or --pod FILE";
     wrong = cluster_source_check(&settings->source);
     return wrong ? wrong : metrics_source_check(&settings->metrics, &settings->source);
 }
@@ -280,14 +358,15 @@ static int run(void *context, const Arguments *arguments) {
 const Command explain_command = {
     .name = "explain",
     .summary = "show which nodes are eligible for a pod, and why",
-    .usage = "--cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
-             "--kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
-             "--last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
+    .usage = "NAMESPACE/NAME [--context NAME | --server URL] [OPTIONS]\n"
+             "NAMESPACE/NAME --policy FILE-OR-DIR... [--context NAME] [OPTIONS]\n"
+             "--cluster FILE --pod FILE [NAME] [--policy FILE-OR-DIR]... [OPTIONS]\n"
              "--bundle FILE NAMESPACE/NAME [--policy FILE-OR-DIR]... [OPTIONS]",
     .about =
         "Shows how many nodes are eligible for the pod, and the best of them with the parts of "
         "their scores; which rules reject how many nodes, because of which values, and what "
-        "would make them pass.",
+        "would make them pass. Of a file with several pods or pod templates each is a row; NAME or "
+        "KIND/NAME chooses one.",
     .options = options,
     .complete = COMPLETE_PODS,
     .max_completed = 1,

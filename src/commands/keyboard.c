@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define KEY_ESCAPE 27
 #define LEAVE "\033[?25h\033[?1049l"
 
 static struct termios before;
@@ -65,12 +66,44 @@ int keyboard_fd(void) {
     return STDIN_FILENO;
 }
 
+/* The next byte; 0: none waits. */
+static char read_byte(void) {
+    char byte = 0;
+
+    return read(STDIN_FILENO, &byte, 1) == 1 ? byte : 0;
+}
+
+/* The rest of "\033[A", which terminals send at once; other sequences are skipped. */
+static char read_sequence(void) {
+    char byte;
+
+    while ((byte = read_byte()) != 0)
+        switch (byte) {
+        case 'A':
+            return KEYBOARD_UP;
+        case 'B':
+            return KEYBOARD_DOWN;
+        case '5':
+        case '6':
+            (void)read_byte(); /* '~' */
+            return byte == '5' ? KEYBOARD_PAGE_UP : KEYBOARD_PAGE_DOWN;
+        default:
+            if (byte >= '@')
+                return 0;
+        }
+    return 0;
+}
+
 char keyboard_read(void) {
-    char key = 0;
+    char key, next;
 
     if (was_stopped)
         return KEYBOARD_INTERRUPT;
-    return read(STDIN_FILENO, &key, 1) == 1 ? key : 0;
+    key = read_byte();
+    if (key != KEY_ESCAPE)
+        return key;
+    next = read_byte();
+    return next == '[' || next == 'O' ? read_sequence() : key;
 }
 
 void keyboard_size(size_t *ret_width, size_t *ret_height) {

@@ -42,6 +42,8 @@ const Command *const commands[] = {
     &check_command,
     &explain_command,
     &top_command,
+    &status_command,
+    &open_command,
     &simulate_command,
     &what_if_command,
     &bundle_command,
@@ -115,7 +117,7 @@ static const char *base_name(const char *path) {
 
 /* kubectl runs plugins under such names. */
 static const char *name_of(const char *path) {
-    return strcmp(base_name(path), "kubectl-berth") == 0 ? "kubectl berth" : path;
+    return strcmp(base_name(path), "kubectl-berth") == 0 ? PROGRAM_PLUGIN : path;
 }
 
 /* Allocations from here on are mappings of their own and go back to the system when

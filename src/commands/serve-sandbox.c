@@ -87,10 +87,11 @@ int serve_sandbox_enter(const Option *options, const void *settings, const Daemo
     _cleanup_(file_list_done) FileList list = {.arena = arena_new(FILES_BUDGET)};
     int r;
 
-    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory: the files that the sandbox allows");
+    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory for the files that the sandbox allows");
     if (!list.arena)
         return -ENOMEM;
     add_options(&list, options, settings);
+    add(&list, daemon->state_dir, true);
     add_sources(&list, daemon->sources_path);
     r = add_access(&list, &daemon->live, error);
     if (r < 0)

@@ -15,6 +15,7 @@
 #include "commands/serve-sandbox.h"
 #include "dashboard/dashboard.h"
 #include "history/decisions.h"
+#include "history/journal.h"
 #include "input/file.h"
 #include "model/node.h"
 #include "policy/exemption.h"
@@ -59,8 +60,10 @@ static void serve_settings_init(void *context) {
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
             .dashboard = dashboard_hook(),
             .dump_path = "berth-dump.json",
+            .health = HEALTH_LIMITS_DEFAULT,
             .n_decisions = DECISIONS_DEFAULT,
-            .decisions_bytes = DECISIONS_BYTES_DEFAULT},
+            .decisions_bytes = DECISIONS_BYTES_DEFAULT,
+            .state_bytes = JOURNAL_BYTES_DEFAULT},
         .log_level = LOG_INFO,
         .log_format = LOG_LOGFMT,
     };
@@ -190,7 +193,9 @@ static const Option serve_options[] = {
                 "options below the other pages are served on loopback only"},
     {"pages-token-file", OPTION_FILE, .argument = "FILE", AT(daemon.pages.token_path),
         .help = "serve pages to clients that send the token in this file (Authorization: Bearer "
-                "TOKEN, or as the password in a browser, with any user name)"},
+                "TOKEN, or as the password in a browser, with any user name; or Berth-Token: TOKEN)"},
+    {"pages-viewer-token-file", OPTION_FILE, .argument = "FILE", AT(daemon.pages.viewer_token_path),
+        .help = "the same with another token, for viewers: no what-if, and no bundles"},
     {"pages-client-name", OPTION_NAMES, .argument = "NAME", NAMES(pages_client_names, daemon.pages.n_client_names),
         .help = "serve pages to clients with a certificate of --client-ca for this name; may be "
                 "repeated"},
@@ -228,15 +233,31 @@ static const Option serve_options[] = {
     {"max-connections-per-address", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_per_address_max),
         .min = 1, .max = 100000, .initial = "512", .help = "from one address"},
 
+    OPTION_GROUP("Health: from where on berth reports that it is degraded"),
+    {"health-pending", OPTION_NUMBER, .argument = "N", AT(daemon.health.pending), .max = 1000000, .initial = "1",
+        .help = "so many pods are pending because of policies; 0: never"},
+    {"health-errors", OPTION_NUMBER, .argument = "PERCENT", AT(daemon.health.errors_percent), .min = 1, .max = 100,
+        .initial = "1", .help = "more of the requests of the last 5 minutes failed, or exceeded the deadline"},
+    {"health-latency", OPTION_NUMBER, .argument = "PERCENT", AT(daemon.health.latency_percent), .min = 1, .max = 1000,
+        .initial = "50", .help = "p99 latency of filter is over this share of --deadline"},
+    {"health-silence", OPTION_DURATION, .argument = "TIME", AT(daemon.health.silence_nsec), .min = NSEC_PER_SEC,
+        .max = 3600 * NSEC_PER_SEC, .initial = "4s", .help = "no connection to the API server for longer"},
+    {"health-certificate", OPTION_NUMBER, .argument = "DAYS", AT(daemon.health.certificate_days), .min = 1, .max = 3650,
+        .initial = "7", .help = "the certificate expires in fewer"},
+
     OPTION_GROUP("Shutdown"),
     {"drain-delay", OPTION_NUMBER, .argument = "SEC", AT(daemon.drain_delay_sec), .max = DRAIN_DELAY_MAX_SEC,
         .initial = "0", .help = "after SIGTERM: keep answering for this long while readiness is off"},
 
     OPTION_GROUP("Remembered decisions, and the log"),
-    {"decisions", OPTION_NUMBER, .argument = "N", AT(daemon.n_decisions), .max = DECISIONS_MAX, .initial = "10000",
+    {"decisions", OPTION_NUMBER, .argument = "N", AT(daemon.n_decisions), .max = DECISIONS_MAX, .initial = "20000",
         .help = "how many are remembered for /api/v1/decisions and `berth explain`; 0: none"},
     {"decisions-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.decisions_bytes), .initial = "64Mi",
         .help = "memory for them"},
+    {"state-dir", OPTION_FILE, .argument = "DIR", AT(daemon.state_dir),
+        .help = "also keep them in this folder, so that a restart does not forget them; created unless it exists"},
+    {"state-size", OPTION_SIZE, .argument = "SIZE", AT(daemon.state_bytes), .initial = "256Mi",
+        .help = "of the files in --state-dir"},
     {"log-level", OPTION_CHOICE, .argument = "LEVEL", .values = "debug|info|warn|error", AT(log_level),
         .initial = "info", .help = "debug, info, warn or error"},
     {"log-format", OPTION_CHOICE, .argument = "FORMAT", .values = "logfmt|json", AT(log_format),
@@ -270,9 +291,11 @@ static const char *check_cluster(const DaemonOptions *daemon) {
 static const char *check_pages(const ServeSettings *settings) {
     const DaemonOptions *daemon = &settings->daemon;
     bool has_names = daemon->pages.n_client_names > 0;
+    bool has_token = daemon->pages.token_path || daemon->pages.viewer_token_path;
 
-    if ((daemon->pages.token_path || has_names) && settings->pages_listen.address[0] == '\0')
-        return "--pages-token-file and --pages-client-name need --pages-listen";
+    if ((has_token || has_names) && settings->pages_listen.address[0] == '\0')
+        return "--pages-token-file, --pages-viewer-token-file and --pages-client-name need "
+               "--pages-listen";
     if (has_names && !daemon->tls.client_ca)
         return "--pages-client-name needs --client-ca";
     return NULL;
@@ -295,6 +318,14 @@ static const char *check_limits(const ServerOptions *server) {
         return "--max-body must be below 4Gi";
     if (server->body_max > server->memory_max)
         return "--max-memory must be at least --max-body";
+    return NULL;
+}
+
+static const char *check_state(const DaemonOptions *daemon) {
+    if (daemon->state_dir && daemon->n_decisions == 0)
+        return "--state-dir needs --decisions above 0";
+    if (daemon->state_bytes < JOURNAL_BYTES_MIN)
+        return "--state-size must be at least 1Mi";
     return NULL;
 }
 
@@ -358,6 +389,8 @@ static const char *serve_settings_check(void *context, const Arguments *argument
         wrong = check_tls(&daemon->tls);
     if (!wrong)
         wrong = check_pages(settings);
+    if (!wrong)
+        wrong = check_state(daemon);
     return wrong ? wrong : check_limits(&daemon->server);
 }
 
@@ -376,6 +409,7 @@ static void serve_settings_finish(ServeSettings *settings) {
     daemon->pages.client_names = settings->pages_client_names;
     daemon->server.hosts = daemon->pages.hosts = settings->hosts;
     daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
+    daemon->pages.verbs_memory_max = daemon->server.memory_max;
     daemon->live.managed = settings->managed;
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
 }
@@ -384,6 +418,16 @@ static void serve_settings_finish(ServeSettings *settings) {
  */
 static int exit_code_of(int r) {
     return r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
+}
+
+/* Before the sandbox: it allows only folders that are there. */
+static int make_state_folder(const DaemonOptions *daemon, char *error) {
+    int r = daemon->state_dir ? journal_make_folder(daemon->state_dir) : 0;
+
+    if (r < 0)
+        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot create the folder of --state-dir, %s: %s",
+            daemon->state_dir, strerror(-r));
+    return r;
 }
 
 static int run(void *context, const Arguments *arguments) {
@@ -397,9 +441,10 @@ static int run(void *context, const Arguments *arguments) {
     daemon_block_signals();
     settings->sandbox = SANDBOX_OFF;
     settings->daemon.sandbox = &settings->sandbox;
-    r = settings->is_unconfined ? 0
-                                : serve_sandbox_enter(serve_options, settings, &settings->daemon,
-                                      &settings->sandbox, error);
+    r = make_state_folder(&settings->daemon, error);
+    if (r == 0 && !settings->is_unconfined)
+        r = serve_sandbox_enter(
+            serve_options, settings, &settings->daemon, &settings->sandbox, error);
     if (r == 0) {
         serve_sandbox_log(&settings->sandbox);
         r = daemon_new(&settings->daemon, &daemon, error);

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -19,6 +18,7 @@
 #include "cli/cluster-source.h"
 #include "cli/command.h"
 #include "cli/policy-files.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/simulate-report.h"
@@ -31,6 +31,7 @@
 typedef enum SimulateForm {
     SIMULATE_TABLE,
     SIMULATE_JSON,
+    SIMULATE_YAML,
     SIMULATE_PLACEMENTS,
 } SimulateForm;
 
@@ -64,8 +65,9 @@ static const char *set_follow(void *context, const char *value) {
 static const Option simulate_options[] = {
     {"cluster", OPTION_FILE, .argument = "FILE", AT(files.cluster),
         .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},
-    {"pods", OPTION_FILE, .argument = "FILE", AT(files.pods),
-        .help = "pods to place, in this order; \"-\" is standard input"},
+    {"pods", OPTION_FILE, 'f', .argument = "FILE", AT(files.pods),
+        .help = "pods to place, in this order: Pods, Deployments, Jobs and other objects with pods, as "
+                "from kustomize or helm template; \"-\" is standard input"},
     {"trace", OPTION_FILE, .argument = "FILE", AT(files.trace),
         .help = "pods with arrival times and lifetimes: lines or a list of {at: SEC, lifetime: SEC, "
                 "count: N, pod: {...}}"},
@@ -96,7 +98,7 @@ static const Option simulate_options[] = {
         .help = "place pods that have a node there, and report how often that node is among the best"},
     {"chart", OPTION_FILE, .argument = "FILE", AT(chart), .help = "write utilization over time as SVG"},
     {"all", OPTION_FLAG, AT(all), .help = "with -o json: every pod"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json|placements", AT(form), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml|placements", AT(form), .initial = "table",
         .help = "output format"},
     {0},
 };
@@ -122,7 +124,7 @@ static const char *simulate_settings_check(void *context, const Arguments *argum
 #define WHO "berth simulate"
 #define SCRATCH_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
-#define BAR_WIDTH 30u
+#define RUN_TEXT_MAX 160u
 
 typedef struct Simulation {
     const SimulateSettings *settings;
@@ -134,8 +136,7 @@ typedef struct Simulation {
     Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     int64_t now_nsec;
-    bool has_bar;
-    unsigned shown; /* of the bar: percent */
+    char running[RUN_TEXT_MAX]; /* for the progress */
 } Simulation;
 
 /* --- interruption and progress ---------------------------------------------------------------- */
@@ -157,25 +158,18 @@ static bool is_over(void *context) {
     return is_interrupted != 0;
 }
 
-static void show_bar(void *context, size_t n_done) {
-    Simulation *simulation = context;
-    size_t n_all = simulation->input->n_arrivals;
-    unsigned percent = (unsigned)(100 * n_done / n_all);
-    char bar[BAR_WIDTH + 1];
+static void note_progress(void *context, size_t n_done) {
+    const Simulation *simulation = context;
 
-    if (!simulation->has_bar || percent == simulation->shown)
-        return;
-    simulation->shown = percent;
-    memset(bar, '.', BAR_WIDTH);
-    memset(bar, '#', BAR_WIDTH * percent / 100);
-    bar[BAR_WIDTH] = '\0';
-    (void)fprintf(stderr, "\r%zu/%zu [%s] %3u %%", simulation->n + 1,
-        simulation->settings->n_policies + !simulation->settings->has_no_baseline, bar, percent);
+    progress_count(n_done, simulation->input->n_arrivals);
 }
 
-static void clear_bar(const Simulation *simulation) {
-    if (simulation->has_bar)
-        (void)fprintf(stderr, "\r%*s\r", (int)BAR_WIDTH + 24, "");
+static void begin_progress(Simulation *simulation) {
+    (void)snprintf(simulation->running, sizeof(simulation->running),
+        "placing pods, policy \"%.*s\" (%zu of %zu)",
+        STR_FMT(str_take(simulation->runs[simulation->n].name, 64)), simulation->n + 1,
+        simulation->settings->n_policies + !simulation->settings->has_no_baseline);
+    progress_begin(simulation->running);
 }
 
 static int find_shapes(Simulation *simulation) {
@@ -252,7 +246,7 @@ static RunOptions options_of(Simulation *simulation) {
         .shapes = simulation->shapes,
         .n_shapes = simulation->n_shapes,
         .is_over = is_over,
-        .progress = show_bar,
+        .progress = note_progress,
         .context = simulation,
     };
 }
@@ -261,9 +255,8 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     RunOptions options = options_of(simulation);
     int r;
 
-    simulation->shown = UINT32_MAX;
+    begin_progress(simulation);
     r = run_simulation(simulation->input, parts, &options, &simulation->runs[simulation->n].result);
-    clear_bar(simulation);
     if (r < 0)
         return terminal_failed(WHO, "the simulation", r, NULL);
     simulation->n++;
@@ -355,19 +348,16 @@ static int print(const Simulation *simulation) {
 
     if (r != 0)
         return r;
-    if (settings->form == SIMULATE_JSON)
+    if (settings->form == SIMULATE_JSON || settings->form == SIMULATE_YAML)
         simulate_json(&report, &out);
     else if (settings->form == SIMULATE_PLACEMENTS)
         simulate_placements(&report, &out);
     else
         simulate_table(&report, &out);
-    if (buf_error(&out))
-        return terminal_text_failed(WHO, "the report", &out);
     if (arena_has_failed(simulation->scratch))
         return terminal_out_of_memory(WHO, "the report", simulation->scratch);
-    if (!terminal_print(stdout, buf_str(&out)))
-        return EXIT_UNREACHABLE;
-    return is_interrupted ? EXIT_FAILED : EXIT_FINE;
+    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE, WHO);
+    return r == EXIT_FINE && is_interrupted ? EXIT_FAILED : r;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -387,13 +377,13 @@ static int run(void *context, const Arguments *arguments) {
         .scratch = arena_new(SCRATCH_BUDGET),
         .zones = zones_new(),
         .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
-        .has_bar = isatty(STDERR_FILENO),
     };
     char error[SIMULATION_ERROR_MAX];
     int r;
 
     if (!simulation.scratch || !simulation.zones)
         return terminal_out_of_memory(WHO, "the simulation", NULL);
+    progress_begin("reading the cluster and the pods");
     r = simulation_input_load(&settings->files, &simulation.input, error);
     if (r < 0) {
         terminal_complain(WHO, error);
@@ -405,6 +395,7 @@ static int run(void *context, const Arguments *arguments) {
         return r;
     catch_interrupt();
     r = run_all(&simulation);
+    progress_end();
     return r == 0 ? print(&simulation) : r;
 }
 

@@ -4,37 +4,35 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/visible.h"
 #include "cli/terminal.h"
+#include "commands/top-canvas.h"
 
 #define RULES_SHOWN_MAX 6u
 #define LINE_MAX_BYTES ((size_t)4096)
-#define KEY_BACKSPACE 127
-#define KEY_ESCAPE 27
+#define NARROW 100u          /* below that many columns, counts share one */
+#define OUTCOME_LINES_MAX 3u /* of one decision */
+#define FIGURES_MAX 6u
 
-/* Lines, of which there is a number. */
+/* The screen while it is drawn. */
 typedef struct Canvas {
+    TopCanvas lines;
     const TopScreen *screen;
-    Paint paint;
-    Buf *out;
-    size_t n_lines;
 } Canvas;
 
-static size_t lines_left(const Canvas *canvas) {
-    return canvas->screen->height - canvas->n_lines;
+static const Paint *paint_of(const Canvas *canvas) {
+    return &canvas->lines.paint;
 }
 
-/* One line of @text, cut to the width, in @colour. */
 static void draw_line(Canvas *canvas, const char *colour, Str text) {
-    if (lines_left(canvas) == 0)
-        return;
-    if (canvas->n_lines++ > 0)
-        buf_append_char(canvas->out, '\n');
-    buf_append(canvas->out, str_from_c(colour));
-    (void)visible_append(canvas->out, visible_take(text, canvas->screen->width));
-    buf_append(canvas->out, str_from_c(colour[0] ? canvas->paint.off : ""));
+    canvas_line(&canvas->lines, colour, text);
+}
+
+static size_t lines_left(const Canvas *canvas) {
+    return canvas_lines_left(&canvas->lines);
 }
 
 static void print_rate(Buf *line, const TopCounter *counter) {
@@ -72,7 +70,7 @@ static void draw_title(Canvas *canvas, const TopState *state) {
     buf_printf(&line, "berth top  %s  %s%s%s", screen->server, state->time,
         screen->is_paused ? "  PAUSED" : "",
         screen->only_rejected ? "  only those without a node" : "");
-    draw_line(canvas, canvas->paint.bold, buf_str(&line));
+    draw_line(canvas, paint_of(canvas)->bold, buf_str(&line));
 }
 
 static void draw_health(Canvas *canvas, const TopState *state) {
@@ -81,35 +79,52 @@ static void draw_health(Canvas *canvas, const TopState *state) {
 
     if (canvas->screen->problem) {
         buf_printf(&line, "%s not connected: %s", has_symbols ? "×" : "x", canvas->screen->problem);
-        draw_line(canvas, canvas->paint.bad, buf_str(&line));
+        canvas_wrapped(&canvas->lines, paint_of(canvas)->bad, buf_str(&line), 2);
         return;
     }
     if (!state->has_update) {
-        draw_line(canvas, canvas->paint.dim, STR("waiting for the first update …"));
+        draw_line(canvas, paint_of(canvas)->dim, STR("waiting for the first update …"));
         return;
     }
     if (is_healthy(state))
         buf_printf(&line, "%s %s", has_symbols ? "√" : "+", state->summary);
     else
         buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->summary);
-    draw_line(canvas, is_healthy(state) ? canvas->paint.good : canvas->paint.bad, buf_str(&line));
+    canvas_wrapped(&canvas->lines,
+        is_healthy(state) ? paint_of(canvas)->good : paint_of(canvas)->bad, buf_str(&line), 2);
 }
 
+static uint64_t at_least_0(int64_t n) {
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Each of them on the line, if it still fits, else on a new one. */
 static void draw_figures(Canvas *canvas, const TopState *state) {
+    Buf figures[FIGURES_MAX] = {
+        BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128)};
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
-    print_rate(&line, &state->filters);
-    buf_append(&line, STR(" filters/s   "));
-    print_rate(&line, &state->rejected);
-    buf_append(&line, STR(" nodes rejected/s   "));
-    buf_append_grouped(&line, (uint64_t)(state->n_pending > 0 ? state->n_pending : 0));
-    buf_append(
-        &line, state->n_pending == 1 ? STR(" pending pod   p99 ") : STR(" pending pods   p99 "));
-    print_seconds(&line, state->p99_sec);
+    print_rate(&figures[0], &state->filters);
+    buf_append(&figures[0], STR(" filters/s"));
+    print_rate(&figures[1], &state->rejected);
+    buf_append(&figures[1], STR(" nodes rejected/s"));
+    buf_append_grouped(&figures[2], at_least_0(state->n_pending));
+    buf_append(&figures[2], state->n_pending == 1 ? STR(" pending pod") : STR(" pending pods"));
+    buf_append(&figures[3], STR("p99 "));
+    print_seconds(&figures[3], state->p99_sec);
     buf_printf(
-        &line, "   errors %.1f %%   ", isnan(state->error_rate) ? 0 : state->error_rate * 100);
-    buf_append_grouped(&line, (uint64_t)(state->n_nodes > 0 ? state->n_nodes : 0));
-    buf_append(&line, STR(" nodes"));
+        &figures[4], "errors %.1f %%", isnan(state->error_rate) ? 0 : state->error_rate * 100);
+    buf_append_grouped(&figures[5], at_least_0(state->n_nodes));
+    buf_append(&figures[5], STR(" nodes"));
+    for (size_t i = 0; i < FIGURES_MAX; i++) {
+        if (line.len > 0 && line.len + 3 + figures[i].len > canvas->screen->width) {
+            draw_line(canvas, "", buf_str(&line));
+            buf_reset(&line);
+        }
+        buf_append(&line, line.len > 0 ? STR("   ") : STR_NULL);
+        buf_append(&line, buf_str(&figures[i]));
+        buf_done(&figures[i]);
+    }
     draw_line(canvas, "", buf_str(&line));
 }
 
@@ -143,7 +158,7 @@ static void draw_rules(Canvas *canvas, const TopState *state) {
     draw_line(canvas, "", STR_NULL);
     visible_append_padded(&line, STR("RULES THAT REJECT"), rule_width(canvas->screen));
     buf_printf(&line, " %10s %16s", "NODES/S", "SINCE START");
-    draw_line(canvas, canvas->paint.dim, buf_str(&line));
+    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
     for (size_t i = 0; i < n; i++)
         draw_rule(canvas, &state->rules[i]);
 }
@@ -154,7 +169,7 @@ static bool is_rejected(const TopDecision *decision) {
     return strcmp(decision->verb, "filter") == 0 && decision->asked > 0 && decision->passed == 0;
 }
 
-static bool is_shown(const TopScreen *screen, const TopDecision *decision) {
+bool top_screen_shows(const TopScreen *screen, const TopDecision *decision) {
     if (screen->only_rejected && !is_rejected(decision))
         return false;
     return screen->filter[0] == '\0' || strcasestr(decision->pod, screen->filter) ||
@@ -162,11 +177,20 @@ static bool is_shown(const TopScreen *screen, const TopDecision *decision) {
            strcasestr(decision->reason, screen->filter);
 }
 
-/* The width of the pod's column: the rest, within limits. */
-static size_t pod_width(const TopScreen *screen) {
-    size_t rest = screen->width > 60 ? screen->width - 60 : 0;
+/* Columns: the time, a mark, the pod, how many nodes passed, the outcome. The last one gets most of
+ * what is left, since it answers the question. */
+typedef struct Columns {
+    size_t pod, counts, outcome;
+} Columns;
 
-    return 20 + (rest > 28 ? 28 : rest);
+static Columns columns_of(const TopScreen *screen) {
+    Columns columns = {.counts = screen->width < NARROW ? 11 : 13};
+    size_t used = 8 + 1 + 1 + columns.counts + 2;
+    size_t left = screen->width > used ? screen->width - used : 0, pod = left * 2 / 5;
+
+    columns.pod = pod < 20 ? 20 : pod > 48 ? 48 : pod;
+    columns.outcome = left > columns.pod + 8 ? left - columns.pod : 8;
+    return columns;
 }
 
 /* Where it went, or what spoke against it. */
@@ -181,35 +205,117 @@ static void print_outcome(Buf *line, const TopScreen *screen, const TopDecision 
         buf_append(line, str_from_c(decision->reason));
 }
 
-static void draw_decision(Canvas *canvas, const TopDecision *decision) {
-    size_t width = pod_width(canvas->screen);
-    _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
+static void print_counts(Buf *line, const TopScreen *screen, const TopDecision *decision) {
+    char both[64];
 
-    buf_printf(&line, "%-8s ", decision->time);
-    visible_append_padded(&line, visible_take(str_from_c(decision->pod), width), width);
-    buf_printf(&line, " %6" PRId64 " %6" PRId64 "  ", decision->asked, decision->passed);
-    print_outcome(&line, canvas->screen, decision);
-    draw_line(canvas, is_rejected(decision) ? canvas->paint.bad : "", buf_str(&line));
+    if (screen->width >= NARROW) {
+        buf_printf(line, "%6" PRId64 " %6" PRId64, decision->asked, decision->passed);
+        return;
+    }
+    (void)snprintf(both, sizeof(both), "%" PRId64 "/%" PRId64, decision->passed, decision->asked);
+    buf_printf(line, "%11s", both);
+}
+
+/* Its lines; without a canvas they are only counted. */
+static size_t draw_decision(Canvas *canvas, const TopScreen *screen, const TopDecision *decision) {
+    Columns columns = columns_of(screen);
+    bool is_selected = screen->selected == decision->id && !screen->is_once;
+    _cleanup_(buf_done) Buf outcome = BUF_INIT(LINE_MAX_BYTES), line = BUF_INIT(LINE_MAX_BYTES);
+    Str rest, part = STR_NULL;
+    size_t n = 0;
+
+    print_outcome(&outcome, screen, decision);
+    rest = buf_str(&outcome);
+    while (canvas_wrap(&rest, columns.outcome, &part) || n == 0) {
+        buf_reset(&line);
+        if (n == 0) {
+            buf_printf(&line, "%-8s%c", decision->time, is_selected ? '>' : ' ');
+            visible_append_padded(
+                &line, visible_take(str_from_c(decision->pod), columns.pod), columns.pod);
+            buf_append_char(&line, ' ');
+            print_counts(&line, screen, decision);
+            buf_append(&line, STR("  "));
+        } else {
+            buf_append_repeat(&line, ' ', 8 + 1 + columns.pod + 1 + columns.counts + 2);
+        }
+        buf_append(&line, part);
+        if (++n == OUTCOME_LINES_MAX && rest.len > 0)
+            buf_append(&line, STR("…"));
+        if (canvas)
+            draw_line(canvas,
+                is_selected             ? paint_of(canvas)->bold
+                : is_rejected(decision) ? paint_of(canvas)->bad
+                                        : "",
+                buf_str(&line));
+        if (n == OUTCOME_LINES_MAX)
+            break;
+    }
+    return n;
+}
+
+/* How many shown decisions to leave out, so that the selected one has room. */
+static size_t count_skipped(const Canvas *canvas, const TopState *state) {
+    const TopScreen *screen = canvas->screen;
+    size_t room = lines_left(canvas) > 1 ? lines_left(canvas) - 1 : 0, used = 0, skipped = 0;
+    size_t heights[TOP_DECISIONS_MAX], n = 0;
+    const TopDecision *decision;
+
+    for (size_t back = 0; (decision = top_state_decision(state, back)); back++) {
+        if (!top_screen_shows(screen, decision))
+            continue;
+        heights[n] = draw_decision(NULL, screen, decision);
+        used += heights[n++];
+        while (used > room && skipped + 1 < n)
+            used -= heights[skipped++];
+        if (decision->id == screen->selected)
+            return skipped;
+    }
+    return 0; /* it is not there any more */
 }
 
 static void draw_decisions(Canvas *canvas, const TopState *state) {
-    size_t n_skipped = 0;
+    const TopScreen *screen = canvas->screen;
+    Columns columns = columns_of(screen);
+    size_t n_skipped, n_seen = 0;
     const TopDecision *decision;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     draw_line(canvas, "", STR_NULL);
-    buf_printf(&line, "%-8s %-*s %6s %6s  %s", "TIME", (int)pod_width(canvas->screen), "POD",
-        "NODES", "PASSED", "NODE, OR MAIN REASON");
-    draw_line(canvas, canvas->paint.dim, buf_str(&line));
+    buf_printf(&line, "%-8s %-*s ", "TIME", (int)columns.pod, "POD");
+    if (screen->width >= NARROW)
+        buf_printf(&line, "%6s %6s", "NODES", "PASSED");
+    else
+        buf_printf(&line, "%11s", "PASSED");
+    buf_append(&line, STR("  NODE, OR MAIN REASON"));
+    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
+    n_skipped = screen->selected ? count_skipped(canvas, state) : 0;
     for (size_t back = 0; lines_left(canvas) > 1; back++) {
         decision = top_state_decision(state, back);
         if (!decision)
             break;
-        if (!is_shown(canvas->screen, decision))
-            continue;
-        if (n_skipped++ >= canvas->screen->offset)
-            draw_decision(canvas, decision);
+        if (top_screen_shows(screen, decision) && n_seen++ >= n_skipped &&
+            draw_decision(NULL, screen, decision) < lines_left(canvas))
+            (void)draw_decision(canvas, screen, decision);
+        else if (n_seen > n_skipped)
+            break; /* no room for all of its lines */
     }
+}
+
+/* --- an explanation ------------------------------------------------------------------------- */
+
+static void draw_text(Canvas *canvas) {
+    const TopScreen *screen = canvas->screen;
+    Str rest = screen->text, line;
+
+    draw_line(canvas, paint_of(canvas)->bold, str_from_c(screen->text_title));
+    for (size_t i = 0; lines_left(canvas) > 1 && str_split(&rest, '\n', &line); i++)
+        if (i >= screen->text_offset) {
+            size_t indent = 0;
+
+            while (indent < line.len && line.ptr[indent] == ' ')
+                indent++;
+            canvas_wrapped(&canvas->lines, "", line, indent + 2);
+        }
 }
 
 /* --- the foot ------------------------------------------------------------------------------- */
@@ -221,10 +327,11 @@ static void draw_help(Canvas *canvas) {
         "  p        pause, and go on",
         "  /        show only rows with this text in pod, node or reason; Esc: everything",
         "  w        only pods that no node was found for",
-        "  j, k     further down, and up; g: to the newest",
+        "  ↑ ↓ j k  select a decision; g: back to the newest",
+        "  Enter    explain the selected one: every node and rule",
         "  ?        this help",
         "",
-        "  Why was a pod refused?   berth explain --last NAMESPACE/NAME",
+        "  The same outside of top:   berth explain --last NAMESPACE/NAME",
         "  In a browser: the address above",
     };
 
@@ -238,19 +345,35 @@ static void draw_foot(Canvas *canvas) {
 
     while (lines_left(canvas) > 1)
         draw_line(canvas, "", STR_NULL);
-    if (screen->is_typing)
+    if (screen->text.ptr)
+        buf_append(&line, STR("Esc back   ↑ ↓ scroll   Space next page   Ctrl-C quit"));
+    else if (screen->is_typing)
         buf_printf(&line, "/%s_", screen->filter);
     else if (screen->filter[0])
         buf_printf(&line, "/%s   Esc: all   q quit   p pause   ? help", screen->filter);
     else
-        buf_append(
-            &line, STR("q quit   p pause   / filter   w without a node   j k scroll   ? help"));
-    draw_line(canvas, canvas->paint.dim, buf_str(&line));
+        buf_append(&line,
+            STR("q quit   ↑ ↓ select   Enter explain   / filter   w no node   p pause   ? help"));
+    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
 }
 
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out) {
-    Canvas canvas = {.screen = screen, .paint = paint_for(screen->has_colour), .out = out};
+    Canvas canvas = {
+        .lines =
+            {
+                .width = screen->width,
+                .height = screen->height,
+                .paint = paint_for(screen->has_colour),
+                .out = out,
+            },
+        .screen = screen,
+    };
 
+    if (screen->text.ptr) {
+        draw_text(&canvas);
+        draw_foot(&canvas);
+        return;
+    }
     draw_title(&canvas, state);
     draw_health(&canvas, state);
     draw_figures(&canvas, state);
@@ -262,64 +385,4 @@ void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out) {
     }
     if (!screen->is_once)
         draw_foot(&canvas);
-}
-
-/* --- keys ----------------------------------------------------------------------------------- */
-
-static void type(TopScreen *screen, char key) {
-    size_t n = strlen(screen->filter);
-
-    if (key == '\r' || key == '\n')
-        screen->is_typing = false;
-    else if (key == KEY_ESCAPE) {
-        screen->filter[0] = '\0';
-        screen->is_typing = false;
-    } else if (key == KEY_BACKSPACE || key == '\b')
-        screen->filter[n > 0 ? n - 1 : 0] = '\0';
-    else if ((unsigned char)key >= ' ' && n + 1 < sizeof(screen->filter)) {
-        screen->filter[n] = key;
-        screen->filter[n + 1] = '\0';
-    }
-}
-
-bool top_screen_key(TopScreen *screen, char key) {
-    if (key == KEYBOARD_INTERRUPT)
-        return true;
-    if (screen->is_typing) {
-        type(screen, key);
-        return false;
-    }
-    switch (key) {
-    case 'q':
-        return true;
-    case 'p':
-    case ' ':
-        screen->is_paused = !screen->is_paused;
-        break;
-    case '/':
-        screen->is_typing = true;
-        screen->filter[0] = '\0';
-        break;
-    case KEY_ESCAPE:
-        screen->filter[0] = '\0';
-        break;
-    case 'w':
-        screen->only_rejected = !screen->only_rejected;
-        break;
-    case 'j':
-        screen->offset++;
-        break;
-    case 'k':
-        screen->offset -= screen->offset > 0;
-        break;
-    case 'g':
-        screen->offset = 0;
-        break;
-    case '?':
-        screen->shows_help = !screen->shows_help;
-        break;
-    default:
-        break;
-    }
-    return false;
 }

@@ -23,11 +23,13 @@
 #define TOP_NAME_MAX 160u
 #define TOP_TEXT_MAX 256u
 #define TOP_RATE_UPDATES 10u /* for rates */
+#define TOP_REPLICAS_MAX 16u
 
 /* A filter and its result; or another verb whose filter was not seen. */
 typedef struct TopDecision {
     int64_t id;
-    char time[16]; /* "12:03:04" */
+    int64_t at_nsec; /* since 1970 */
+    char time[16];   /* "12:03:04" */
     char verb[16];
     char pod[TOP_NAME_MAX]; /* NAMESPACE/NAME */
     int64_t asked, passed;
@@ -66,6 +68,18 @@ typedef struct TopState {
  * changed. */
 bool top_state_take(TopState *state, Str json, Arena *scratch);
 
+/* The states of replicas as one: counters are added, decisions are by time, health is that of the
+ * worst. With one replica, the same. @ret is another one. */
+void top_state_merge(const TopState *const *parts, size_t n, TopState *ret);
+
+/* Adds the newest decision; one that follows the filter of its pod becomes a part of that. */
+void top_state_add(TopState *state, const TopDecision *decision);
+
+/* The rule @name, which is added, with no rejections, if it is not there; NULL: there are too many.
+ * And those that reject most, first. */
+TopRule *top_state_rule(TopState *state, const char *name);
+void top_state_sort_rules(TopState *state);
+
 /* How much a second, over the last updates; -1: not known yet. */
 double top_counter_rate(const TopCounter *counter);
 
@@ -87,14 +101,21 @@ typedef struct TopScreen {
     bool shows_help;
     bool is_once;                /* one screen, then exit: no keys, no empty lines */
     char filter[TOP_FILTER_MAX]; /* decisions whose pod, node or reason has it; empty: all */
-    size_t offset;               /* decisions scrolled past */
+    int64_t selected;            /* the id of a decision; 0: none */
+    bool wants_explanation;      /* Enter was typed: of the selected one */
+    Str text;                    /* an explanation, shown in place of the lists; NULL: none */
+    char text_title[TOP_TEXT_MAX];
+    size_t text_offset; /* lines scrolled past */
 } TopScreen;
 
 /* At most @height lines, each of at most @width columns, with "\n" between them. */
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out);
 
+/* Whether the filter and "only those without a node" let it be shown. */
+bool top_screen_shows(const TopScreen *screen, const TopDecision *decision);
+
 /* Keys as they are typed. True: it is time to go. */
-bool top_screen_key(TopScreen *screen, char key);
+bool top_screen_key(TopScreen *screen, const TopState *state, char key);
 
 /*
  * Keyboard: the terminal while a command has it to itself: keys come one by one, without echo, and
@@ -111,6 +132,12 @@ void keyboard_close(void); /* gives it back; takes one that was not opened */
 int keyboard_fd(void);
 
 #define KEYBOARD_INTERRUPT 3 /* Ctrl-C */
+
+/* Arrows and pages: the control characters of Emacs and vi. */
+#define KEYBOARD_DOWN 14
+#define KEYBOARD_UP 16
+#define KEYBOARD_PAGE_DOWN 6
+#define KEYBOARD_PAGE_UP 2
 
 /* The next key that was typed; 0: none waits. After SIGINT, SIGTERM or SIGHUP it is
  * KEYBOARD_INTERRUPT, and stays so. */

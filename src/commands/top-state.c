@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/calendar.h"
+#include "base/nsec.h"
 #include "base/utf8.h"
 #include "json/fields.h"
 
@@ -54,6 +56,13 @@ static void copy_time(char *to, size_t size, Str text) {
     copy(to, size, t == SIZE_MAX ? text : str_take(str_skip(text, t + 1), 8));
 }
 
+static int64_t parse_time(Str text) {
+    uint32_t nanos = 0;
+    int64_t sec = 0;
+
+    return calendar_parse(text, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
+}
+
 static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decision) {
     typedef struct Texts {
         int64_t id, asked, passed;
@@ -73,7 +82,12 @@ static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decisio
     Texts texts = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &texts);
-    *decision = (TopDecision){.id = texts.id, .asked = texts.asked, .passed = texts.passed};
+    *decision = (TopDecision){
+        .id = texts.id,
+        .at_nsec = parse_time(texts.time),
+        .asked = texts.asked,
+        .passed = texts.passed,
+    };
     copy_time(decision->time, sizeof(decision->time), texts.time);
     copy(decision->verb, sizeof(decision->verb), texts.verb);
     copy(decision->pod, sizeof(decision->pod),
@@ -98,19 +112,23 @@ static TopDecision *find_filter(TopState *state, const TopDecision *decision) {
     return NULL;
 }
 
-/* A pod is one line: what follows its filter belongs to that. */
-static void add_decision(TopState *state, const TopDecision *decision) {
+void top_state_add(TopState *state, const TopDecision *decision) {
     TopDecision *filter = NULL;
 
-    if (decision->id <= state->newest_id)
-        return;
-    state->newest_id = decision->id;
     if (strcmp(decision->verb, "filter") != 0)
         filter = find_filter(state, decision);
     if (!filter)
         state->decisions[state->n_decisions++ % TOP_DECISIONS_MAX] = *decision;
     else if (decision->node[0])
         copy(filter->node, sizeof(filter->node), str_from_c(decision->node));
+}
+
+/* An update may tell of some again. */
+static void take_newer(TopState *state, const TopDecision *decision) {
+    if (decision->id <= state->newest_id)
+        return;
+    state->newest_id = decision->id;
+    top_state_add(state, decision);
 }
 
 /* The newest comes first; here it is last. */
@@ -126,11 +144,10 @@ static void take_decisions(JsonReader *reader, Arena *arena, TopState *state) {
             json_skip(reader, NULL);
     }
     while (json_error(reader) == JSON_OK && n > 0)
-        add_decision(state, &list[--n]);
+        take_newer(state, &list[--n]);
 }
 
-/* The place of the rule @name; NULL: there are too many. */
-static TopRule *find_rule(TopState *state, const char *name) {
+TopRule *top_state_rule(TopState *state, const char *name) {
     TopRule *rule;
 
     for (size_t i = 0; i < state->n_rules; i++)
@@ -161,7 +178,7 @@ static void take_rule(JsonReader *reader, Arena *arena, TopState *state) {
     JSON_READ_FIELDS(reader, arena, fields, &read);
     copy(name, sizeof(name),
         arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
-    rule = find_rule(state, name);
+    rule = top_state_rule(state, name);
     if (rule)
         count(&rule->rejected, read.rejected);
 }
@@ -177,11 +194,15 @@ static int compare_rules(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
+void top_state_sort_rules(TopState *state) {
+    qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
+}
+
 static void take_rules(JsonReader *reader, Arena *arena, TopState *state) {
     json_array(reader);
     while (json_element(reader))
         take_rule(reader, arena, state);
-    qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
+    top_state_sort_rules(state);
 }
 
 /* The plain fields of an update. */

@@ -13,76 +13,117 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cli/berth-client.h"
-#include "cli/server-source.h"
+#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "commands/explain-past.h"
 #include "commands/top-screen.h"
 
 #define WHO "berth top"
 #define EVENTS_PATH "/api/v1/events"
 #define TOP_BUDGET ((size_t)16 * 1024 * 1024)
 #define SCREEN_MAX ((size_t)1024 * 1024)
+#define EXPLANATION_MAX ((size_t)64 * 1024 * 1024)
 #define STEP_MSEC 500
 #define AGAIN_NSEC (2 * NSEC_PER_SEC) /* after the stream broke */
 #define ONCE_UPDATES 2u
 #define ONCE_LINES 40u
 #define ONCE_WIDTH 120u
 
-typedef struct Top {
-    ServerSource source;
-    bool is_once;
-    TopScreen screen;
-    TopState *state;
-    Arena *arena;   /* what lives as long as the command */
-    Arena *scratch; /* one update */
+_Static_assert(TOP_REPLICAS_MAX >= REPLICAS_MAX, "top_state_merge() takes all replicas");
+
+typedef struct Top Top;
+
+/* The events of one replica. */
+typedef struct TopReplica {
+    Top *top;
     BerthStream *stream;
+    TopState state;
     int64_t again_at_nsec;                /* not connected: when to try again */
     char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not; the stream that knew is gone */
     size_t n_updates;
-    bool is_stale; /* the screen needs a redraw */
-} Top;
+} TopReplica;
+
+struct Top {
+    ServerSource source;
+    ServerSource given; /* the same before it was opened, for explanations */
+    bool is_once;
+    TopScreen screen;
+    Replicas replicas;
+    TopReplica *items; /* one for each */
+    TopState *state;   /* of all */
+    Arena *scratch;    /* one update */
+    bool is_stale;     /* the screen needs a redraw */
+    Buf explanation;
+};
 
 /* --- what comes in -------------------------------------------------------------------------- */
 
 static void take_line(void *context, Str line) {
-    Top *top = context;
+    TopReplica *replica = context;
+    Top *top = replica->top;
 
     if (!str_has_prefix(line, STR("data: ")) || top->screen.is_paused)
         return;
-    if (!top_state_take(top->state, str_skip(line, 6), top->scratch))
+    if (!top_state_take(&replica->state, str_skip(line, 6), top->scratch))
         return;
-    top->n_updates++;
+    replica->problem[0] = '\0';
+    replica->n_updates++;
     top->is_stale = true;
 }
 
 /* Connects when it is time to. */
 static bool connect_again(Top *top, int64_t now) {
-    if (top->stream || now < top->again_at_nsec)
-        return true;
-    top->stream = berth_stream_new(&top->source.access, EVENTS_PATH, take_line, top);
-    return top->stream != NULL;
-}
+    for (size_t i = 0; i < top->replicas.n; i++) {
+        TopReplica *replica = &top->items[i];
 
-static void lose(Top *top, int64_t now) {
-    (void)snprintf(top->problem, sizeof(top->problem), "%s", berth_stream_error(top->stream));
-    top->stream = berth_stream_free(top->stream);
-    top->again_at_nsec = now + AGAIN_NSEC;
-    top->screen.problem = top->problem;
-    top->is_stale = true;
-}
-
-/* Waits for an update, or for a key on @fd (-1: none). */
-static void step(Top *top, int fd) {
-    size_t before = top->n_updates;
-
-    if (!top->stream) {
-        (void)usleep(STEP_MSEC * 1000 / 10);
-        return;
+        if (replica->stream || now < replica->again_at_nsec)
+            continue;
+        replica->stream =
+            berth_stream_new(&top->replicas.items[i], EVENTS_PATH, take_line, replica);
+        if (!replica->stream)
+            return false;
     }
-    if (!berth_stream_step(top->stream, fd, STEP_MSEC))
-        lose(top, clock_monotonic_nsec());
-    else if (top->n_updates > before)
-        top->screen.problem = NULL;
+    return true;
+}
+
+static void lose(TopReplica *replica, int64_t now) {
+    (void)snprintf(
+        replica->problem, sizeof(replica->problem), "%s", berth_stream_error(replica->stream));
+    replica->stream = berth_stream_free(replica->stream);
+    replica->again_at_nsec = now + AGAIN_NSEC;
+    replica->top->is_stale = true;
+}
+
+/* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster are on one client:
+ * a wait for one moves the others, too. */
+static void step(Top *top, int fd) {
+    int timeout_msec = STEP_MSEC;
+
+    for (size_t i = 0; i < top->replicas.n; i++) {
+        TopReplica *replica = &top->items[i];
+
+        if (!replica->stream)
+            continue;
+        if (!berth_stream_step(replica->stream, fd, timeout_msec))
+            lose(replica, clock_monotonic_nsec());
+        timeout_msec = 0;
+    }
+    if (timeout_msec > 0)
+        (void)usleep(STEP_MSEC * 1000 / 10);
+}
+
+/* All replicas as one. */
+static void merge(Top *top) {
+    const TopState *states[TOP_REPLICAS_MAX];
+
+    top->screen.problem = NULL;
+    for (size_t i = 0; i < top->replicas.n; i++) {
+        states[i] = &top->items[i].state;
+        if (top->items[i].problem[0] && !top->screen.problem)
+            top->screen.problem = top->items[i].problem;
+    }
+    top_state_merge(states, top->replicas.n, top->state);
 }
 
 /* --- screen --------------------------------------------------------------------------------- */
@@ -91,6 +132,7 @@ static bool print_screen(Top *top, const char *before, const char *after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SCREEN_MAX), whole = BUF_INIT(SCREEN_MAX);
     Str rest, line;
 
+    merge(top);
     top_screen_draw(&top->screen, top->state, &text);
     buf_append(&whole, str_from_c(before));
     rest = buf_str(&text);
@@ -116,6 +158,47 @@ static bool redraw(Top *top) {
     return print_screen(top, "\033[H", "\033[K");
 }
 
+static const TopDecision *find_selected(const Top *top) {
+    const TopDecision *decision = NULL;
+
+    for (size_t back = 0; (decision = top_state_decision(top->state, back)); back++)
+        if (decision->id == top->screen.selected)
+            break;
+    return decision;
+}
+
+static void show_text(Top *top, const char *title, Str text) {
+    (void)snprintf(top->screen.text_title, sizeof(top->screen.text_title), "%s", title);
+    top->screen.text = text;
+    top->screen.text_offset = 0;
+    top->is_stale = true;
+}
+
+/* What `berth explain --last` prints about the selected pod. It may take a moment: the screen
+ * reports that. False: the terminal is gone. */
+static bool explain_selected(Top *top) {
+    const TopDecision *decision = find_selected(top);
+    ExplainLastOptions options = {.source = top->given, .weight = 1};
+    char error[BERTH_CLIENT_ERROR_MAX], title[TOP_TEXT_MAX], pod[TOP_NAME_MAX];
+
+    top->screen.wants_explanation = false;
+    if (!decision)
+        return true;
+    (void)snprintf(pod, sizeof(pod), "%s", decision->pod);
+    (void)snprintf(title, sizeof(title), "berth explain --last %s", pod);
+    options.pod = pod;
+    show_text(top, title, STR("fetching the decision …"));
+    if (!redraw(top))
+        return false;
+    buf_reset(&top->explanation);
+    if (explain_last_write(&options, /* has_colour= */ false, &top->explanation, error) != 0) {
+        buf_reset(&top->explanation);
+        buf_printf(&top->explanation, "%s", error[0] ? error : "the server cannot be used");
+    }
+    show_text(top, title, buf_str(&top->explanation));
+    return true;
+}
+
 static int out_of_memory(void) {
     terminal_complain(WHO, "out of memory for the updates of the screen");
     return EXIT_FAILED;
@@ -133,11 +216,30 @@ static int watch(Top *top) {
             return EXIT_FAILED;
         step(top, keyboard_fd());
         while (!is_over && (key = keyboard_read()) != 0) {
-            is_over = top_screen_key(&top->screen, key);
+            is_over = top_screen_key(&top->screen, top->state, key);
             top->is_stale = true;
         }
+        if (top->screen.wants_explanation && !explain_selected(top))
+            return EXIT_FAILED;
     }
     return EXIT_FINE;
+}
+
+/* Replicas that an update is still expected of. */
+static size_t count_awaited(const Top *top) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < top->replicas.n; i++)
+        n += !top->items[i].problem[0] && top->items[i].n_updates < ONCE_UPDATES;
+    return n;
+}
+
+static size_t count_lost(const Top *top) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < top->replicas.n; i++)
+        n += top->items[i].problem[0] != '\0';
+    return n;
 }
 
 static int show_once(Top *top) {
@@ -146,18 +248,17 @@ static int show_once(Top *top) {
     top->screen.height = ONCE_LINES;
     if (!connect_again(top, clock_monotonic_nsec()))
         return out_of_memory();
-    while (top->n_updates < ONCE_UPDATES) {
+    while (count_awaited(top) > 0)
         step(top, /* fd= */ -1);
-        if (top->screen.problem)
-            return terminal_complain(WHO, top->screen.problem);
-    }
+    if (count_lost(top) == top->replicas.n)
+        return terminal_complain(WHO, top->items[0].problem);
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
 static int show(Top *top) {
     int r;
 
-    top->screen.server = top->source.access.server;
+    top->screen.server = replicas_describe(&top->replicas);
     top->screen.has_colour = terminal_has_colour(stdout);
     top->screen.has_symbols = terminal_has_symbols(stdout);
     if (top->is_once || !keyboard_open())
@@ -171,8 +272,9 @@ static int show(Top *top) {
 
 /* clang-format off */
 static const Option options[] = {
-    SERVER_SOURCE_OPTIONS(Top, source),
     {"once", OPTION_FLAG, OPTION_AT(Top, is_once), .help = "print once, after two seconds, and end"},
+
+    SERVER_SOURCE_GROUP(Top, source),
     {0},
 };
 /* clang-format on */
@@ -185,19 +287,26 @@ static int run(void *context, const Arguments *arguments) {
     Top *top = context;
     int r;
 
-    top->arena = arena_new(TOP_BUDGET);
+    top->given = top->source;
+    r = replicas_open(&top->source, WHO, &top->replicas);
+    top->explanation = (Buf)BUF_INIT(EXPLANATION_MAX);
     top->scratch = arena_new(TOP_BUDGET);
     top->state = calloc(1, sizeof(*top->state));
-    if (!top->arena || !top->scratch || !top->state)
+    top->items = calloc(top->replicas.n + 1, sizeof(*top->items));
+    if (!top->scratch || !top->state || !top->items)
         r = out_of_memory();
-    else
-        r = server_source_open(&top->source, WHO);
+    for (size_t i = 0; r == EXIT_FINE && i < top->replicas.n; i++)
+        top->items[i].top = top;
     if (r == EXIT_FINE)
         r = show(top);
-    berth_stream_free(top->stream);
+    for (size_t i = 0; top->items && i < top->replicas.n; i++)
+        berth_stream_free(top->items[i].stream);
+    free(top->items);
+    buf_done(&top->explanation);
     free(top->state);
     arena_free(top->scratch);
-    arena_free(top->arena);
+    replicas_done(&top->replicas);
+    server_source_done(&top->source);
     return r;
 }
 
@@ -205,9 +314,11 @@ const Command top_command = {
     .name = "top",
     .summary = "watch the decisions of a running berth",
     .usage = "[OPTIONS]",
-    .about = "Shows the decisions of a running berth live: pods per second, the rules that reject "
-             "nodes, the newest decisions. Keys: q quit, p pause, / filter, w only pods without a "
-             "node, j k scroll, ? help. Without a terminal it prints once and ends.",
+    .about =
+        "Shows the decisions of a running berth live, of several replicas together: pods per "
+        "second, the rules that reject nodes, the newest decisions. Keys: q quit, arrows select, "
+        "Enter explains the selected pod, p pause, / filter, w only pods without a node, ? help. "
+        "Without a terminal it prints once and ends.",
     .options = options,
     .settings_size = sizeof(Top),
     .check = check,

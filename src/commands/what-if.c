@@ -5,13 +5,13 @@
  */
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
+#include "cli/bundle-source.h"
 #include "cli/policy-files.h"
-#include "cli/server-source.h"
+#include "cli/progress.h"
+#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/what-if-print.h"
@@ -24,8 +24,6 @@
 #define WHAT_IF_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
-#define PROGRESS_AFTER_NSEC NSEC_PER_SEC
-#define PROGRESS_EVERY_NSEC (100 * NSEC_PER_MSEC)
 
 typedef enum FailOn {
     FAIL_ON_NOTHING,
@@ -35,27 +33,92 @@ typedef enum FailOn {
 
 typedef struct Settings {
     ServerSource source;
-    const char *bundle; /* a file; NULL: from the server */
+    const char *bundles[REPLICAS_MAX]; /* files; none: from running berths */
+    size_t n_bundles;
     int64_t last;
     PolicyPaths policies;
     PolicySetting settings[POLICY_SETTINGS_MAX];
     size_t n_settings;
     int64_t weight;
     FailOn fail_on;
-    bool all, json;
+    bool all;
+    OutputForm form;
 } Settings;
 
 /* --- inputs ----------------------------------------------------------------------- */
 
-static int load_bundle(Settings *settings, Arena *arena, Bundle *ret) {
-    BundleRequest request = {.last = settings->last};
-    Str file = STR_NULL;
+/* What replicas recorded: the settings are those of the first, the recording is of all. */
+typedef struct Recorded {
+    Bundle bundles[REPLICAS_MAX];
+    size_t n;
+    Recording recording;
+} Recorded;
+
+static void recorded_done(Recorded *recorded) {
+    recording_done(&recorded->recording);
+    for (size_t i = 0; i < recorded->n; i++)
+        bundle_done(&recorded->bundles[i]);
+}
+
+static int load_files(const Settings *settings, Recorded *ret) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < settings->n_bundles; i++)
+        r = bundle_source_load(settings->bundles[i], WHO, &ret->bundles[ret->n++]);
+    return r;
+}
+
+/* A replica that has none to give is reported; if none has one, the first. */
+static int fetch_bundles(
+    const Settings *settings, const Replicas *replicas, Arena *arena, Recorded *ret) {
+    const BundleRequest request = {.last = settings->last};
+    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
+    size_t n_errors = 0;
+
+    for (size_t i = 0; i < replicas->n; i++) {
+        const BerthAccess *access = &replicas->items[i];
+        Str file = STR_NULL;
+        int r = bundle_source_fetch(access, &request, arena, &file, errors[n_errors]);
+
+        if (r < 0)
+            return terminal_out_of_memory(WHO, "berth's reply", arena);
+        if (r == 0)
+            r = bundle_source_unpack(file, access->server, WHO, &ret->bundles[ret->n++]);
+        else {
+            n_errors++;
+            r = 0;
+        }
+        if (r != 0)
+            return r;
+    }
+    if (ret->n == 0)
+        return terminal_complain(WHO, errors[0]);
+    for (size_t i = 0; i < n_errors; i++)
+        replicas_complain(replicas, WHO, errors[i]);
+    return 0;
+}
+
+static int load_bundles(Settings *settings, Arena *arena, Recorded *ret) {
+    Recording parts[REPLICAS_MAX];
+    Replicas replicas = {0};
     int r;
 
-    if (settings->bundle)
-        return bundle_source_load(settings->bundle, WHO, ret);
-    r = bundle_source_fetch(&settings->source, &request, WHO, arena, &file);
-    return r != 0 ? r : bundle_source_unpack(file, settings->source.access.server, WHO, ret);
+    if (settings->n_bundles > 0)
+        r = load_files(settings, ret);
+    else {
+        r = replicas_open(&settings->source, WHO, &replicas);
+        if (r == 0)
+            r = fetch_bundles(settings, &replicas, arena, ret);
+        replicas_done(&replicas);
+        server_source_done(&settings->source);
+    }
+    if (r != 0)
+        return r;
+    for (size_t i = 0; i < ret->n; i++)
+        parts[i] = ret->bundles[i].recording;
+    return recording_merge(parts, ret->n, arena, &ret->recording) == 0
+               ? 0
+               : terminal_out_of_memory(WHO, "the recorded decisions", arena);
 }
 
 /* The last so many, where a bundle has more. */
@@ -90,47 +153,31 @@ static int load_program(
     if (r < 0)
         return terminal_failed(WHO, "the changed policies", r, arena);
     if (r > 0) {
+        progress_end();
         (void)fprintf(stderr, WHO ": --set %s\n", error);
         return EXIT_USAGE;
     }
-    return policy_texts_compile(changed, n, WHO, arena, ret);
+    return policy_texts_compile(
+        changed, n, settings->settings, settings->n_settings, WHO, arena, ret);
 }
 
 /* --- while it runs ----------------------------------------------------------------------- */
 
-typedef struct Progress {
-    int64_t next_nsec; /* monotonic */
-    bool is_shown;
-} Progress;
-
-static void show_progress(void *context, size_t done, size_t of) {
-    Progress *progress = context;
-    int64_t now = clock_monotonic_nsec();
-
-    if (now < progress->next_nsec)
-        return;
-    progress->next_nsec = now + PROGRESS_EVERY_NSEC;
-    progress->is_shown = true;
-    (void)fprintf(stderr, "\r%zu of %zu decisions replayed …\033[K", done, of);
-    (void)fflush(stderr);
+static void note_progress(void *context, size_t done, size_t of) {
+    progress_count(done, of);
 }
 
-static void end_progress(const Progress *progress) {
-    if (progress->is_shown)
-        (void)fprintf(stderr, "\r\033[K");
-}
-
-static int run_report(
-    const Bundle *bundle, Program *program, const Zones *zones, Arena *arena, WhatIfReport *ret) {
-    Progress progress = {.next_nsec = clock_monotonic_nsec() + PROGRESS_AFTER_NSEC};
+static int run_report(const Recorded *recorded, Program *program, const Zones *zones, Arena *arena,
+    WhatIfReport *ret) {
     WhatIfOptions options = {
-        .setting = {.zones = zones_finder(zones), .exemptions = &bundle->exemptions},
-        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-        .context = &progress,
+        .setting = {.zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions},
+        .progress = note_progress,
     };
-    int r = what_if_run(&bundle->recording, program, &options, arena, ret);
+    int r;
 
-    end_progress(&progress);
+    progress_begin("replaying decisions");
+    r = what_if_run(&recorded->recording, program, &options, arena, ret);
+    progress_end();
     return r < 0 ? terminal_failed(WHO, "the replayed decisions", r, arena) : 0;
 }
 
@@ -158,12 +205,25 @@ static Digest digest_of_policies(const Bundle *bundle) {
     return digest;
 }
 
-static int print(const Settings *settings, const Bundle *bundle, const Program *program,
+/* Replicas that read their policies at different times, or from different files. */
+static void warn_about_policies(const Recorded *recorded) {
+    for (size_t i = 1; i < recorded->n; i++)
+        if (!digest_equal(digest_of_policies(&recorded->bundles[i]),
+                digest_of_policies(&recorded->bundles[0]))) {
+            (void)fprintf(stderr,
+                WHO ": the recordings have different policies; those of the first "
+                    "count as in force\n");
+            return;
+        }
+}
+
+static int print(const Settings *settings, const Recorded *recorded, const Program *program,
     const WhatIfReport *report, Arena *arena) {
+    const Bundle *bundle = &recorded->bundles[0];
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     WhatIfPrinter printer = {
         .report = report,
-        .recording = &bundle->recording,
+        .recording = &recorded->recording,
         .program = program,
         .with = describe(settings, bundle, arena),
         .is_check = settings->policies.n == 0 && settings->n_settings == 0,
@@ -175,11 +235,11 @@ static int print(const Settings *settings, const Bundle *bundle, const Program *
         .out = &out,
     };
 
-    if (settings->json)
+    if (settings->form != OUTPUT_TABLE)
         what_if_write(report, &out);
     else
         what_if_print(&printer);
-    return terminal_finish(&out, WHO);
+    return terminal_finish_as(&out, settings->form, WHO);
 }
 
 static int judge(const Settings *settings, const WhatIfReport *report) {
@@ -198,21 +258,23 @@ static int run(void *context, const Arguments *arguments) {
     _cleanup_(arena_freep) Arena *arena = arena_new(WHAT_IF_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(program_unrefp) Program *program = NULL;
-    _cleanup_(bundle_done) Bundle bundle = {0};
+    _cleanup_(recorded_done) Recorded recorded = {0};
     WhatIfReport report;
     int r;
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO, "the replayed decisions", NULL);
-    r = load_bundle(settings, arena, &bundle);
+    progress_begin("reading decisions");
+    r = load_bundles(settings, arena, &recorded);
     if (r == 0)
-        r = load_program(settings, &bundle, arena, &program);
+        r = load_program(settings, &recorded.bundles[0], arena, &program);
     if (r != 0)
         return r;
-    keep_last(&bundle.recording, settings->last);
-    r = run_report(&bundle, program, zones, arena, &report);
+    warn_about_policies(&recorded);
+    keep_last(&recorded.recording, settings->last);
+    r = run_report(&recorded, program, zones, arena, &report);
     if (r == 0)
-        r = print(settings, &bundle, program, &report, arena);
+        r = print(settings, &recorded, program, &report, arena);
     return r == 0 ? judge(settings, &report) : r;
 }
 
@@ -234,22 +296,23 @@ static const Option options[] = {
     POLICY_PATHS_OPTION(Settings, policies, .initial = "those in force",
         .help = "the policies to try, all of them; may be repeated"),
     {"set", OPTION_CUSTOM, .argument = "PATH=VALUE", .set = add_setting,
-        .help = "change a value of them: POLICY.params.NAME, POLICY.RULE.weight, POLICY.RULE.FIELD; "
-                "may be repeated"},
+        .help = "change a value of them: POLICY.params.NAME, POLICY.RULE.weight, POLICY.RULE.FIELD.KEY, "
+                "POLICY.RULE.FIELD[\"KEY.WITH/DOTS\"]; may be repeated"},
     {"last", OPTION_NUMBER, .argument = "N", AT(last), .min = 1, .max = RECORDER_LAST_MAX, .initial = "1000",
         .help = "how many filter and prioritize decisions"},
-    {"bundle", OPTION_FILE, .argument = "FILE", AT(bundle),
-        .help = "decisions of this file (berth bundle), not of a running berth"},
+    {"bundle", OPTION_LIST, .argument = "FILE", OPTION_LIST_AT(Settings, bundles, n_bundles),
+        .complete = COMPLETE_FILES,
+        .help = "decisions of this file (berth bundle), not of a running berth; may be repeated, for "
+                "replicas"},
     {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
     {"all", OPTION_FLAG, AT(all), .help = "every rule, decision and node, not only the first 10"},
     {"fail-on", OPTION_CHOICE, .argument = "newly-rejected|any", AT(fail_on), .min = FAIL_ON_NEWLY_REJECTED,
         .help = "exit with code 1 if there is such a change: for CI"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json", AT(json), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
         .help = "output format"},
 
-    OPTION_GROUP("The running berth"),
-    SERVER_SOURCE_OPTIONS(Settings, source),
+    SERVER_SOURCE_GROUP(Settings, source),
     {0},
 };
 /* clang-format on */
@@ -264,7 +327,8 @@ static void init(void *context) {
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    if (settings->bundle && server_source_is_given(&settings->source))
+    if (settings->n_bundles > 0 && (server_source_is_given(&settings->source) ||
+                                       cluster_source_is_live(&settings->source.cluster)))
         return "--bundle is a file: no server is contacted";
     return server_source_check(&settings->source);
 }
@@ -276,7 +340,7 @@ const Command what_if_command = {
              "--set PATH=VALUE... [OPTIONS]\n"
              "--bundle FILE [OPTIONS]",
     .about =
-        "Replays the last decisions of a running berth, or of a bundle, with other policies, on "
+        "Replays the last decisions of the running berths, or of bundles, with other policies, on "
         "the cluster and metrics of that time: which pods would be rejected, which would pass, "
         "where other nodes would be best, and which rule causes it. With neither --policy nor "
         "--set it is a self-check: with the same policies every decision should be equal.",

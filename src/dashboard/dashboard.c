@@ -217,6 +217,11 @@ static void dashboard_show(
         reply_short(reply, 404);
 }
 
+const HttpHeader *dashboard_headers(size_t *ret_n) {
+    *ret_n = ELEMENTS_OF(headers);
+    return headers;
+}
+
 const DashboardHook *dashboard_hook(void) {
     static const DashboardHook hook = {.has = dashboard_has, .show = dashboard_show};
 

@@ -28,6 +28,9 @@
 /* The hook for DaemonOptions.dashboard. Static. */
 const DashboardHook *dashboard_hook(void);
 
+/* The headers of every page, for a proxy that does not get them. Static. */
+const HttpHeader *dashboard_headers(size_t *ret_n);
+
 /* The data of a page. Borrowed, and the same for all of one page. */
 typedef struct PageContext {
     ApiContext *api;

@@ -106,13 +106,20 @@ static void draw_figures(const HealthSummary *health, Html *html) {
 static void draw_health(const HealthSummary *health, Html *html) {
     html_write(html,
         "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
-        "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
+        "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong>",
         healths[health->health].class, healths[health->health].symbol, STR_FMT(health->text));
+    if (health->n_reasons > 0 && health->links[0])
+        html_write(html, " <a href='%s'>Show</a>", health->links[0]);
+    html_write(html, "</p>");
     if (health->n_reasons > 0) {
         html_write(html, "<details id='reasons'><summary>%zu reason%s</summary><ul>",
             health->n_reasons, health->n_reasons == 1 ? "" : "s");
-        for (size_t i = 0; i < health->n_reasons; i++)
-            html_write(html, "<li>%.*s</li>", STR_FMT(health->reasons[i]));
+        for (size_t i = 0; i < health->n_reasons; i++) {
+            html_write(html, "<li>%.*s", STR_FMT(health->reasons[i]));
+            if (health->links[i])
+                html_write(html, " <a href='%s'>Show</a>", health->links[i]);
+            html_close(html);
+        }
         html_write(html, "</ul></details>");
     }
     draw_figures(health, html);

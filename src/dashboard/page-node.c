@@ -153,8 +153,8 @@ static unsigned draw_seen(NodePage *scene, Html *html) {
         node_draw_verdicts(scene, html);
         return 404;
     }
-    if (pods_summary_all(
-            scene->context->api->decisions, scene->view, scene->context->arena, &pods) < 0)
+    if (pods_summary_all(scene->context->api->decisions, scene->context->api->recent_pods,
+            scene->view, scene->context->arena, &pods) < 0)
         widget_empty(html, "Not enough memory to show pods now.", "Try again later.");
     draw_name(scene, html);
     node_draw_failures(scene, html, &pods);

@@ -195,7 +195,8 @@ static void draw_policies(const PageContext *context, Html *html) {
 
 unsigned page_overview(const PageContext *context, Html *html) {
     PodsSummary summary = {0};
-    int r = pods_summary_all(context->api->decisions, context->view, context->arena, &summary);
+    int r = pods_summary_all(context->api->decisions, context->api->recent_pods, context->view,
+        context->arena, &summary);
 
     draw_tiles(context, html);
     if (r == 0)

@@ -14,6 +14,15 @@ void decision_counts(Html *html, const PastDecision *past) {
     html_write(html, "%zu → %zu", past->summary.n_in, past->summary.n_out);
 }
 
+#define REASON_MAX ((size_t)64 * 1024)
+
+static void draw_reason(Html *html, const PastDecision *past) {
+    _cleanup_(buf_done) Buf reason = BUF_INIT(REASON_MAX);
+
+    past_print_reason(past, &reason);
+    html_text(html, buf_str(&reason));
+}
+
 /* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
     const RuleName *rule = past_main_rule(past);
@@ -27,9 +36,9 @@ static void draw_filter(Html *html, const PastDecision *past) {
     if (past->summary.n_narrowed > 0)
         html_write(html, ", only the best returned");
     if (rule) {
-        html_write(html,
-            past->summary.n_out == 0 ? "; main reason: %.*s" : "; main reason of rejections: %.*s",
-            STR_FMT(rule->reason));
+        html_write(html, past->summary.n_out == 0 ? "; main reason: "
+                                                  : "; most frequent reason of rejections: ");
+        draw_reason(html, past);
     } else if (past->summary.n_late > 0) {
         html_write(html, "; deadline exceeded");
     }

@@ -270,7 +270,8 @@ unsigned page_pod(const PageContext *context, Html *html) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    if (pods_summary_one(context->api->decisions, context->view, page.namespace, page.name,
+    if (pods_summary_one(context->api->decisions, context->api->recent_pods, context->view,
+            page.namespace, page.name,
             /* uid= */ STR_NULL, context->arena, &summary) < 0)
         return widget_no_memory(html, "this page");
     status = draw_found(&page, &summary, id);

@@ -97,8 +97,8 @@ static void draw_pod(Html *html, const PodSummary *pod) {
     html_write(html,
         "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
         "class='number'>%zu</td><td>%td</td><td>%td</td></tr>",
-        pod->n_passed, pod->n_in, STR_FMT(pod->reason), pod->n_attempts, pod->first_nsec,
-        pod->last_nsec);
+        pod->n_passed, pod->n_in, STR_FMT(pod->n_passed == 0 ? pod->reason : STR_NULL),
+        pod->n_attempts, pod->first_nsec, pod->last_nsec);
 }
 
 static void draw_table(Html *html, const PodSummary *const *pods, size_t n) {
@@ -178,7 +178,8 @@ unsigned page_pods(const PageContext *context, Html *html) {
         return 400;
     }
     draw_form(html, &params);
-    if (pods_summary_all(context->api->decisions, context->view, context->arena, &summary) < 0)
+    if (pods_summary_all(context->api->decisions, context->api->recent_pods, context->view,
+            context->arena, &summary) < 0)
         return widget_no_memory(html, "this list");
     status = draw_found(context, html, &params, &summary);
     pods_summary_done(&summary);

@@ -7,7 +7,7 @@
  *     <form id="what-if-form">
  *       <fieldset id="what-if-numbers">        not there if there are none
  *         <input type="number" data-set="POLICY.params.NAME" data-was="0.8" value="0.8">
- *         <input type="number" data-set="POLICY.RULE.weight" data-was="3" value="3">
+ *         <input type="text" data-set="POLICY.RULE.headroom.cpu" data-was="500m" value="500m">
  *       <textarea class="policy" data-file="FILE">TEXT</textarea>, one for each file
  *       <input type="number" id="what-if-last">  how many decisions
  *       <button type="submit" id="what-if-run" hidden>  to be shown by the module
@@ -20,108 +20,52 @@
  *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}
  */
 
-#include <math.h>
-#include <stdio.h>
-
 #include "base/digest.h"
+#include "base/shell.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
 #include "history/changes.h"
 #include "history/recorder.h"
+#include "input/policy-set.h"
 
 #define ROWS_MAX 30u
+#define COMMAND_MAX ((size_t)64 * 1024)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* A number of a policy that can be changed: its name for `--set`, and its meaning. */
-typedef struct Setting {
-    Str key;   /* POLICY.params.NAME, POLICY.RULE.weight */
-    Str label; /* for people */
-    double value;
-    bool is_whole;
-    bool is_weight;
-} Setting;
+/* "weight of score pack of policy web". */
+static void draw_label(Html *html, const PolicyNumber *number) {
+    Str field = number->field;
 
-#define SETTINGS_MAX 200u
-
-typedef struct Settings {
-    Setting items[SETTINGS_MAX];
-    size_t n;
-} Settings;
-
-static void add_setting(Settings *settings, Setting setting) {
-    if (settings->n < SETTINGS_MAX && setting.key.ptr && setting.label.ptr)
-        settings->items[settings->n++] = setting;
+    if (str_is_empty(number->rule) && str_has_prefix(field, STR("params.")))
+        field = str_skip(field, 7);
+    html_write(html, "%.*s of ", STR_FMT(field));
+    if (!str_is_empty(number->rule))
+        html_write(
+            html, "%s %.*s of ", number->is_score ? "score" : "filter", STR_FMT(number->rule));
+    html_write(html, "policy %.*s", STR_FMT(number->policy));
 }
 
-static void add_params(const PageContext *context, const Policy *policy, Settings *settings) {
-    const CelVariable *params = cel_env_variable(policy->scope->env, STR("params"));
-    const CelRecordType *type = &policy->scope->params_type;
-
-    if (!params || !params->is_constant || params->value.kind != CEL_RECORD)
-        return;
-    for (uint32_t i = 0; i < type->n_fields; i++) {
-        CelValue value = type->get(params->value.record, i, /* run= */ NULL);
-        Str name = type->fields[i].name;
-
-        if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
-            continue;
-        add_setting(settings, (Setting){
-                                  .key = arena_printf(context->arena, "%.*s.params.%.*s",
-                                      STR_FMT(policy->name), STR_FMT(name)),
-                                  .label = arena_printf(context->arena, "%.*s of policy %.*s",
-                                      STR_FMT(name), STR_FMT(policy->name)),
-                                  .value = value.kind == CEL_INT ? (double)value.i : value.d,
-                                  .is_whole = value.kind == CEL_INT,
-                              });
-    }
-}
-
-static void add_weights(const PageContext *context, const Policy *policy, Settings *settings) {
-    for (size_t i = 0; i < policy->n_scores; i++) {
-        const Score *score = &policy->scores[i];
-
-        add_setting(settings,
-            (Setting){
-                .key = arena_printf(context->arena, "%.*s.%.*s.weight", STR_FMT(policy->name),
-                    STR_FMT(score->name)),
-                .label = arena_printf(context->arena, "weight of score %.*s of policy %.*s",
-                    STR_FMT(score->name), STR_FMT(policy->name)),
-                .value = score->weight,
-                .is_weight = true,
-            });
-    }
-}
-
-static void find_settings(const PageContext *context, Settings *ret) {
-    const Program *program = context->view->program;
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        add_params(context, &program->policies[i], ret);
-        add_weights(context, &program->policies[i], ret);
-    }
-}
-
-static void draw_setting(Html *html, const Setting *setting, size_t number) {
-    char value[48];
-
-    (void)snprintf(value, sizeof(value), "%.15g", setting->value);
+static void draw_number(Html *html, const PolicyNumber *number, size_t i) {
+    html_write(html, "<p class='setting'><label for='setting-%zu'>", i);
+    draw_label(html, number);
     html_write(html,
-        "<p class='setting'><label for='setting-%zu'>%.*s</label><input type='number' "
-        "id='setting-%zu' step='%s' value='%s' data-was='%s' data-set='%.*s'>",
-        number, STR_FMT(setting->label), number, setting->is_whole ? "1" : "any", value, value,
-        STR_FMT(setting->key));
-    if (setting->is_weight)
+        "</label><input type='%s' id='setting-%zu' value='%.*s' data-was='%.*s' data-set='%.*s'>",
+        number->is_text ? "text" : "number", i, STR_FMT(number->value), STR_FMT(number->value),
+        STR_FMT(number->path));
+    if (!number->is_text)
+        html_attr(html, "step", STR("any")); /* weight: 1 may become 0.5 */
+    if (str_eq(number->field, STR("weight")))
         html_attr(html, "min", STR("0"));
     html_close(html);
 }
 
-static void draw_settings(Html *html, const Settings *settings) {
-    if (settings->n == 0)
+static void draw_numbers(Html *html, const PolicyNumbers *numbers) {
+    if (numbers->n == 0)
         return;
     html_write(html, "<fieldset id='what-if-numbers'><legend>Limits and weights</legend>");
-    for (size_t i = 0; i < settings->n; i++)
-        draw_setting(html, &settings->items[i], i);
+    for (size_t i = 0; i < numbers->n; i++)
+        draw_number(html, &numbers->items[i], i);
     html_close(html);
 }
 
@@ -144,27 +88,23 @@ static void draw_text(Html *html, const PolicySource *source, size_t number) {
         STR_FMT(source->text));
 }
 
-static void draw_texts(const PageContext *context, Html *html) {
-    const PolicySource *sources = NULL;
-    size_t n = 0;
-
-    if (!changes_sources(
-            context->api->changes, context->view->program->digest, context->arena, &sources, &n)) {
-        html_write(html,
-            "<p>The policy texts are too large to be kept. You can still change the numbers "
-            "above.</p>");
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        draw_text(html, &sources[i], i);
-}
-
 /* --- other parts ------------------------------------------------------------------------------ */
 
-static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
+typedef struct WhatIfPolicies {
+    const PolicySource *sources; /* NULL: they are not kept */
+    size_t n;
+    PolicyNumbers numbers;
+} WhatIfPolicies;
+
+static void draw_form(Html *html, const WhatIfPolicies *policies) {
     html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");
-    draw_settings(html, settings);
-    draw_texts(context, html);
+    draw_numbers(html, &policies->numbers);
+    if (!policies->sources)
+        html_write(html, "<p>The policy texts in force are too large to be kept: they cannot be "
+                         "changed here. Use "
+                         "the commands below with a file.</p>");
+    for (size_t i = 0; policies->sources && i < policies->n; i++)
+        draw_text(html, &policies->sources[i], i);
     html_write(html,
         "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
         "type='number' id='what-if-last' min='1' max='%d' value='%d'></p><button type='submit' "
@@ -174,36 +114,49 @@ static void draw_form(const PageContext *context, Html *html, const Settings *se
         RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT);
 }
 
-static void draw_commands(const PageContext *context, Html *html, const Settings *settings) {
+/* berth what-if @option @value … */
+static void draw_command(const PageContext *context, Html *html, const char *option, Str value) {
+    _cleanup_(buf_done) Buf command = BUF_INIT(COMMAND_MAX);
+    char url[SERVER_URL_MAX];
+
+    buf_printf(&command, "berth what-if %s ", option);
+    shell_word(&command, value);
+    buf_printf(&command, " --last %d", RECORDER_LAST_DEFAULT);
+    if (context->api->server)
+        buf_printf(&command, " --server %s", server_url(context->api->server, url));
+    widget_command(html, buf_str(&command));
+}
+
+static void draw_commands(const PageContext *context, Html *html, const PolicyNumbers *numbers) {
     html_write(html,
         "<h2>Command line equivalent</h2><p>With another number, or with a changed policy "
         "file.</p>");
-    if (settings->n > 0)
-        widget_command(html,
-            arena_printf(context->arena, "berth what-if --set %.*s=%.15g --last %d",
-                STR_FMT(settings->items[0].key), settings->items[0].value, RECORDER_LAST_DEFAULT));
-    widget_command(
-        html, arena_printf(context->arena, "berth what-if --policy new-policy.yaml --last %d",
-                  RECORDER_LAST_DEFAULT));
+    if (numbers->n > 0)
+        draw_command(context, html, "--set",
+            arena_printf(context->arena, "%.*s=%.*s", STR_FMT(numbers->items[0].path),
+                STR_FMT(numbers->items[0].value)));
+    draw_command(context, html, "--policy", STR("new-policy.yaml"));
 }
 
 unsigned page_what_if(const PageContext *context, Html *html) {
-    Settings *settings = ARENA_NEW(context->arena, Settings);
+    WhatIfPolicies policies = {0};
 
-    if (!settings)
-        return widget_no_memory(html, "this page");
     if (!context->api->decisions) {
         widget_empty(html, "Decisions are not kept: there is nothing to replay.",
             "Start berth serve without --decisions 0.");
         return 200;
     }
-    find_settings(context, settings);
+    if (!changes_sources(context->api->changes, context->view->program->digest, context->arena,
+            &policies.sources, &policies.n))
+        policies = (WhatIfPolicies){0};
+    if (policy_numbers(policies.sources, policies.n, context->arena, &policies.numbers) < 0)
+        return widget_no_memory(html, "this page");
     html_write(html,
         "<p>Change a copy of the policies. berth replays recent decisions with it, on the cluster "
         "and metrics of that time, and compares the results. Nothing is applied: to keep a change, "
         "edit the policy file.</p>");
-    draw_form(context, html, settings);
-    draw_commands(context, html, settings);
+    draw_form(html, &policies);
+    draw_commands(context, html, &policies.numbers);
     html_write(html,
         "<p class='quiet'>Exact for berth's verdicts and scores. kube-scheduler's final choice is "
         "not replayed, and each decision is replayed on its own.</p>");

@@ -1,6 +1,7 @@
 /*
- * The least that would have to change for some node to take the pod: of the nodes that fail the
- * fewest rules, for each rule that rejects, the one that is nearest to passing. Remedies are
+ * The least that would have to change for some node to take the pod: of the nodes closest to
+ * eligible, as the main reason has them (judge/main-reason.h), for each rule that rejects, the one
+ * that is nearest to passing. Remedies are
  * verified before they are shown (judge/remedy.h), which takes time: as many nodes are tried as the
  * deadline allows.
  */
@@ -118,15 +119,15 @@ static void find_suggestions(const PodPage *page, Suggestions *found) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
     const Explanation *explanation = &page->explanation;
     int64_t end = clock_monotonic_nsec() + SUGGESTIONS_NSEC;
-    size_t least = SIZE_MAX;
+    uint32_t least = UINT32_MAX;
 
     for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (explanation->nodes[i].n_acting < least && is_rejected(page, &explanation->nodes[i]))
-            least = explanation->nodes[i].n_acting;
+        if (explanation->nodes[i].distance < least && is_rejected(page, &explanation->nodes[i]))
+            least = explanation->nodes[i].distance;
     for (size_t i = 0; i < explanation->n_nodes; i++) {
         const NodeExplanation *node = &explanation->nodes[i];
 
-        if (node->n_acting != least || !is_rejected(page, node))
+        if (node->distance != least || !is_rejected(page, node))
             continue;
         found->n_nodes++;
         if (clock_monotonic_nsec() < end)
@@ -154,7 +155,7 @@ static void draw_suggestions(const PodPage *page, const Suggestions *found) {
     html_close(html);
     if (found->n_looked_at < found->n_nodes)
         html_write(html,
-            "<p class='quiet'>Checked %zu of the %zu nodes that fail the fewest rules before time "
+            "<p class='quiet'>Checked %zu of the %zu nodes closest to eligible before time "
             "ran out.</p>",
             found->n_looked_at, found->n_nodes);
 }

@@ -75,6 +75,8 @@ static inline void note(DashboardFixture *fixture, Verb verb, const Decision *de
         fixture->api.recent_pods, fixture->view, verb, decision, fixture->now, fixture->now);
     decisions_note(fixture->api.decisions, fixture->view, verb, decision,
         (PastTimes){.at_nsec = fixture->now, .duration_nsec = 1000});
+    (void)decisions_find_reasons(
+        fixture->api.decisions, &(MainReasonOptions){.view = fixture->view});
 }
 
 /* @pod and @nodes as JSON strings. */

@@ -141,7 +141,7 @@ static void test_chosen(void **state) {
     assert_has(page, ": 35.0 = 30.0 near + 5.0 flat, rank 2 of 2.");
     assert_has(page, "outweighed berth&#39;s by at least ");
     assert_has(page, "← chosen");
-    assert_has(page, "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100)");
+    assert_has(page, "at weight 1 kube-scheduler adds the score sent × 10 (0 to 100)");
     assert_has_not(page, "The smallest change");
     fixture_done(&fixture);
 }

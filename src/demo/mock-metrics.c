@@ -245,7 +245,7 @@ static void handle_query(
     const MetricsState *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
     static const Str names[] = {
         STR("query"), STR("time"), STR("timeout"), STR("limit"), STR("lookback_delta")};
-    Str form = request->has_body ? request->body : request->query;
+    Str form = request->body_size > 0 ? request->body : request->query;
     char error[QUERY_ERROR_MAX];
     Query query;
 

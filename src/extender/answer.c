@@ -8,7 +8,7 @@
 
 #define ERROR_TEXT_MAX ((size_t)8 * 1024)
 
-#define NO_MEMORY "berth: out of memory"
+#define NO_MEMORY "berth: out of memory for the answer"
 
 const char *verb_name(Verb verb) {
     static const char *const names[] = {
@@ -19,6 +19,15 @@ const char *verb_name(Verb verb) {
     };
 
     return names[verb];
+}
+
+bool verb_parse(Str name, Verb *ret) {
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        if (str_is(name, verb_name(verb))) {
+            *ret = verb;
+            return true;
+        }
+    return false;
 }
 
 void decision_init(Decision *decision, const Pod *pod, size_t n_in) {

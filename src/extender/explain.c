@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "cluster/pod-fit.h"
 #include "extender/score.h"
 
 #define ERROR_TEXT_MAX ((size_t)4096)
@@ -267,6 +268,25 @@ static int note_failures(Explainer *x, const Filter *filter) {
     return r;
 }
 
+static uint32_t distance_of(const Explainer *x, const PodFit *fit, const NodeExplanation *node) {
+    bool lacks = pod_fit_lacking(fit, x->input.table, node->row, AMOUNT_ALLOCATABLE) != SIZE_MAX;
+    bool is_never = lacks;
+
+    for (size_t i = 0; i < node->n_failed; i++)
+        is_never |=
+            !node->failed[i].filter->policy->is_observed && node->failed[i].filter->is_permanent;
+    return (uint32_t)node->n_acting + lacks + (is_never ? EXPLAIN_NEVER : 0);
+}
+
+static void set_distances(Explainer *x) {
+    PodFit fit;
+
+    pod_fit_init(&fit, x->input.table, x->input.pod);
+    for (size_t i = 0; i < x->result->n_nodes; i++)
+        if (x->result->nodes[i].outcome == NODE_REJECTED)
+            x->result->nodes[i].distance = distance_of(x, &fit, &x->result->nodes[i]);
+}
+
 static int find_failures(Explainer *x) {
     for (size_t i = 0; i < x->result->n_policies; i++) {
         const Policy *policy = x->result->policies[i].policy;
@@ -279,6 +299,7 @@ static int find_failures(Explainer *x) {
                 return r;
         }
     }
+    set_distances(x);
     return 0;
 }
 

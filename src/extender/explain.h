@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "extender/view.h"
+#include "judge/main-reason.h"
 #include "judge/probe.h"
 #include "judge/remedy.h"
 #include "model/pod.h"
@@ -45,6 +46,8 @@ typedef enum NodeOutcome {
     NODE_REJECTED,
 } NodeOutcome;
 
+#define EXPLAIN_NEVER 65536u
+
 typedef struct NodeExplanation {
     Str node;
     uint32_t row;
@@ -53,6 +56,9 @@ typedef struct NodeExplanation {
     FailedRule *failed;    /* every rule it fails, those of mode Observe included */
     size_t n_failed;
     size_t n_acting;     /* of those, the ones that are not in mode Observe */
+    uint32_t distance;   /* of a rejected node from eligible, as the main reason counts it
+                            (judge/main-reason.h): blockers, and EXPLAIN_NEVER if it can never take
+                            the pod */
     bool is_scored;      /* it passes, and score rules apply */
     uint32_t rank;       /* among those that pass, from 1, by score; of equals the first; or 0 */
     double score;        /* 0..100 */
@@ -115,6 +121,11 @@ int extender_explain(
  * normalized scores are among these. The nodes are in the order of @rows. */
 int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
     size_t n, Arena *arena, Explanation *ret);
+
+/* The main reason (judge/main-reason.h) of a filter for @pod over @rows of @node_set, which was
+ * adjusted to the pod; ret->n_nodes is 0 if a node passes. 0, or -ENOMEM. */
+int extender_main_reason(const View *view, const RequestTime *time, const NodeSet *node_set,
+    const Pod *pod, const uint32_t *rows, size_t n, Arena *arena, MainReason *ret) MUST_CHECK;
 
 /* Why a rule fails a node, in full. In the arena given. */
 typedef struct FailureDetails {

@@ -129,7 +129,7 @@ int64_t score_points(unsigned wire, int64_t weight) {
 
 void score_share_print(unsigned most, int64_t weight, Buf *out) {
     buf_printf(out,
-        "at weight %" PRId64 " kube-scheduler adds WIRE × %" PRId64 " (0 to %" PRId64
-        ") to its own scores, 0 to %u by default",
+        "at weight %" PRId64 " kube-scheduler adds the score sent × %" PRId64 " (0 to %" PRId64
+        ") to its own, 0 to %u by default",
         weight, score_points(1, weight), score_points(most, weight), SCORE_IN_TREE_MAX);
 }

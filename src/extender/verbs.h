@@ -33,6 +33,7 @@ typedef enum Verb {
 } Verb;
 
 const char *verb_name(Verb verb);
+bool verb_parse(Str name, Verb *ret); /* false: no verb has this name */
 
 /*
  * The nodes of a decision by outcome, counted once, by the verb. Every reader (metrics, latency,

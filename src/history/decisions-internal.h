@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * Decisions, for decisions.c (keeping and dropping), decisions-read.c and remove-secrets.c only.
+ * Decisions, for decisions.c (keeping and dropping), decisions-read.c, remove-secrets.c and
+ * main-reasons.c only.
  *
  * A ring of decisions by id. Ids are handed out under the lock, so the kept ones are the last n
  * without a gap, and the decision with id i is at i % max.
@@ -30,6 +31,7 @@ struct Decisions {
     uint64_t next_outcomes; /* all that are older have no outcomes; */
     uint64_t next_inputs;   /* and these no inputs, */
     uint64_t next_raw;      /* or none with a pod as it was sent */
+    uint64_t next_reason;   /* filters that are older have been looked at for their main reason */
     NodeNumbers *numbers;   /* the current ones */
     RuleNames *rule_names;  /* the current ones, ... */
     Program *program;       /* ... of this program: a reference, for its address */
@@ -60,6 +62,9 @@ static inline size_t decisions_inputs_bytes(const Decisions *decisions) {
 static inline void decisions_raise(uint64_t *id, uint64_t least) {
     *id = *id < least ? least : *id;
 }
+
+/* References to everything of a decision. */
+FoundDecision decisions_take(const Kept *kept);
 
 /* Adds a decision that uses the text; or removes one and drops its reference. */
 void decisions_use_pod(Decisions *decisions, PodText *pod);

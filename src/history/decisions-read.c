@@ -5,7 +5,7 @@
 /* How many names are copied under one hold of the lock. */
 #define NAMES_AT_ONCE 2048u
 
-static FoundDecision take_found(const Kept *kept) {
+FoundDecision decisions_take(const Kept *kept) {
     return (FoundDecision){
         .past = past_ref(kept->past),
         .outcomes = kept->outcomes ? outcomes_ref(kept->outcomes) : NULL,
@@ -35,7 +35,7 @@ size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, 
     (void)pthread_mutex_lock(&decisions->mutex);
     id = first_below(decisions, below);
     while (n_found < n && id > decisions_oldest(decisions))
-        ret[n_found++] = take_found(decisions_at(decisions, --id));
+        ret[n_found++] = decisions_take(decisions_at(decisions, --id));
     (void)pthread_mutex_unlock(&decisions->mutex);
     return n_found;
 }
@@ -46,7 +46,7 @@ bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
     (void)pthread_mutex_lock(&decisions->mutex);
     is_kept = id >= decisions_oldest(decisions) && id < decisions->next;
     if (is_kept)
-        *ret = take_found(decisions_at(decisions, id));
+        *ret = decisions_take(decisions_at(decisions, id));
     (void)pthread_mutex_unlock(&decisions->mutex);
     return is_kept;
 }

@@ -38,7 +38,7 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
     decisions->max = max;
     decisions->bytes_max = bytes_max;
     decisions->next = decisions->next_outcomes = decisions->next_inputs = 1;
-    decisions->next_raw = 1;
+    decisions->next_raw = decisions->next_reason = 1;
     saved_views_init(&decisions->saved_views, bytes_max / PROGRAMS_SHARE);
     decisions->ring = calloc(max, sizeof(*decisions->ring));
     if (!decisions->ring) {
@@ -238,6 +238,12 @@ static NodeNumbers *find_numbers(Decisions *decisions, size_t n_nodes) {
     return decisions->numbers;
 }
 
+/* Its names may have grown. */
+static void count_numbers(Decisions *decisions, NodeNumbers *numbers) {
+    decisions->figures.bytes += node_numbers_bytes(numbers) - numbers->n_counted;
+    numbers->n_counted = node_numbers_bytes(numbers);
+}
+
 static Outcomes *make_outcomes(
     Decisions *decisions, const View *view, const Decision *decision, const RulePlaces *places) {
     const FilterArgs *args = decision->args;
@@ -254,11 +260,8 @@ static Outcomes *make_outcomes(
         numbers = row_numbers_of(&decisions->row_numbers, decisions->numbers, args);
     if (numbers)
         outcomes = outcomes_new(decision, places, decisions->numbers, numbers);
-    if (decisions->numbers) {
-        decisions->figures.bytes +=
-            node_numbers_bytes(decisions->numbers) - decisions->numbers->n_counted;
-        decisions->numbers->n_counted = node_numbers_bytes(decisions->numbers);
-    }
+    if (decisions->numbers)
+        count_numbers(decisions, decisions->numbers);
     return outcomes;
 }
 
@@ -329,5 +332,33 @@ void decisions_note(
         return;
     (void)pthread_mutex_lock(&decisions->mutex);
     note_locked(decisions, view, verb, decision, times);
+    (void)pthread_mutex_unlock(&decisions->mutex);
+}
+
+/* Ids go on after the last one that was restored. */
+static void restore_locked(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
+    RuleNames *rule_names = past->rule_names;
+    Kept *kept;
+
+    assert(decisions->max > 0);
+    if (decisions->n == 0) {
+        decisions->next = decisions->next_outcomes = decisions->next_inputs = past->id;
+        decisions->next_raw = past->id;
+    } else if (decisions->n == decisions->max) {
+        forget_oldest(decisions); /* it may be the last that has these rule names */
+    }
+    past->id = decisions->next; /* kept ids have no gap (decisions-internal.h) */
+    if (rule_names->n_users == 0)
+        decisions->figures.bytes += rule_names->bytes;
+    kept = keep(decisions, past);
+    if (outcomes)
+        count_numbers(decisions, outcomes_numbers(outcomes));
+    keep_outcomes(decisions, outcomes, kept);
+    decisions_make_room(decisions);
+}
+
+void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
+    (void)pthread_mutex_lock(&decisions->mutex);
+    restore_locked(decisions, past, outcomes);
     (void)pthread_mutex_unlock(&decisions->mutex);
 }

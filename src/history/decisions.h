@@ -40,7 +40,7 @@
 #include "history/pod-text.h"
 #include "replay/saved-view.h"
 
-#define DECISIONS_DEFAULT 10000u
+#define DECISIONS_DEFAULT 20000u /* an hour at five a second */
 #define DECISIONS_BYTES_DEFAULT ((size_t)64 * 1024 * 1024)
 #define DECISIONS_MAX 1000000u
 
@@ -55,6 +55,11 @@ DEFINE_CLEANUP(Decisions *, decisions_free)
  * @decisions NULL: none are kept. */
 void decisions_note(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times);
+
+/* Adds a decision of an earlier process: @past, which is new, and @outcomes unless NULL; both are
+ * taken. The first one keeps its id, and later ones follow without a gap. Before the first
+ * decisions_note(). */
+void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes);
 
 /* A decision that was found; all are references, released by found_done(). */
 typedef struct FoundDecision {
@@ -89,6 +94,20 @@ const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena
 #define REMOVE_SECRETS_MAX 4096u
 #define REMOVE_SECRETS_NSEC INT64_C(20000000)
 bool decisions_remove_secrets(Decisions *decisions);
+
+/*
+ * Finds the main reason (judge/main-reason.h) of filters in which no node passed, about four times
+ * a second and not on a worker thread, for about MAIN_REASONS_NSEC. Until then, and where the
+ * inputs are not kept any more, past_main_rule() has the next best. @decisions may be NULL. False:
+ * there are more.
+ */
+#define MAIN_REASONS_NSEC INT64_C(20000000) /* processor time */
+typedef struct MainReasonOptions {
+    const View *view;                                       /* in force */
+    void (*found)(void *context, const PastDecision *past); /* each that has one now; may be NULL */
+    void *context;
+} MainReasonOptions;
+bool decisions_find_reasons(Decisions *decisions, const MainReasonOptions *options);
 
 typedef struct DecisionsFigures {
     size_t n;                    /* kept */

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/nsec.h"
 #include "base/utf8.h"
 #include "base/visible.h"
+#include "extender/explain.h"
 #include "model/node.h"
 
 #define NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX)
+#define MAIN_BUDGET ((size_t)64 * 1024 * 1024)
 #define REASON_MAX 240u /* bytes of a reason, or of a name */
 
 struct KubeEvents {
@@ -30,7 +33,8 @@ typedef struct Cause {
 } Cause;
 
 typedef struct Causes {
-    Cause items[KUBE_EVENTS_REASONS + 1]; /* the most frequent first, the last one is to go */
+    Str first;                            /* the main reason, which comes first; may be empty */
+    Cause items[KUBE_EVENTS_REASONS + 1]; /* then the most frequent, the last one is to go */
     size_t n;
     size_t n_others; /* nodes of other causes */
 } Causes;
@@ -106,6 +110,12 @@ static size_t find_cause(const Causes *causes, Str text) {
     return SIZE_MAX;
 }
 
+static bool comes_before(const Causes *causes, const Cause *a, const Cause *b) {
+    bool is_first = str_eq(a->text, causes->first), was_first = str_eq(b->text, causes->first);
+
+    return is_first != was_first ? is_first : a->n > b->n;
+}
+
 /* Rules with one text are one cause, if they come one after the other often enough to be kept. */
 static void add_cause(Causes *causes, Str text, size_t n) {
     size_t i = find_cause(causes, text);
@@ -117,15 +127,18 @@ static void add_cause(Causes *causes, Str text, size_t n) {
         i = causes->n++;
     else
         cause.n += causes->items[i].n;
-    for (; i > 0 && causes->items[i - 1].n < cause.n; i--)
+    for (; i > 0 && comes_before(causes, &cause, &causes->items[i - 1]); i--)
         causes->items[i] = causes->items[i - 1];
     causes->items[i] = cause;
     if (causes->n > KUBE_EVENTS_REASONS)
         causes->n_others += causes->items[--causes->n].n;
 }
 
-static void collect_causes(const View *view, const Decision *decision, Causes *ret) {
+static void collect_causes(
+    const View *view, const Decision *decision, const MainReason *main, Causes *ret) {
     *ret = (Causes){0};
+    if (main->n_nodes > 0)
+        ret->first = view->program->filters[main->filter]->reason;
     for (size_t i = 0; decision->rejected && i < view->program->n_filters; i++)
         add_cause(ret, view->program->filters[i]->reason, decision->rejected[i]);
     add_cause(ret, STR(UNKNOWN_NODE_REASON), decision->summary.n_unknown);
@@ -141,14 +154,28 @@ static void write_causes(const Causes *causes, Buf *out) {
         buf_printf(out, ", %zu for other reasons", causes->n_others);
 }
 
+/* Evaluates the rules again, which is not too much for one Event a second. */
+static MainReason find_main(const View *view, const Decision *decision) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(MAIN_BUDGET);
+    const FilterArgs *args = decision->args;
+    const RequestTime time = {.now_nsec = clock_wall_nsec()};
+    MainReason main = {0};
+
+    if (arena && decision->summary.n_rejected > 0)
+        (void)!extender_main_reason(
+            view, &time, &args->node_set, &args->pod, args->rows, args->n, arena, &main);
+    return main;
+}
+
 /* The command is always whole; causes have the room that is left. */
 static void write_filter_note(const View *view, const Decision *decision, Buf *out) {
     _cleanup_(buf_done) Buf why = BUF_INIT(NOTE_MAX);
     _cleanup_(buf_done) Buf command = BUF_INIT(NOTE_MAX);
     const Pod *pod = &decision->args->pod;
+    MainReason main = find_main(view, decision);
     Causes causes;
 
-    collect_causes(view, decision, &causes);
+    collect_causes(view, decision, &main, &causes);
     write_causes(&causes, &why);
     buf_printf(&command, ". See: berth explain --last %.*s/%.*s",
         STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),

@@ -3,7 +3,7 @@
 /*
  * KubeEvents: which Kubernetes Events berth writes (kube/api-writes.h writes them).
  *
- *   NoNodePassed   of a pod: a filter let no node pass, and why, by reason
+ *   NoNodePassed   of a pod: a filter let no node pass, and why: the main reason first
  *   Bypassed       of a pod: it was bound without a filter request
  *   PolicyRefused  of berth's pod: a policy on disk is wrong, the last good one stays in force
  *   MetricsStale   of berth's pod: a metric has had no value for longer than its maxAge

@@ -131,13 +131,14 @@ static void fill_places(const Columns *columns, const Decision *decision, const 
     }
 }
 
-/* Room for the columns, and where each is. */
-static Outcomes *make(const Decision *decision, NodeNumbers *node_numbers, Columns *ret) {
-    size_t width = 1 + (decision->scores ? 1 : 0) + (decision->narrowed ? 2 : 0);
-    size_t n_all = node_numbers_size(node_numbers), n_candidates = decision->args->n;
-    bool is_list = n_candidates * (width + sizeof(uint32_t)) < n_all * width;
-    size_t n = is_list ? n_candidates : n_all;
-    size_t bytes = sizeof(Outcomes) + n * (width + (is_list ? sizeof(uint32_t) : 0));
+static size_t width_of(const OutcomesColumns *shape) {
+    return 1 + (shape->has_scores ? 1 : 0) + (shape->has_places ? sizeof(uint16_t) : 0) +
+           (shape->has_numbers ? sizeof(uint32_t) : 0);
+}
+
+/* Room for the columns of @shape, and where each is. */
+static Outcomes *make(const OutcomesColumns *shape, NodeNumbers *node_numbers, Columns *ret) {
+    size_t n = shape->n, bytes = sizeof(Outcomes) + n * width_of(shape);
     Outcomes *outcomes = malloc(bytes);
     char *at;
 
@@ -146,24 +147,37 @@ static Outcomes *make(const Decision *decision, NodeNumbers *node_numbers, Colum
     *outcomes = (Outcomes){
         .ref = REF_ONE, .node_numbers = node_numbers_ref(node_numbers), .bytes = bytes, .n = n};
     at = (char *)outcomes->columns; /* the widest first: each is aligned */
-    if (is_list) {
+    if (shape->has_numbers) {
         outcomes->numbers = ret->numbers = outcomes->columns;
         at += n * sizeof(uint32_t);
     }
-    if (decision->narrowed) {
+    if (shape->has_places) {
         outcomes->places = ret->places = (uint16_t *)(void *)at;
         at += n * sizeof(uint16_t);
     }
     outcomes->codes = ret->codes = (uint8_t *)at;
-    if (decision->scores)
+    if (shape->has_scores)
         outcomes->scores = ret->scores = (uint8_t *)at + n;
     return outcomes;
 }
 
+/* An entry for every number, or a list of the candidates: the smaller one. */
+static OutcomesColumns shape_of(const Decision *decision, const NodeNumbers *node_numbers) {
+    OutcomesColumns shape = {
+        .has_places = decision->narrowed != NULL, .has_scores = decision->scores != NULL};
+    size_t n_all = node_numbers_size(node_numbers), n_candidates = decision->args->n;
+    size_t width = width_of(&shape);
+
+    shape.has_numbers = n_candidates * (width + sizeof(uint32_t)) < n_all * width;
+    shape.n = shape.has_numbers ? n_candidates : n_all;
+    return shape;
+}
+
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
     NodeNumbers *node_numbers, const uint32_t *numbers) {
+    OutcomesColumns shape = shape_of(decision, node_numbers);
     Columns columns = {0};
-    Outcomes *outcomes = make(decision, node_numbers, &columns);
+    Outcomes *outcomes = make(&shape, node_numbers, &columns);
     Codes codes;
 
     if (!outcomes)
@@ -186,6 +200,45 @@ Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
     if (columns.places)
         fill_places(&columns, decision, numbers);
     return outcomes;
+}
+
+OutcomesColumns outcomes_columns(const Outcomes *outcomes) {
+    return (OutcomesColumns){
+        .n = outcomes->n,
+        .has_numbers = outcomes->numbers != NULL,
+        .has_places = outcomes->places != NULL,
+        .has_scores = outcomes->scores != NULL,
+        .bytes = str_of((const char *)outcomes->columns, outcomes->bytes - sizeof(*outcomes)),
+    };
+}
+
+/* Stored columns may be damaged: no code or number may lead out of a table. */
+static bool is_sound(const Outcomes *outcomes, size_t n_rules) {
+    size_t n_numbers = node_numbers_size(outcomes->node_numbers);
+
+    if (!outcomes->numbers && outcomes->n > n_numbers)
+        return false;
+    for (size_t i = 0; i < outcomes->n; i++) {
+        uint8_t code = outcomes->codes[i];
+
+        if (code > CODE_NOT_ASKED || (code < CODE_REJECTED && code >= n_rules) ||
+            (outcomes->numbers && outcomes->numbers[i] > n_numbers))
+            return false;
+    }
+    return true;
+}
+
+Outcomes *outcomes_load(const OutcomesColumns *columns, size_t n_rules, NodeNumbers *node_numbers) {
+    Outcomes *outcomes;
+
+    if (columns->n > columns->bytes.len || columns->bytes.len != columns->n * width_of(columns))
+        return NULL;
+    outcomes = make(columns, node_numbers, &(Columns){0});
+    if (!outcomes)
+        return NULL;
+    if (columns->bytes.len > 0)
+        memcpy(outcomes->columns, columns->bytes.ptr, columns->bytes.len);
+    return is_sound(outcomes, n_rules) ? outcomes : outcomes_unref(outcomes);
 }
 
 Outcomes *outcomes_ref(Outcomes *outcomes) {

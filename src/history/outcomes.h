@@ -60,6 +60,21 @@ typedef struct RulePlaces {
  * memory. */
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
     NodeNumbers *node_numbers, const uint32_t *numbers);
+
+/* The columns as bytes, to be stored (history/journal.h); the processor's byte order. Changes with
+ * JOURNAL_FORM only. */
+typedef struct OutcomesColumns {
+    size_t n; /* entries */
+    bool has_numbers, has_places, has_scores;
+    Str bytes;
+} OutcomesColumns;
+
+OutcomesColumns outcomes_columns(const Outcomes *outcomes); /* borrowed */
+
+/* The reverse, for a decision with @n_rules rules. Takes a reference to @node_numbers. NULL: they
+ * are not such columns, or out of memory. */
+Outcomes *outcomes_load(const OutcomesColumns *columns, size_t n_rules, NodeNumbers *node_numbers);
+
 Outcomes *outcomes_ref(Outcomes *outcomes);
 Outcomes *outcomes_unref(Outcomes *outcomes); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Outcomes *, outcomes_unref)

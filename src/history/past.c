@@ -64,22 +64,20 @@ static void set_texts(PastDecision *past, const Decision *decision) {
     past->error = utf8_take(decision->error, PAST_ERROR_MAX);
 }
 
-/* The copy that is kept: @head, its rules and its texts in one piece. */
-static PastDecision *copy_of(
-    const PastDecision *head, const Decision *decision, RulePlaces *ret_places) {
+/* The copy that is kept: @head, its rules, which the caller fills in, and its texts in one piece.
+ */
+static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     size_t rules = head->n_rules * sizeof(RuleCount);
     size_t bytes = sizeof(*head) + rules + head->pod_namespace.len + head->pod_name.len +
                    head->pod_uid.len + head->node.len + head->error.len;
     PastDecision *past = malloc(bytes);
-    RuleCount *counts = (RuleCount *)(void *)(past + 1);
     char *at = (char *)(past + 1) + rules;
 
     if (!past)
         return NULL;
     memcpy(past, head, sizeof(*past));
     past->bytes = bytes;
-    past->rules = counts;
-    fill_rules(decision, head->rule_names->n_rules, counts, ret_places);
+    past->rules = *ret_rules = (RuleCount *)(void *)(past + 1);
     put(&at, &past->pod_namespace);
     put(&at, &past->pod_name);
     put(&at, &past->pod_uid);
@@ -108,16 +106,48 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .n_rules = count_rules(decision, rule_names->n_rules),
     };
 
+    PastDecision *past;
+    RuleCount *rules;
+
     set_texts(&head, decision);
-    return copy_of(&head, decision, ret_places);
+    past = copy_of(&head, &rules);
+    if (past)
+        fill_rules(decision, rule_names->n_rules, rules, ret_places);
+    return past;
+}
+
+PastDecision *past_load(const PastDecision *stored, const RuleCount *rules, size_t n_rules) {
+    PastDecision head = *stored, *past;
+    RuleCount *copies;
+
+    head.ref = REF_ONE;
+    head.n_rules = n_rules;
+    past = copy_of(&head, &copies);
+    if (past && n_rules > 0)
+        memcpy(copies, rules, n_rules * sizeof(*rules));
+    return past;
+}
+
+/* Whether rule @i says more about the decision than @rule, which rejected @most nodes. */
+static bool is_closer(const PastDecision *past, size_t i, const RuleName *rule, uint32_t most) {
+    const RuleName *other = past_rule(past, i);
+
+    if (past->rules[i].rejected == 0 || !rule)
+        return past->rules[i].rejected > 0;
+    if (past->summary.n_out > 0)
+        return past->rules[i].rejected > most;
+    /* Permanent rules: nodes that the last one rejects have passed the others. */
+    return rule->is_permanent || (!other->is_permanent && past->rules[i].rejected > most);
 }
 
 const RuleName *past_main_rule(const PastDecision *past) {
     const RuleName *rule = NULL;
     uint32_t most = 0;
 
+    if (past_main(past))
+        return &past->rule_names->rules[past_main(past)->filter];
     for (size_t i = 0; i < past->n_rules; i++) {
-        if (past->rules[i].rejected <= most)
+        if (!is_closer(past, i, rule, most))
             continue;
         most = past->rules[i].rejected;
         rule = past_rule(past, i);
@@ -125,8 +155,60 @@ const RuleName *past_main_rule(const PastDecision *past) {
     return rule;
 }
 
+static void print_nodes(Buf *out, size_t n) {
+    buf_append_grouped(out, n);
+    buf_append(out, n == 1 ? STR(" node: ") : STR(" nodes: "));
+}
+
+static void print_never(const PastDecision *past, const MainReason *main, Buf *out) {
+    buf_append(out, STR(" · "));
+    print_nodes(out, main->n_never);
+    if (str_is_empty(main->never_resource))
+        buf_append(out, past->rule_names->rules[main->never_filter].reason);
+    else
+        buf_printf(out, "not the %.*s that it requests", STR_FMT(main->never_resource));
+}
+
+void past_print_reason(const PastDecision *past, Buf *out) {
+    const RuleName *rule = past_main_rule(past);
+    const MainReason *main = past_main(past);
+    size_t n_others;
+
+    if (!rule)
+        return;
+    if (main && main->n_nodes < past->summary.n_in)
+        print_nodes(out, main->n_nodes);
+    buf_append(out, rule->reason);
+    if (!main)
+        return;
+    n_others = past->summary.n_in - main->n_nodes - main->n_never;
+    if (main->n_never > 0)
+        print_never(past, main, out);
+    if (n_others > 0) {
+        buf_append(out, STR(" · "));
+        print_nodes(out, n_others);
+        buf_append(out, STR("other reasons"));
+    }
+}
+
+bool past_set_main(PastDecision *past, const MainReason *reason) {
+    Str resource = utf8_take(reason->never_resource, PAST_NAME_MAX);
+    MainReason *main = past_main(past) ? NULL : malloc(sizeof(*main) + resource.len);
+    char *at = (char *)(main + 1);
+
+    if (!main)
+        return false;
+    *main = *reason;
+    main->never_resource = resource;
+    put(&at, &main->never_resource);
+    past->bytes += sizeof(*main) + resource.len;
+    atomic_store(&past->main, main);
+    return true;
+}
+
 PastDecision *past_unref(PastDecision *past) {
     if (past && ref_drop(&past->ref)) {
+        free(atomic_load(&past->main));
         rule_names_unref(past->rule_names);
         free(past);
     }

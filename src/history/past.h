@@ -5,19 +5,23 @@
  *
  * The pod, the time, the numbers of nodes by outcome, the rules that rejected some. It does not
  * change and refers to nothing of the request or the policy. The outcome of each node is kept
- * separately (history/outcomes.h), within the limit of bytes.
+ * separately (history/outcomes.h), within the limit of bytes. Its main reason is found out a moment
+ * later, and added once.
  *
  * Threads: reference and read from any.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "extender/explain.h"
 #include "extender/verbs.h"
 #include "history/outcomes.h"
 #include "history/rule-names.h"
@@ -50,8 +54,9 @@ typedef struct PastDecision {
     uint64_t generation;
     size_t n_known; /* nodes of the cluster as it was; 0: none */
     DecisionSummary summary;
-    bool is_exempt; /* no policy applied to the pod: --exempt */
-    bool had_names; /* the request named nodes; else they came whole, or none did */
+    _Atomic(MainReason *) main; /* of a filter in which no node passed; see past_main() */
+    bool is_exempt;             /* no policy applied to the pod: --exempt */
+    bool had_names;             /* the request named nodes; else they came whole, or none did */
 
     RuleNames *rule_names;
     const RuleCount *rules; /* rules with an effect, by number */
@@ -67,6 +72,11 @@ typedef struct PastTimes {
  * The places of its rules go to @ret_places. NULL when out of memory. */
 PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
     PastTimes times, RuleNames *rule_names, RulePlaces *ret_places);
+
+/* A copy of @head with @rules, whose numbers are those of @head's rule_names; texts and counts of
+ * it are copied, too. For decisions that were stored. NULL when out of memory. */
+PastDecision *past_load(const PastDecision *head, const RuleCount *rules, size_t n_rules);
+
 DEFINE_REF(PastDecision, past)
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
@@ -76,8 +86,24 @@ static inline const RuleName *past_rule(const PastDecision *past, size_t place) 
     return &past->rule_names->rules[past->rules[place].number];
 }
 
-/* The rule that rejected most nodes, the first of equals; NULL: none did. */
+/* The main reason, by numbers of the rule_names; NULL: not known, or not yet. */
+static inline const MainReason *past_main(const PastDecision *past) {
+    return atomic_load(&past->main);
+}
+
+/* Sets it; its text is copied, and past->bytes grows. False: it has one, or out of memory. Threads:
+ * one at a time. */
+bool past_set_main(PastDecision *past, const MainReason *reason);
+
+/* The main reason's rule. Until that is known the rule that rejected most of the nodes that could
+ * take the pod; if there are none, the last of the permanent rules. Where a node passed, the rule
+ * that rejected most nodes. NULL: none rejected any. */
 const RuleName *past_main_rule(const PastDecision *past);
+
+/* Why no node passed, for users: the reason of the nodes closest to eligible, and how many can
+ * never take the pod: "17 nodes: no free GPU · 83 nodes: node is not in the gpu pool". Without
+ * counts where all nodes have one reason, or some passed. Appends nothing if there is none. */
+void past_print_reason(const PastDecision *past, Buf *out);
 
 /* The rule that rejected a node of it; NULL: none did, or it has no place of its own. */
 static inline const RuleName *past_rule_of(const PastDecision *past, Outcome outcome) {

@@ -152,16 +152,21 @@ static void note(Gathered *pod, const FoundDecision *found) {
     }
 }
 
-/* The rule that rejects most nodes. */
-static void find_rule(Gathered *pod) {
+#define REASON_MAX ((size_t)64 * 1024)
+
+/* False: out of memory. */
+static bool find_rule(const Gathering *gathering, Gathered *pod) {
+    _cleanup_(buf_done) Buf reason = BUF_INIT(REASON_MAX);
     const FoundDecision *filter = pod->summary.filter;
     const RuleName *rule = filter ? past_main_rule(filter->past) : NULL;
 
     if (!rule)
-        return;
+        return true;
+    past_print_reason(filter->past, &reason);
     pod->summary.policy = rule->policy;
     pod->summary.rule = rule->name;
-    pod->summary.reason = rule->reason;
+    pod->summary.reason = arena_copy(gathering->arena, buf_str(&reason));
+    return pod->summary.reason.ptr != NULL;
 }
 
 static int gather(Gathering *gathering) {
@@ -179,7 +184,8 @@ static int gather(Gathering *gathering) {
         note(pod, &summary->found[i]);
     }
     for (size_t i = 0; i < gathering->n_pods; i++)
-        find_rule(&gathering->pods[i]);
+        if (!find_rule(gathering, &gathering->pods[i]))
+            return -ENOMEM;
     return 0;
 }
 
@@ -324,8 +330,17 @@ static int hand_out(Gathering *gathering) {
     return 0;
 }
 
-static int make(Decisions *decisions, const View *view, const PodChoice *choice, Arena *arena,
-    PodsSummary *ret) {
+static void note_deleted(Gathering *gathering, RecentPods *recent) {
+    for (size_t i = 0; i < gathering->n_pods; i++) {
+        PodSummary *pod = &gathering->pods[i].summary;
+
+        if (pod->is_waiting && recent_pods_is_deleted(recent, pod->uid, pod->namespace, pod->name))
+            pod->is_waiting = false;
+    }
+}
+
+static int make(Decisions *decisions, RecentPods *recent, const View *view, const PodChoice *choice,
+    Arena *arena, PodsSummary *ret) {
     Gathering gathering = {
         .arena = arena,
         .choice = choice,
@@ -343,6 +358,8 @@ static int make(Decisions *decisions, const View *view, const PodChoice *choice,
         r = gather(&gathering);
     if (r == 0)
         r = look_up(&gathering, view);
+    if (r == 0 && recent)
+        note_deleted(&gathering, recent);
     if (r == 0 && choice->is_one && gathering.n_pods > 0)
         r = list_attempts(&gathering);
     if (r == 0)
@@ -352,17 +369,18 @@ static int make(Decisions *decisions, const View *view, const PodChoice *choice,
     return r;
 }
 
-int pods_summary_all(Decisions *decisions, const View *view, Arena *arena, PodsSummary *ret) {
+int pods_summary_all(
+    Decisions *decisions, RecentPods *recent, const View *view, Arena *arena, PodsSummary *ret) {
     const PodChoice choice = {.is_one = false};
 
-    return make(decisions, view, &choice, arena, ret);
+    return make(decisions, recent, view, &choice, arena, ret);
 }
 
-int pods_summary_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
-    Arena *arena, PodsSummary *ret) {
+int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
+    Str name, Str uid, Arena *arena, PodsSummary *ret) {
     const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
 
-    return make(decisions, view, &choice, arena, ret);
+    return make(decisions, recent, view, &choice, arena, ret);
 }
 
 void pods_summary_done(PodsSummary *summary) {

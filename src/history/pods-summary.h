@@ -5,8 +5,8 @@
  *
  * The history (history/decisions.h) is a list of answers; users ask about pods. A pod's attempts
  * are its filters, each with the prioritize, preempt and bind that followed it. A pod is pending if
- * no node passed its last filter and no bind followed. kube-scheduler retries it within five
- * minutes.
+ * no node passed its last filter, no bind followed, and no watch showed its end. kube-scheduler
+ * retries it within five minutes.
  *
  * Threads: any; a summary holds only references, released by pods_summary_done().
  */
@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "history/decisions.h"
+#include "history/recent-pods.h"
 
 #define PODS_SUMMARY_DECISIONS_MAX 10000u /* decisions that are read, the newest */
 #define PODS_SUMMARY_RETRY_SEC 300        /* kube-scheduler's flush of parked pods */
@@ -36,7 +37,8 @@ typedef struct PodSummary {
     bool is_waiting;
     bool is_exempt;
     Str node; /* the node it was bound to, by berth or according to the cluster; empty: not known */
-    Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
+    Str policy, rule; /* of the main reason of the last filter (past_main_rule()); empty: none */
+    Str reason;       /* the main reason with counts, as past_print_reason() writes it */
     const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
     PodAttempt *attempts;        /* the newest first; only on request */
 } PodSummary;
@@ -49,14 +51,15 @@ typedef struct PodsSummary {
     size_t n_found;
 } PodsSummary;
 
-/* All pods; @view has their current nodes. In @arena. 0, or -ENOMEM. */
-int pods_summary_all(Decisions *decisions, const View *view, Arena *arena, PodsSummary *ret)
-    MUST_CHECK;
+/* All pods; @view has their current nodes, and @recent (may be NULL) those that were deleted. In
+ * @arena. 0, or -ENOMEM. */
+int pods_summary_all(Decisions *decisions, RecentPods *recent, const View *view, Arena *arena,
+    PodsSummary *ret) MUST_CHECK;
 
 /* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of
  * all that had this name. */
-int pods_summary_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
-    Arena *arena, PodsSummary *ret) MUST_CHECK;
+int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
+    Str name, Str uid, Arena *arena, PodsSummary *ret) MUST_CHECK;
 void pods_summary_done(PodsSummary *summary); /* takes a zeroed one */
 
 /* As kube-scheduler's event has it: reasons with how many nodes, equal texts together, sorted as

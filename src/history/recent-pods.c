@@ -11,10 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "cluster/record.h"
 
 #define NONE UINT32_MAX
+#define NAMES_BUDGET ((size_t)1024 * 1024)
 #define PARKED_NSEC (RECENT_PODS_PARKED_SEC * NSEC_PER_SEC)
 
 /* Each in the order of the last filter. */
@@ -35,10 +38,13 @@ typedef struct RecentPod {
     uint32_t chained; /* next of its bucket: number + 1; 0: none */
     Link links[_LISTS];
     bool is_in[_LISTS];
-    int64_t filter_nsec; /* of its last filter */
-    uint64_t decision;   /* the same as a number of decisions */
-    int64_t event_nsec;  /* of the last Event; INT64_MIN: none */
-    PassedNodes *passed; /* in LIST_PASSED */
+    int64_t filter_nsec;  /* of its last filter */
+    uint64_t decision;    /* the same as a number of decisions */
+    int64_t event_nsec;   /* of the last Event; INT64_MIN: none */
+    int64_t pending_nsec; /* of the first filter in which no node passed, in LIST_PENDING */
+    uint32_t policy;      /* the same: number of the policy of its main reason; 0: none */
+    bool is_deleted;      /* from the API server, since its last filter */
+    PassedNodes *passed;  /* in LIST_PASSED */
 } RecentPod;
 
 typedef struct Scheduler {
@@ -62,6 +68,10 @@ struct RecentPods {
     size_t n_pending;
     int64_t doubtful_nsec; /* until then a pod may be parked that is not in the list */
     PassedFigures figures;
+    Arena *names;  /* of policies */
+    Map by_policy; /* numbers of policies */
+    Str policies[RECENT_POLICIES_MAX + 1];
+    uint32_t n_policies;                             /* the first is empty */
     Scheduler schedulers[RECENT_SCHEDULERS_MAX + 1]; /* the last: names too many or too long */
     size_t n_schedulers;
 };
@@ -79,10 +89,13 @@ RecentPods *recent_pods_new(const RecentPodsOptions *options) {
         pods->n_buckets *= 2;
     for (size_t i = 0; i < _LISTS; i++)
         pods->ends[i] = (Link){.newer = NONE, .older = NONE};
+    pods->names = arena_new(NAMES_BUDGET);
+    pods->by_policy = MAP_INIT;
+    pods->n_policies = 1;
     pods->pods = calloc(options->max, sizeof(*pods->pods));
     pods->buckets = calloc(pods->n_buckets, sizeof(*pods->buckets));
     (void)pthread_mutex_init(&pods->lock, NULL);
-    return pods->pods && pods->buckets ? pods : recent_pods_free(pods);
+    return pods->pods && pods->buckets && pods->names ? pods : recent_pods_free(pods);
 }
 
 RecentPods *recent_pods_free(RecentPods *pods) {
@@ -91,6 +104,8 @@ RecentPods *recent_pods_free(RecentPods *pods) {
     for (uint32_t i = 0; pods->pods && i < pods->n; i++)
         passed_nodes_free(pods->pods[i].passed);
     (void)pthread_mutex_destroy(&pods->lock);
+    map_done(&pods->by_policy);
+    arena_free(pods->names);
     free(pods->pods);
     free(pods->buckets);
     free(pods);
@@ -261,12 +276,48 @@ void recent_pods_begin_filter(RecentPods *pods) {
     (void)atomic_fetch_add(&pods->n_filters, 1);
 }
 
+/* The number of a policy, new or old; 0: there are too many. */
+static uint32_t policy_number(RecentPods *pods, Str name) {
+    uint32_t number = map_find(&pods->by_policy, name);
+    Str copy;
+
+    if (number != MAP_NONE || str_is_empty(name) || pods->n_policies > RECENT_POLICIES_MAX)
+        return number == MAP_NONE ? 0 : number;
+    copy = arena_copy(pods->names, name);
+    if (!copy.ptr || map_add(&pods->by_policy, copy, pods->n_policies) < 0)
+        return 0;
+    pods->policies[pods->n_policies] = copy;
+    return pods->n_policies++;
+}
+
+/* As past_main_rule() has it until the main reason is known. */
+static Str policy_of(const View *view, const Decision *decision) {
+    const Filter *filter = NULL;
+
+    for (size_t i = 0; decision->rejected && i < view->program->n_filters; i++) {
+        const Filter *other = view->program->filters[i];
+        uint32_t n = decision->rejected[i];
+
+        if (n > 0 && (!filter || filter->is_permanent ||
+                         (!other->is_permanent && n > decision->rejected[filter->number])))
+            filter = other;
+    }
+    return filter ? filter->policy->name : STR_NULL;
+}
+
 static void note_filter(RecentPods *pods, uint64_t hash, const DecisionSummary *summary,
-    PassedNodes *passed, int64_t now_nsec) {
+    PassedNodes *passed, Str policy, int64_t now_nsec) {
     uint32_t i = get(pods, hash);
 
     pods->pods[i].filter_nsec = now_nsec;
     pods->pods[i].decision = pods->n_decisions;
+    pods->pods[i].is_deleted = false;
+    if (!pods->pods[i].is_in[LIST_PENDING]) {
+        pods->pods[i].pending_nsec = now_nsec;
+        pods->pods[i].policy = 0;
+    }
+    if (summary->n_out == 0 && pods->pods[i].policy == 0)
+        pods->pods[i].policy = policy_number(pods, policy);
     (summary->n_out < summary->n_in ? enter : leave)(pods, LIST_PARKED, i);
     (summary->n_out == 0 ? enter : leave)(pods, LIST_PENDING, i);
     keep_passed(pods, i, passed, now_nsec);
@@ -280,6 +331,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
     bool is_bound = verb == VERB_BIND && str_is_empty(decision->error);
     PassedNodes *passed =
         is_decided && pods->options.bytes_max > 0 ? passed_nodes_of(view, decision) : NULL;
+    Str policy = is_decided && decision->summary.n_out == 0 ? policy_of(view, decision) : STR_NULL;
     uint32_t i;
 
     (void)pthread_mutex_lock(&pods->lock);
@@ -287,7 +339,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
     if (is_filter && decision->args)
         note_scheduler(pods, decision->args, now_nsec, wall_nsec);
     if (is_decided)
-        note_filter(pods, hash, &decision->summary, passed, now_nsec);
+        note_filter(pods, hash, &decision->summary, passed, policy, now_nsec);
     else if ((is_filter || is_bound) && (i = find(pods, hash)) != NONE)
         leave(pods, LIST_PENDING, i);
     if (is_filter && atomic_load(&pods->n_filters) > 0)
@@ -305,6 +357,40 @@ void recent_pods_note_bound(RecentPods *pods, const Pod *pod) {
         leave(pods, LIST_PARKED, i);
         leave(pods, LIST_PENDING, i);
     }
+    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash_of(uid, namespace, name));
+    if (i != NONE) {
+        pods->pods[i].is_deleted = true;
+        leave(pods, LIST_PARKED, i);
+        leave(pods, LIST_PENDING, i);
+    }
+    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
+    bool is_deleted;
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash_of(uid, namespace, name));
+    is_deleted = i != NONE && pods->pods[i].is_deleted;
+    (void)pthread_mutex_unlock(&pods->lock);
+    return is_deleted;
+}
+
+void recent_pods_note_policy(RecentPods *pods, Str uid, Str namespace, Str name, Str policy) {
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash_of(uid, namespace, name));
+    if (i != NONE && pods->pods[i].is_in[LIST_PENDING])
+        pods->pods[i].policy = policy_number(pods, policy);
     (void)pthread_mutex_unlock(&pods->lock);
 }
 
@@ -358,18 +444,28 @@ bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
     return has;
 }
 
-size_t recent_pods_count_pending(RecentPods *pods) {
+void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
     uint64_t within = pods->options.pending_within;
     uint32_t i;
-    size_t n;
 
+    *ret = (PendingFigures){0};
     (void)pthread_mutex_lock(&pods->lock);
     while ((i = oldest(pods, LIST_PENDING)) != NONE &&
            pods->n_decisions - pods->pods[i].decision >= within)
         leave(pods, LIST_PENDING, i);
-    n = pods->n_pending;
+    ret->n = pods->n_pending;
+    ret->n_policies = pods->n_policies;
+    for (size_t k = 0; k < pods->n_policies; k++)
+        ret->policies[k].policy = pods->policies[k];
+    for (; i != NONE; i = pods->pods[i].links[LIST_PENDING].newer) {
+        const RecentPod *pod = &pods->pods[i];
+
+        ret->policies[pod->policy].n++;
+        ret->n_by_policies += pod->policy > 0;
+        if (ret->oldest_nsec == 0 || pod->pending_nsec < ret->oldest_nsec)
+            ret->oldest_nsec = pod->pending_nsec;
+    }
     (void)pthread_mutex_unlock(&pods->lock);
-    return n;
 }
 
 bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec) {

@@ -14,8 +14,9 @@
  *   parked   its last filter rejected a node, so kube-scheduler may have parked it because of
  *            berth, until it is bound, a later filter rejects nothing, or RECENT_PODS_PARKED_SEC
  *            have passed without another filter.
- *   pending  its last filter let no node pass, and no bind followed.
- *   event    when the last Event about it was written (history/kube-events.h).
+ *   pending  its last filter let no node pass, and no bind followed: since when, and by the policy
+ * of its main reason (history/past.h), if a policy rejected a node. event    when the last Event
+ * about it was written (history/kube-events.h).
  *
  * Limits: options.max pods and options.bytes_max bytes of passed nodes; those with the oldest last
  * filter are dropped first. A pending pod gets new filter requests, so it stays.
@@ -72,6 +73,10 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
 /* A watch shows that the pod got its node. */
 void recent_pods_note_bound(RecentPods *pods, const Pod *pod);
 
+/* A watch shows that the pod was deleted: it is neither parked nor pending any more. */
+void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name);
+bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name);
+
 /* Whether @pod, which got its node, bypassed berth: its scheduler has sent a filter request since
  * @since_nsec, but none about this pod. */
 bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec);
@@ -94,7 +99,28 @@ int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames
  * during a filter request. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec);
 
-size_t recent_pods_count_pending(RecentPods *pods);
+/* The main reason of a pod's last filter is a rule of @policy. */
+void recent_pods_note_policy(RecentPods *pods, Str uid, Str namespace, Str name, Str policy);
+
+/* Pending pods of one policy. */
+typedef struct PendingPolicy {
+    Str policy; /* valid as long as the store; empty: of no policy, or of all beyond the limit */
+    size_t n;
+} PendingPolicy;
+
+#define RECENT_POLICIES_MAX 1024u /* names, since the start */
+
+typedef struct PendingFigures {
+    size_t n;             /* pods */
+    size_t n_by_policies; /* of these: a policy rejected a node */
+    int64_t oldest_nsec;  /* monotonic: since when the one that waits longest is pending; 0: none */
+    PendingPolicy
+        policies[RECENT_POLICIES_MAX + 1]; /* those that ever had one; [0]: of no policy */
+    size_t n_policies;
+} PendingFigures;
+
+/* Walks the pending pods with the lock held. */
+void recent_pods_pending(RecentPods *pods, PendingFigures *ret);
 
 /* Whether no Event about the pod was written in the last @age_nsec; and that one is written now. */
 bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec);

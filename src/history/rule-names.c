@@ -4,17 +4,6 @@
 
 #include <stdlib.h>
 
-static size_t text_bytes(const Program *program) {
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < program->n_filters; i++) {
-        const Filter *filter = program->filters[i];
-
-        bytes += filter->policy->name.len + filter->name.len + filter->reason.len;
-    }
-    return bytes;
-}
-
 /* A copy of @text at *at, which is advanced. */
 static Str put(char **at, Str text) {
     Str copy = str_of(*at, text.len);
@@ -25,30 +14,49 @@ static Str put(char **at, Str text) {
     return copy;
 }
 
-RuleNames *rule_names_new(const Program *program) {
-    size_t head = sizeof(RuleNames) + program->n_filters * sizeof(RuleName);
-    size_t bytes = head + text_bytes(program);
-    RuleNames *rule_names = malloc(bytes);
-    char *at = (char *)rule_names + head;
+RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
+    size_t head = sizeof(RuleNames) + n * sizeof(RuleName), bytes = head;
+    RuleNames *rule_names;
+    char *at;
 
+    for (size_t i = 0; i < n; i++)
+        bytes += rules[i].policy.len + rules[i].name.len + rules[i].reason.len;
+    rule_names = malloc(bytes);
     if (!rule_names)
         return NULL;
-    *rule_names = (RuleNames){
-        .ref = REF_ONE,
-        .digest = program->digest,
-        .bytes = bytes,
-        .n_rules = program->n_filters,
-    };
-    for (size_t i = 0; i < rule_names->n_rules; i++) {
-        const Filter *filter = program->filters[i];
-
+    *rule_names = (RuleNames){.ref = REF_ONE, .digest = digest, .bytes = bytes, .n_rules = n};
+    at = (char *)rule_names + head;
+    for (size_t i = 0; i < n; i++)
         rule_names->rules[i] = (RuleName){
-            .policy = put(&at, filter->policy->name),
-            .name = put(&at, filter->name),
-            .reason = put(&at, filter->reason),
-            .is_unresolvable = filter->is_unresolvable,
+            .policy = put(&at, rules[i].policy),
+            .name = put(&at, rules[i].name),
+            .reason = put(&at, rules[i].reason),
+            .is_unresolvable = rules[i].is_unresolvable,
+            .is_permanent = rules[i].is_permanent,
         };
-    }
+    return rule_names;
+}
+
+static RuleName name_of(const Filter *filter) {
+    return (RuleName){
+        .policy = filter->policy->name,
+        .name = filter->name,
+        .reason = filter->reason,
+        .is_unresolvable = filter->is_unresolvable,
+        .is_permanent = filter->is_permanent,
+    };
+}
+
+RuleNames *rule_names_new(const Program *program) {
+    RuleName *rules = calloc(program->n_filters + 1, sizeof(*rules));
+    RuleNames *rule_names;
+
+    if (!rules)
+        return NULL;
+    for (size_t i = 0; i < program->n_filters; i++)
+        rules[i] = name_of(program->filters[i]);
+    rule_names = rule_names_load(rules, program->n_filters, program->digest);
+    free(rules);
     return rule_names;
 }
 
@@ -60,7 +68,9 @@ RuleNames *rule_names_unref(RuleNames *rule_names) {
 
 static bool is_same_rule(const RuleName *rule, const Filter *filter) {
     return str_eq(rule->policy, filter->policy->name) && str_eq(rule->name, filter->name) &&
-           str_eq(rule->reason, filter->reason) && rule->is_unresolvable == filter->is_unresolvable;
+           str_eq(rule->reason, filter->reason) &&
+           rule->is_unresolvable == filter->is_unresolvable &&
+           rule->is_permanent == filter->is_permanent;
 }
 
 bool rule_names_is_of(const RuleNames *rule_names, const Program *program) {

@@ -21,6 +21,7 @@
 typedef struct RuleName {
     Str policy, name, reason;
     bool is_unresolvable;
+    bool is_permanent; /* nodes that it rejects never take the pod */
 } RuleName;
 
 typedef struct RuleNames {
@@ -33,6 +34,10 @@ typedef struct RuleNames {
 } RuleNames;
 
 RuleNames *rule_names_new(const Program *program); /* NULL when out of memory */
+
+/* Copies of @rules, of a program with @digest that is gone. NULL when out of memory. */
+RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest);
+
 DEFINE_REF(RuleNames, rule_names)
 RuleNames *rule_names_unref(RuleNames *rule_names); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(RuleNames *, rule_names_unref)

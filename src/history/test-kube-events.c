@@ -84,7 +84,8 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
 /* With long names and reasons the command stays whole, and no character is cut. */
 static void test_keeps_command_whole(void **state) {
     char name[254], namespace[64], reason[1500] = "";
-    const Filter rule = {.reason = str_of(reason, sizeof(reason))};
+    const Policy policy = {.name = STR("p")};
+    const Filter rule = {.policy = &policy, .reason = str_of(reason, sizeof(reason))};
     const Filter *filters[] = {&rule};
     Program program = {.filters = filters, .n_filters = 1};
     const View long_view = {.program = &program};
@@ -130,7 +131,7 @@ static void test_counts_nodes_by_reason(void **state) {
             "0 of 5 nodes passed berth's policies: 2 not this one, 1 too hot, 1 too cold, 1 for "
             "other reasons"},
         {"\"x\",\"y\",\"n1\"",
-            "0 of 3 nodes passed berth's policies: 2 node is not known to berth, 1 not this one"},
+            "0 of 3 nodes passed berth's policies: 1 not this one, 2 node is not known to berth"},
     };
     char uid[16], want[512];
 

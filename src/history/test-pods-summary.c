@@ -63,12 +63,12 @@ static void print_pod(const PodSummary *pod, char text[static 128]) {
 
 static void test_all(void **state) {
     static const char *const want[] = {
-        "late 1 0/3 waiting: zone", /* pending pods first, the newest before the others */
-        "stuck 2 0/3 waiting: zone",
+        "late 1 0/3 waiting: spin", /* pending pods first, the newest before the others */
+        "stuck 2 0/3 waiting: spin",
         "broken 1 0/1 waiting: zone",
         "unnamed 2 1/2 at : disk",
         "bound 2 1/2 at n1: disk",
-        "elsewhere 1 0/3 at n2: zone", /* bound by another scheduler: the snapshot shows it */
+        "elsewhere 1 0/3 at n2: spin", /* bound by another scheduler: the snapshot shows it */
         "open 1 1/2 at : disk",
     };
     PodsSummary summary;
@@ -91,7 +91,8 @@ static void test_all(void **state) {
     note(&fixture, VERB_FILTER, "unnamed", "", GOOD);
     note(&fixture, VERB_FILTER, "late", "late", BAD);
     note(&fixture, VERB_FILTER, "", "", "7"); /* not a valid request */
-    assert_int_equal(pods_summary_all(fixture.decisions, fixture.view, fixture.arena, &summary), 0);
+    assert_int_equal(
+        pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_int_equal(summary.n_decisions, 14);
     assert_int_equal(summary.n_waiting, 3);
     assert_int_equal(summary.n, ELEMENTS_OF(want));
@@ -111,10 +112,10 @@ static void test_pods_bound_by_others(void **state) {
         const char *name, *nodes;
         const char *want;
     } cases[] = {
-        {"elsewhere", BAD, "elsewhere 1 0/3 at n2: zone"}, /* the time is not known */
-        {"since", BAD, "since 1 0/3 at n4: zone"},
+        {"elsewhere", BAD, "elsewhere 1 0/3 at n2: spin"}, /* the time is not known */
+        {"since", BAD, "since 1 0/3 at n4: spin"},
         {"resized", "\"n3\"", "resized 1 0/1 at n3: spin"}, /* it was there before the filter */
-        {"nowhere", BAD, "nowhere 1 0/3 waiting: zone"},
+        {"nowhere", BAD, "nowhere 1 0/3 waiting: spin"},
     };
 
     (void)state;
@@ -127,7 +128,7 @@ static void test_pods_bound_by_others(void **state) {
         fixture.now = INT64_C(1767312000) * NSEC_PER_SEC; /* 2026-01-02T00:00:00Z */
         note(&fixture, VERB_FILTER, cases[i].name, cases[i].name, cases[i].nodes);
         assert_int_equal(
-            pods_summary_all(fixture.decisions, fixture.view, fixture.arena, &summary), 0);
+            pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
         assert_int_equal(summary.n, 1);
         print_pod(&summary.pods[0], text);
         assert_text(cases[i].name, str_from_c(text), cases[i].want);
@@ -136,21 +137,79 @@ static void test_pods_bound_by_others(void **state) {
     }
 }
 
+/* The main reason is found for the view that the filter was answered from, also when another is in
+ * force, and once. */
+static void test_main_reason(void **state) {
+    _cleanup_(view_unrefp) View *other = NULL;
+    MainReasonOptions options = {0};
+    PodsSummary summary;
+    ViewFixture fixture;
+
+    (void)state;
+    open_fixture(&fixture);
+    assert_int_equal(
+        view_new(&(ViewParts){.program = fixture.scene.program, .now_nsec = fixture.scene.now},
+            NULL, &other),
+        0);
+    options.view = other;
+    note(&fixture, VERB_FILTER, "a", "a", BAD);
+    note(&fixture, VERB_FILTER, "b", "b", "\"n2\",\"gone\"");
+    assert_int_equal(
+        pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
+    assert_text("until it is known", summary.pods[1].reason, "slow disk");
+    pods_summary_done(&summary);
+    assert_true(decisions_find_reasons(fixture.decisions, &options));
+    assert_true(decisions_find_reasons(fixture.decisions, &options));
+    assert_true(decisions_find_reasons(NULL, &options));
+    assert_int_equal(
+        pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
+    assert_text("a", summary.pods[1].reason,
+        "1 node: slow disk · 1 node: wrong zone · 1 node: other reasons");
+    assert_text("b", summary.pods[0].reason, "1 node: slow disk · 1 node: other reasons");
+    pods_summary_done(&summary);
+    fixture_done(&fixture);
+}
+
+static void test_deleted(void **state) {
+    _cleanup_(recent_pods_freep) RecentPods *recent =
+        recent_pods_new(&(RecentPodsOptions){.max = 8, .pending_within = 100});
+    PodsSummary summary;
+    ViewFixture fixture;
+    Answer answer;
+
+    (void)state;
+    open_fixture(&fixture);
+    note(&fixture, VERB_FILTER, "a", "a", BAD);
+    extender_filter(fixture.view, NULL,
+        STR("{\"Pod\":{\"metadata\":{\"name\":\"a\",\"uid\":\"uid-a\"}},\"NodeNames\":[\"n4\"]}"),
+        fixture.arena, &answer);
+    recent_pods_note(recent, fixture.view, VERB_FILTER, &answer.decision, 0, 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(
+            pods_summary_all(fixture.decisions, recent, fixture.view, fixture.arena, &summary), 0);
+        assert_int_equal(summary.n_waiting, 1 - i);
+        pods_summary_done(&summary);
+        recent_pods_note_deleted(recent, STR("uid-a"), STR_NULL, STR_NULL);
+    }
+    fixture_done(&fixture);
+}
+
 static void test_nothing(void **state) {
     PodsSummary summary;
     ViewFixture fixture;
 
     (void)state;
     open_fixture(&fixture);
-    assert_int_equal(pods_summary_all(NULL, fixture.view, fixture.arena, &summary), 0);
+    assert_int_equal(pods_summary_all(NULL, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_int_equal(summary.n, 0);
     pods_summary_done(&summary);
-    assert_int_equal(pods_summary_all(fixture.decisions, fixture.view, fixture.arena, &summary), 0);
+    assert_int_equal(
+        pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_int_equal(summary.n, 0);
     pods_summary_done(&summary);
     note(&fixture, VERB_FILTER, "a", "a", GOOD);
-    assert_int_equal(pods_summary_one(fixture.decisions, fixture.view, STR("default"), STR("b"),
-                         STR_NULL, fixture.arena, &summary),
+    assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
+                         STR("b"), STR_NULL, fixture.arena, &summary),
         0);
     assert_int_equal(summary.n, 0);
     assert_int_equal(summary.n_decisions, 1);
@@ -179,8 +238,8 @@ static void test_one(void **state) {
     note(&fixture, VERB_PRIORITIZE, "a", "a", GOOD);
     note(&fixture, VERB_FILTER, "a", "other", BAD);
     note(&fixture, VERB_FILTER, "b", "b", BAD);
-    assert_int_equal(pods_summary_one(fixture.decisions, fixture.view, STR("default"), STR("a"),
-                         STR(""), fixture.arena, &summary),
+    assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
+                         STR("a"), STR(""), fixture.arena, &summary),
         0);
     assert_int_equal(summary.n, 1);
     assert_int_equal(summary.pods[0].n_attempts, ELEMENTS_OF(want));
@@ -193,8 +252,8 @@ static void test_one(void **state) {
         assert_int_equal(id_of(&summary.pods[0].attempts[i].preempt), 0);
     }
     pods_summary_done(&summary);
-    assert_int_equal(pods_summary_one(fixture.decisions, fixture.view, STR("default"), STR("a"),
-                         STR("uid-a"), fixture.arena, &summary),
+    assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
+                         STR("a"), STR("uid-a"), fixture.arena, &summary),
         0);
     assert_int_equal(summary.pods[0].n_attempts, 3);
     assert_false(summary.pods[0].is_waiting);
@@ -249,7 +308,8 @@ static void test_many(void **state) {
         (void)snprintf(name, sizeof(name), "p%u", i / 2);
         note(&fixture, VERB_FILTER, name, name, "\"n4\"");
     }
-    assert_int_equal(pods_summary_all(fixture.decisions, fixture.view, fixture.arena, &summary), 0);
+    assert_int_equal(
+        pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_int_equal(summary.n_decisions, PODS_SUMMARY_DECISIONS_MAX);
     assert_int_equal(summary.n, PODS_SUMMARY_DECISIONS_MAX / 2);
     assert_int_equal(summary.n_waiting, PODS_SUMMARY_DECISIONS_MAX / 2);
@@ -262,6 +322,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_pods_bound_by_others),
+        cmocka_unit_test(test_main_reason),
+        cmocka_unit_test(test_deleted),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_one),
         cmocka_unit_test(test_reasons),

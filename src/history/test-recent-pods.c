@@ -484,6 +484,13 @@ static void test_parked_in_doubt_after_forgetting(void **state) {
 
 /* --- pending ---------------------------------------------------------------------------------- */
 
+static size_t count_pending(RecentPods *pods) {
+    PendingFigures figures;
+
+    recent_pods_pending(pods, &figures);
+    return figures.n;
+}
+
 static void note_error(RecentPods *pods, Verb verb, const char *uid, const char *error) {
     const Decision decision = {
         .pod_namespace = STR("default"),
@@ -500,24 +507,60 @@ static void test_counts_pending(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, 0);
 
     (void)state;
-    assert_int_equal(recent_pods_count_pending(pods), 0);
+    assert_int_equal(count_pending(pods), 0);
     filter(pods, "a", "x.", 0);
-    assert_int_equal(recent_pods_count_pending(pods), 0);
+    assert_int_equal(count_pending(pods), 0);
     filter(pods, "b", "..", 0);
     note_error(pods, VERB_PREEMPT, "b", ""); /* any of them */
     filter(pods, "b", "..", 0);
-    assert_int_equal(recent_pods_count_pending(pods), 1);
+    assert_int_equal(count_pending(pods), 1);
     filter(pods, "c", ".", 0);
     filter(pods, "d", "", 0);                     /* a probe */
     note_error(pods, VERB_FILTER, "e", "no pod"); /* could not be read */
     note_error(pods, VERB_BIND, "c", "gone");     /* a bind that failed */
-    assert_int_equal(recent_pods_count_pending(pods), 2);
+    assert_int_equal(count_pending(pods), 2);
     note_error(pods, VERB_BIND, "c", "");
-    assert_int_equal(recent_pods_count_pending(pods), 1);
+    assert_int_equal(count_pending(pods), 1);
     filter(pods, "b", "x", 0);
-    assert_int_equal(recent_pods_count_pending(pods), 0);
+    assert_int_equal(count_pending(pods), 0);
     filter(pods, "", ".", 0);
-    assert_int_equal(recent_pods_count_pending(pods), 1);
+    assert_int_equal(count_pending(pods), 1);
+}
+
+static void test_pending_figures(void **state) {
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, 0);
+    PendingFigures figures;
+
+    (void)state;
+    filter(pods, "a", "..", 100);
+    filter(pods, "b", "..", 200);
+    filter(pods, "a", "..", 300); /* again: it has been pending since 100 */
+    recent_pods_pending(pods, &figures);
+    assert_int_equal(figures.n, 2);
+    assert_int_equal(figures.n_by_policies, 0); /* unknown nodes, or the deadline */
+    assert_int_equal(figures.oldest_nsec, 100);
+    recent_pods_note_policy(pods, STR("a"), STR_NULL, STR_NULL, STR("gpu"));
+    recent_pods_note_policy(pods, STR("b"), STR_NULL, STR_NULL, STR("gpu"));
+    recent_pods_note_policy(pods, STR("b"), STR_NULL, STR_NULL, STR("zone"));
+    recent_pods_note_policy(pods, STR("not-pending"), STR_NULL, STR_NULL, STR("zone"));
+    recent_pods_pending(pods, &figures);
+    assert_int_equal(figures.n_by_policies, 2);
+    assert_int_equal(figures.n_policies, 3);
+    assert_text("first", figures.policies[1].policy, "gpu");
+    assert_int_equal(figures.policies[1].n, 1);
+    assert_text("second", figures.policies[2].policy, "zone");
+    assert_int_equal(figures.policies[2].n, 1);
+    recent_pods_note_deleted(pods, STR("a"), STR_NULL, STR_NULL);
+    assert_true(recent_pods_is_deleted(pods, STR("a"), STR_NULL, STR_NULL));
+    assert_false(recent_pods_is_deleted(pods, STR("b"), STR_NULL, STR_NULL));
+    recent_pods_pending(pods, &figures);
+    assert_int_equal(figures.n, 1);
+    assert_int_equal(figures.oldest_nsec, 200);
+    filter(pods, "a", "..", 400); /* one of the same UID after all */
+    assert_false(recent_pods_is_deleted(pods, STR("a"), STR_NULL, STR_NULL));
+    recent_pods_pending(pods, &figures);
+    assert_int_equal(figures.n, 2);
+    assert_int_equal(figures.policies[1].n, 0);
 }
 
 static void test_pending_within_history(void **state) {
@@ -527,7 +570,7 @@ static void test_pending_within_history(void **state) {
     (void)state;
     for (unsigned i = 0; i < 500; i++)
         filter(pods, numbered(uid, "pod", i).ptr, i % 2 ? "x" : ".", 0);
-    assert_int_equal(recent_pods_count_pending(pods), 50); /* of the last 100 decisions */
+    assert_int_equal(count_pending(pods), 50); /* of the last 100 decisions */
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -554,7 +597,7 @@ static void *write_some(void *context) {
         recent_pods_begin_filter(shared->pods);
         filter_rows(shared->pods, &pod, shared->names, "x.", AT(SETTLED) + i);
         (void)recent_pods_has_parked(shared->pods, AT(SETTLED) + i);
-        (void)recent_pods_count_pending(shared->pods);
+        (void)count_pending(shared->pods);
         recent_pods_note_bound(shared->pods, &pod);
     }
     return NULL;
@@ -624,6 +667,7 @@ int main(void) {
         cmocka_unit_test(test_parked_while_filter_is_answered),
         cmocka_unit_test(test_parked_in_doubt_after_forgetting),
         cmocka_unit_test(test_counts_pending),
+        cmocka_unit_test(test_pending_figures),
         cmocka_unit_test(test_pending_within_history),
         cmocka_unit_test(test_threads),
     };

@@ -1,8 +1,6 @@
 /* The table of connections: which thread holds each, limits, deadlines, and which to close
  * first. */
 
-#include "http/connections.h"
-
 #include <assert.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
@@ -14,6 +12,7 @@
 #include <sys/ioctl.h>
 
 #include "base/clock.h"
+#include "http/connections-internal.h"
 
 /* Connections that were cut stay in the table until their worker closes them. */
 #define SPARE 256u
@@ -26,18 +25,6 @@
 
 /* TCP_CLOSE_WAIT, from <netinet/tcp.h>, whose tcp_info lacks byte counts. */
 #define PEER_HAS_CLOSED 8
-
-struct Connections {
-    ServerOptions options;
-    atomic_uint_fast64_t *refused;
-    atomic_uint_fast64_t total;
-
-    pthread_mutex_t lock; /* guards what follows */
-    Connection **slots;   /* NULL: free */
-    unsigned capacity;
-    unsigned n;          /* cut ones included */
-    Connection *evicted; /* in the state NEW */
-};
 
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused) {
     Connections *connections = calloc(1, sizeof(*connections));
@@ -66,20 +53,20 @@ Connections *connections_free(Connections *connections) {
     return NULL;
 }
 
-static void lock(const Connections *connections) {
+void connections_lock(const Connections *connections) {
     pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&connections->lock);
 }
 
-static void unlock(const Connections *connections) {
+void connections_unlock(const Connections *connections) {
     pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&connections->lock);
 }
 
 unsigned connections_count(const Connections *connections) {
     unsigned n;
 
-    lock(connections);
+    connections_lock(connections);
     n = connections->n;
-    unlock(connections);
+    connections_unlock(connections);
     return n;
 }
 
@@ -87,7 +74,7 @@ uint64_t connections_total(const Connections *connections) {
     return atomic_load_explicit(&connections->total, memory_order_relaxed);
 }
 
-static void count(Connections *connections, ServerRefusal refusal) {
+void connections_count_refusal(Connections *connections, ServerRefusal refusal) {
     atomic_fetch_add_explicit(&connections->refused[refusal], 1, memory_order_relaxed);
 }
 
@@ -110,6 +97,7 @@ void connection_hold(Connection *connection) {
 
     assert(!is_held);
     (void)is_held;
+    atomic_store(&connection->is_due, false);
 }
 
 /* With the lock held. A socket that can be written to is ready at once. */
@@ -122,7 +110,7 @@ static void wake(Connection *connection) {
 
 /* With the lock held. A client that still sends after its last reply gets a reset. Otherwise it
  * could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
-static void cut(Connection *connection, int how) {
+void connection_shut(Connection *connection, int how) {
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 
     atomic_store(&connection->is_cut, true);
@@ -134,199 +122,27 @@ static void cut(Connection *connection, int how) {
 }
 
 void connection_sleep(Connections *connections, Connection *connection) {
-    lock(connections);
+    connections_lock(connections);
     connection->is_asleep = true;
     if (connection->is_cut && connection->state == CONNECTION_STREAM)
         wake(connection);
-    unlock(connections);
+    connections_unlock(connections);
 }
 
 void connection_wake(Connections *connections, Connection *connection) {
-    lock(connections);
+    connections_lock(connections);
     wake(connection);
-    unlock(connections);
+    connections_unlock(connections);
 }
 
 /* --- coming and going ------------------------------------------------------------------------ */
 
-static void copy_address(const struct sockaddr *from, unsigned char to[16]) {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-    if (from->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const void *)from;
-
-        memcpy(to, &in6->sin6_addr, 16);
-    } else if (from->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)from;
-
-        memcpy(to, mapped, sizeof(mapped));
-        memcpy(to + sizeof(mapped), &in->sin_addr, 4);
-    }
-}
-
-/* Connections of one address, or of all, that were not cut. */
-typedef struct Tally {
-    unsigned all, handshakes, kept, unknown;
-} Tally;
-
-static bool is_among(const Connection *connection, const unsigned char *address) {
-    return connection && !connection->is_cut &&
-           (!address || memcmp(connection->address, address, 16) == 0);
-}
-
-/* @address: NULL for all. */
-static Tally tally_of(const Connections *connections, const unsigned char *address) {
-    bool has_handshakes = connections->options.tls;
-    Tally tally = {0};
-
-    for (unsigned i = 0; i < connections->capacity; i++) {
-        const Connection *connection = connections->slots[i];
-
-        if (!is_among(connection, address))
-            continue;
-        tally.all++;
-        tally.handshakes += has_handshakes && connection->state == CONNECTION_NEW;
-        tally.kept += connection->is_kept;
-        tally.unknown += connection->is_unknown;
-    }
-    return tally;
-}
-
-/* Whether it waits for its client. The accepting thread calls this, and holds those in NEW. */
-static bool is_evictable(const Connection *connection) {
-    return !connection->is_kept && connection->state != CONNECTION_HANDLING &&
-           connection->state != CONNECTION_STREAM &&
-           (connection->state == CONNECTION_NEW || !atomic_load(&connection->is_held));
-}
-
-/* Whether to close @a before @b. Those whose request is under way go last. */
-static bool goes_before(const Connection *a, const Connection *b) {
-    bool a_is_last = a->state == CONNECTION_BODY || a->state == CONNECTION_REPLY;
-    bool b_is_last = b->state == CONNECTION_BODY || b->state == CONNECTION_REPLY;
-
-    return a_is_last != b_is_last ? b_is_last : a->since_nsec < b->since_nsec;
-}
-
-/* Makes room for one more connection, of @address unless that is NULL. One whose bytes no thread
- * has read yet is not silent. If it were evicted, a server that cannot keep up would complete no
- * handshake at all. */
-static bool evict(Connections *connections, const unsigned char *address, bool only_handshakes) {
-    Connection *victim = NULL;
-
-    for (unsigned i = 0; i < connections->capacity; i++) {
-        Connection *candidate = connections->slots[i];
-
-        if (is_among(candidate, address) && is_evictable(candidate) &&
-            (!only_handshakes || candidate->state == CONNECTION_NEW) &&
-            (!victim || goes_before(candidate, victim)) && !connection_has_unread(candidate))
-            victim = candidate;
-    }
-    if (!victim)
-        return false;
-    count(connections, SERVER_REFUSED_CONNECTIONS);
-    cut(victim, SHUT_RDWR);
-    if (victim->state == CONNECTION_NEW) {
-        victim->next_evicted = connections->evicted;
-        connections->evicted = victim;
-    }
-    return true;
-}
-
-static bool make_room(Connections *connections, const unsigned char *address, unsigned max) {
-    Tally tally = tally_of(connections, address);
-    unsigned handshakes_max = (max + CONNECTIONS_HANDSHAKE_SHARE - 1) / CONNECTIONS_HANDSHAKE_SHARE;
-
-    if (tally.handshakes >= handshakes_max)
-        return evict(connections, address, /* only_handshakes= */ true);
-    return tally.all < max || evict(connections, address, /* only_handshakes= */ false);
-}
-
-static bool take_slot(Connections *connections, Connection *connection) {
-    for (unsigned i = 0; i < connections->capacity; i++)
-        if (!connections->slots[i]) {
-            connections->slots[i] = connection;
-            connection->slot = i;
-            connections->n++;
-            return true;
-        }
-    return false;
-}
-
-Connection *connections_add(
-    Connections *connections, int fd, const struct sockaddr *address, int epoll_fd, int64_t now) {
-    Connection *connection = calloc(1, sizeof(*connection));
-    bool is_in = false;
-
-    if (connection) {
-        *connection = (Connection){
-            .transport.fd = fd,
-            .epoll_fd = epoll_fd,
-            .state = CONNECTION_NEW,
-            .since_nsec = now,
-            .is_held = true,
-        };
-        copy_address(address, connection->address);
-        lock(connections);
-        is_in = make_room(connections, connection->address,
-                    connections->options.connections_per_address_max) &&
-                make_room(connections, NULL, connections->options.connections_max) &&
-                take_slot(connections, connection);
-        unlock(connections);
-    }
-    if (!is_in) {
-        free(connection);
-        count(connections, SERVER_REFUSED_CONNECTIONS);
-        return NULL;
-    }
-    atomic_fetch_add_explicit(&connections->total, 1, memory_order_relaxed);
-    return connection;
-}
-
-Connection *connections_take_evicted(Connections *connections) {
-    Connection *connection;
-
-    lock(connections);
-    connection = connections->evicted;
-    if (connection)
-        connections->evicted = connection->next_evicted;
-    unlock(connections);
-    return connection;
-}
-
-bool connections_has_slot(const Connections *connections) {
-    return connections_count(connections) < connections->capacity;
-}
-
-/* One more kept connection still leaves the share of new ones. */
-static bool may_keep(const Tally *tally, unsigned max, bool is_unknown) {
-    return tally->kept < max - max / CONNECTIONS_NEW_SHARE &&
-           (!is_unknown || tally->unknown < max / CONNECTIONS_UNKNOWN_SHARE);
-}
-
-bool connection_keep(Connections *connections, Connection *connection, bool is_unknown) {
-    const ServerOptions *options = &connections->options;
-
-    if (connection->is_kept)
-        return true;
-    lock(connections);
-    if (!connection->is_cut) {
-        Tally same = tally_of(connections, connection->address);
-        Tally all = tally_of(connections, NULL);
-
-        connection->is_kept = may_keep(&same, options->connections_per_address_max, is_unknown) &&
-                              may_keep(&all, options->connections_max, is_unknown);
-        connection->is_unknown = connection->is_kept && is_unknown;
-    }
-    unlock(connections);
-    return connection->is_kept;
-}
-
 void connections_remove(Connections *connections, Connection *connection) {
     assert(!connection->request && !connection->input);
-    lock(connections);
+    connections_lock(connections);
     connections->slots[connection->slot] = NULL;
     connections->n--;
-    unlock(connections);
+    connections_unlock(connections);
     transport_close(&connection->transport);
     tls_set_unref(connection->tls);
     free(connection);
@@ -342,6 +158,8 @@ Connection *connections_first(Connections *connections) {
 static void enter(Connection *connection, ConnectionState state, int64_t now) {
     connection->state = state;
     connection->since_nsec = now;
+    if (connection->heard_nsec < now)
+        connection->heard_nsec = now;
     connection->mark_nsec = 0;
     if (state == CONNECTION_LINGER)
         connection->is_kept = connection->is_unknown = false;
@@ -351,11 +169,13 @@ bool connection_enter(
     Connections *connections, Connection *connection, ConnectionState state, int64_t now) {
     bool is_cut;
 
-    lock(connections);
+    connections_lock(connections);
     is_cut = connection->is_cut;
+    if (connection->state == CONNECTION_NEW && connection->turn > connections->turn)
+        connections->turn = connection->turn;
     if (!is_cut)
         enter(connection, state, now);
-    unlock(connections);
+    connections_unlock(connections);
     return !is_cut;
 }
 
@@ -363,21 +183,21 @@ bool connection_begin(Connections *connections, Connection *connection, int64_t 
     bool is_cut;
 
     atomic_store_explicit(&connection->body_bytes, 0, memory_order_relaxed);
-    lock(connections);
+    connections_lock(connections);
     is_cut = connection->is_cut;
     if (!is_cut && connection->state == CONNECTION_IDLE)
         enter(connection, CONNECTION_HEADERS, now);
-    unlock(connections);
+    connections_unlock(connections);
     return !is_cut;
 }
 
 void connection_cut(Connections *connections, Connection *connection) {
-    lock(connections);
+    connections_lock(connections);
     if (!connection->is_cut) {
-        count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connection, SHUT_RDWR);
+        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
+        connection_shut(connection, SHUT_RDWR);
     }
-    unlock(connections);
+    connections_unlock(connections);
 }
 
 /* --- deadlines; all with the lock held --- */
@@ -399,8 +219,8 @@ bool connection_has_unread(const Connection *connection) {
  * writable. */
 static void time_out(Connections *connections, Connection *connection, ServerRefusal refusal) {
     atomic_store(&connection->is_late, true);
-    count(connections, refusal);
-    cut(connection, SHUT_RD);
+    connections_count_refusal(connections, refusal);
+    connection_shut(connection, SHUT_RD);
 }
 
 static void check_headers(Connections *connections, Connection *connection, int64_t now) {
@@ -438,8 +258,8 @@ static void check_reply(Connections *connections, Connection *connection, int64_
     if (now - connection->mark_nsec <= options->write_sec * NSEC_PER_SEC)
         return;
     if (info.tcpi_bytes_acked - connection->mark < wanted) {
-        count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connection, SHUT_RDWR);
+        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
+        connection_shut(connection, SHUT_RDWR);
         return;
     }
     connection->mark_nsec = now;
@@ -455,7 +275,7 @@ static void check_stream(Connections *connections, Connection *connection, int64
     if (!tcp_info(connection, &info))
         return;
     if (info.tcpi_state == PEER_HAS_CLOSED) {
-        cut(connection, SHUT_RDWR);
+        connection_shut(connection, SHUT_RDWR);
         return;
     }
     if (connection->mark_nsec == 0 || info.tcpi_bytes_acked != connection->mark ||
@@ -463,8 +283,8 @@ static void check_stream(Connections *connections, Connection *connection, int64
         connection->mark_nsec = now;
         connection->mark = info.tcpi_bytes_acked;
     } else if (now - connection->mark_nsec > options->write_sec * NSEC_PER_SEC) {
-        count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connection, SHUT_RDWR);
+        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
+        connection_shut(connection, SHUT_RDWR);
     }
 }
 
@@ -478,17 +298,17 @@ static void check_idle(Connections *connections, Connection *connection, int64_t
     if (connection_has_unread(connection))
         return;
     if (idle > options->idle_sec * NSEC_PER_SEC)
-        cut(connection, SHUT_RDWR);
+        connection_shut(connection, SHUT_RDWR);
     else if (idle > 2 * options->write_sec * NSEC_PER_SEC && tcp_info(connection, &info) &&
              info.tcpi_unacked + info.tcpi_notsent_bytes > 0) {
-        count(connections, SERVER_REFUSED_WRITE_TIME);
-        cut(connection, SHUT_RDWR);
+        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
+        connection_shut(connection, SHUT_RDWR);
     }
 }
 
 static void check_linger(Connections *connections, Connection *connection, int64_t now) {
     if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
-        cut(connection, SHUT_RDWR);
+        connection_shut(connection, SHUT_RDWR);
 }
 
 static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
@@ -529,18 +349,18 @@ void connections_tick(Connections *connections, int64_t now) {
     int64_t now_sec = clock_wall_nsec() / NSEC_PER_SEC;
 
     for (unsigned from = 0; from < connections->capacity; from += TICK_BATCH) {
-        lock(connections);
+        connections_lock(connections);
         for (unsigned i = from; i < from + TICK_BATCH && i < connections->capacity; i++) {
             Connection *connection = connections->slots[i];
 
             if (!connection || connection->is_cut)
                 continue;
             if (is_disallowed(connections, connection, now_sec))
-                cut(connection, SHUT_RDWR);
+                connection_shut(connection, SHUT_RDWR);
             else if (checks[connection->state])
                 checks[connection->state](connections, connection, now);
         }
-        unlock(connections);
+        connections_unlock(connections);
     }
 }
 
@@ -563,16 +383,16 @@ static bool is_silent(const Connection *connection, int64_t now) {
 unsigned connections_drain(Connections *connections, int64_t now) {
     unsigned left;
 
-    lock(connections);
+    connections_lock(connections);
     for (unsigned i = 0; i < connections->capacity; i++) {
         Connection *connection = connections->slots[i];
 
         if (connection && !connection->is_cut && is_silent(connection, now))
-            cut(connection, SHUT_RDWR);
+            connection_shut(connection, SHUT_RDWR);
         else if (connection && connection->state == CONNECTION_STREAM)
             wake(connection); /* to end */
     }
     left = connections->n;
-    unlock(connections);
+    connections_unlock(connections);
     return left;
 }

@@ -25,9 +25,15 @@
  * Places are divided so that strangers compete with each other only. A connection is kept, that is
  * never closed to make room, from its first complete head, or from its handshake if the client's
  * certificate is accepted. All others are new: a connection that comes when there is no place
- * evicts the new one that has been silent the longest. So a probe, which is new, always gets a
- * place, and a flood cannot end a connection in use. A connection that has a request but no place
- * among the kept ones is answered and then closed.
+ * evicts the new one that has been silent the longest. One whose first bytes no thread has read yet
+ * does not count as silent, or a busy server would close clients that have sent their request. If
+ * none is silent, the new connection waits until a thread has read some. So a probe, which is
+ * new, always gets a place, and a flood cannot end a connection in use. A connection that has a
+ * request but no place among the kept ones is answered and then closed.
+ *
+ * Handshakes take time, so addresses take turns: the n-th new connection of an address comes after
+ * the first n - 1 of each other address. For a newcomer that finds neither a place nor a silent
+ * connection the one of the last turn is evicted.
  *
  * Any thread. One lock, held for a few instructions, or for a few dozen
  * connections at a time in connections_tick().
@@ -46,12 +52,17 @@
 
 #define CONNECTION_LINGER_SEC 2
 
+/* A client that was heard less than this ago is not evicted while bytes of others are unread: among
+ * clients that send faster than this server reads, those that wait for it would be the only silent
+ * ones. */
+#define CONNECTION_GRACE_MSEC 100
+
 /* Shares of connections_max, and of connections_per_address_max: at least a quarter, rounded down,
- * is not kept; at most a half, rounded up, is in a TLS handshake; at most a quarter is kept without
- * the certificate that the options require. */
+ * is not kept; at most a quarter is kept without the certificate that the options require. Of
+ * connections_max at most a half, rounded up, is in a TLS handshake. */
 #define CONNECTIONS_NEW_SHARE 4u
-#define CONNECTIONS_HANDSHAKE_SHARE 2u
 #define CONNECTIONS_UNKNOWN_SHARE 4u
+#define CONNECTIONS_HANDSHAKE_SHARE 2u
 
 typedef enum ConnectionState {
     CONNECTION_NEW,      /* of the accepting thread: TLS handshake, or waiting for the first byte */
@@ -68,11 +79,13 @@ typedef struct Connection {
     /* Set at accept. */
     unsigned char address[16]; /* IPv6, or IPv4 mapped into it */
     size_t slot;
-    int epoll_fd; /* of its worker */
+    int epoll_fd;  /* of its worker */
+    uint64_t turn; /* of its handshake */
 
     /* Written by the thread that holds it, under the table's lock. */
     ConnectionState state;
     int64_t since_nsec; /* when the state was entered */
+    int64_t heard_nsec; /* the same, or the last step of its handshake if that was later */
 
     /* Guarded by the table's lock. */
     uint64_t mark;              /* bytes acknowledged (REPLY, STREAM) at ... */
@@ -84,6 +97,7 @@ typedef struct Connection {
     struct Connection *next_evicted;
 
     atomic_bool is_held;             /* by a thread, or asleep; else armed */
+    atomic_bool is_due;              /* a thread is to read the bytes that have just come */
     atomic_bool is_cut;              /* shutdown(2) was called, so it is only closed; ... */
     atomic_bool is_late;             /* ... because its request was late */
     atomic_uint_fast64_t body_bytes; /* of the present request */
@@ -111,18 +125,24 @@ Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t 
 Connections *connections_free(Connections *connections); /* all are removed; takes NULL */
 DEFINE_CLEANUP(Connections *, connections_free)
 
-/* A new connection, in NEW, held by the caller, for the worker of @epoll_fd. When there are too
- * many, in all or from this address, it evicts the one that is not kept and has been silent the
- * longest; else NULL: refused, and the caller closes @fd. */
-Connection *connections_add(
-    Connections *connections, int fd, const struct sockaddr *address, int epoll_fd, int64_t now);
+enum {
+    _CONNECTIONS_E_SUCCESS,
+    CONNECTIONS_E_WAIT,   /* there will be a place as soon as a thread has read what clients sent */
+    CONNECTIONS_E_QUEUED, /* the same, but its address has new connections already */
+    CONNECTIONS_E_FULL,   /* refused */
+};
 
-/* One that connections_add() has evicted in the state NEW, for the accepting thread to end; or
- * NULL. */
+/* A new connection, in NEW, held by the caller, for the worker of @epoll_fd. When there are too
+ * many, in all or from this address, it evicts one. 0; or CONNECTIONS_E_*, and @fd is still the
+ * caller's. Of the accepting thread, like the next two. */
+int connections_add(Connections *connections, int fd, const struct sockaddr *address, int epoll_fd,
+    int64_t now, Connection **ret);
+
+/* One that connections_add() has evicted in the state NEW, for the caller to end; or NULL. */
 Connection *connections_take_evicted(Connections *connections);
 
-/* Whether connections_add() would find a slot: cut connections use some until they are closed. */
-bool connections_has_slot(const Connections *connections);
+/* The handshake to go on with: of those that are due the one of the lowest turn; or NULL. */
+Connection *connections_next_handshake(Connections *connections, int64_t now);
 
 /* Keeps it from now on. @is_unknown: without the certificate that the options require. False: there
  * is no place, so it must be closed after the reply. The caller holds it. */

@@ -41,7 +41,7 @@ static void echo(void *context, const HttpRequest *request, HttpReply *reply) {
     Str *slice = ARENA_NEW(request->arena, Str);
 
     (void)context;
-    require(slice && request->has_body == (request->body.len > 0));
+    require(slice && request->body_size == request->body.len);
     *slice = str_is(request->method, "HEAD") ? STR_NULL : request->body;
     *reply = (HttpReply){.status = 200, .slices = slice, .n_slices = 1};
 }
@@ -117,9 +117,8 @@ static void exchange(Str input, Buf *replies) {
     int fds[2];
 
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
-    connection =
-        connections_add(server.connections, fds[0], &address, epoll_fd, clock_monotonic_nsec());
-    require(connection);
+    require(connections_add(server.connections, fds[0], &address, epoll_fd, clock_monotonic_nsec(),
+                &connection) == 0);
     require(connection_enter(
         server.connections, connection, CONNECTION_HEADERS, clock_monotonic_nsec()));
     require(connection_arm(connection, EPOLLIN));

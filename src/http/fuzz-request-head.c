@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request_head_parse(str_take(bytes, length), &head);
     if (head.status == 0) {
         require(head.n_hosts == 1 || (head.n_hosts == 0 && !head.is_http_1_1));
-        require(head.n_lengths <= 1 && head.n_authorizations <= 1);
+        require(head.n_lengths <= 1 && head.n_authorizations <= 1 && head.n_tokens <= 1);
         require(head.method.len > 0);
     } else
         require(head.problem);

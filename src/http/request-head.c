@@ -93,9 +93,15 @@ static bool is_address(int family, Str text) {
 /* "", ":", ":80" */
 static bool is_port(Str text) {
     Str digits = str_skip(text, 1);
+    unsigned port = 0;
 
-    return text.len == 0 || (text.ptr[0] == ':' && digits.len <= PORT_DIGITS_MAX &&
-                                (digits.len == 0 || is_made_of(digits, DIGITS)));
+    if (text.len <= 1)
+        return text.len == 0 || text.ptr[0] == ':';
+    if (text.ptr[0] != ':' || digits.len > PORT_DIGITS_MAX || !is_made_of(digits, DIGITS))
+        return false;
+    for (size_t i = 0; i < digits.len; i++)
+        port = port * 10 + (unsigned)(digits.ptr[i] - '0');
+    return port <= UINT16_MAX;
 }
 
 static bool is_localhost(Str name) {
@@ -172,6 +178,12 @@ static void add_line(RequestHead *head, Str name, Str value) {
         head->authorization = value;
         if (++head->n_authorizations > 1)
             refuse(head, 400, "Authorization is given twice\n");
+    } else if (str_eq_nocase(name, STR("berth-token"))) {
+        head->berth_token = value;
+        if (++head->n_tokens > 1)
+            refuse(head, 400, "Berth-Token is given twice\n");
+    } else if (str_eq_nocase(name, STR("cookie"))) {
+        head->cookie = value;
     } else if (str_eq_nocase(name, STR("origin"))) {
         head->has_origin = true;
         head->origin = value;

@@ -25,13 +25,14 @@ typedef struct RequestHead {
     bool is_http_1_1; /* else 1.0 */
     bool is_last;     /* the client wants the connection closed after the reply */
     Str host, origin, authorization, if_none_match, content_type; /* header values, or empty */
+    Str berth_token, cookie;                                      /* the same */
     uint64_t content_length;                                      /* 0 when there is none */
     bool expects_continue;
     bool has_origin;     /* has an Origin header: sent by a browser for some page */
     bool has_named_host; /* Host is a name, not an address, localhost or a name under it */
     bool accepts_html;   /* Accept names text/html */
     bool accepts_gzip;   /* Accept-Encoding names gzip */
-    unsigned n_hosts, n_lengths, n_authorizations;
+    unsigned n_hosts, n_lengths, n_authorizations, n_tokens;
 } RequestHead;
 
 #define REQUEST_HEAD_MALFORMED SIZE_MAX

@@ -13,18 +13,14 @@
  * body, and the arena unless it is small. While a body arrives there is no arena.
  */
 
-#include <assert.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "http/reply.h"
-#include "http/request-head.h"
-#include "http/server-internal.h"
+#include "http/request-internal.h"
 
 /* A worker reads this much of one body before it serves other connections. */
 #define READ_TURN ((size_t)1024 * 1024)
@@ -34,28 +30,6 @@
 #define ARENA_SMALL ((size_t)64 * 1024)
 
 #define TOO_MUCH_TEXT "too many large requests at once\n"
-
-typedef struct Request {
-    Server *server;
-    Connection *connection;
-    RequestHead head;
-    size_t head_size; /* bytes of the connection's input */
-    HttpRequest http;
-    HttpReply reply;
-    ReplyWriter writer;
-    HttpPending *pending; /* NULL: not deferred */
-    HttpStream *stream;   /* NULL: not a stream */
-    int later_tag;        /* of pending or stream */
-    uint64_t streamed;    /* bytes */
-    Str text;             /* body of a refusal by the server itself */
-    size_t arena_charged; /* bytes that the body store counts for http.arena */
-    Body body;
-    int64_t started_nsec; /* the head is complete */
-    int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
-    int64_t made_nsec;    /* the reply is made; 0: it is not */
-    bool is_last;         /* the connection ends with this request */
-    bool has_more_input;  /* refused, and the client may still be sending it */
-} Request;
 
 /* What happens after a step. */
 typedef enum Step {
@@ -68,8 +42,7 @@ typedef enum Step {
 
 /* --- the arena ------------------------------------------------------------------------------- */
 
-/* Counts the arena at its present size. False: over memory_max. */
-static bool charge_arena(Request *request) {
+bool request_charge_arena(Request *request) {
     size_t size = arena_size(request->http.arena);
 
     if (size <= ARENA_SMALL || size <= request->arena_charged)
@@ -91,7 +64,7 @@ static bool take_arena(Request *request) {
     Server *server = request->server;
 
     request->http.arena = arena_pool_take(server->arenas);
-    if (request->http.arena && !charge_arena(request))
+    if (request->http.arena && !request_charge_arena(request))
         request->http.arena = arena_free(request->http.arena);
     if (!request->http.arena)
         request->http.arena = arena_pool_make(server->arenas);
@@ -214,16 +187,8 @@ static void end_request(Request *request, bool is_sent) {
     Server *server = request->server;
     Connection *connection = request->connection;
 
-    if (request->pending) {
-        pending_end(TAKE_PTR(request->pending));
-        atomic_fetch_sub(&server->n_pendings, 1);
-    }
-    if (request->stream) {
-        request->streamed = stream_end(TAKE_PTR(request->stream));
-        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
-        atomic_fetch_sub(&server->n_streams, 1);
-        is_sent = true;
-    }
+    is_sent |= request->stream != NULL;
+    request_end_later(request);
     report(request, is_sent);
     connection->is_known |= is_sent && request->http.is_authenticated;
     request->body.secret = request->reply.secret;
@@ -335,151 +300,13 @@ static Step handle(Request *request) {
         if (!pending_wait(request->pending, &request->reply))
             return STEP_GONE;
     }
-    if (!has_memory || !charge_arena(request))
+    if (!has_memory || !request_charge_arena(request))
         give_up_answer(request);
     request->made_nsec = clock_monotonic_nsec();
     return start_reply(request);
 }
 
-static Request *request_of(const HttpRequest *http) {
-    return (Request *)((uintptr_t)http - offsetof(Request, http));
-}
-
-/* Counts one more. False: there are @max already. */
-static bool take_place(atomic_uint *n, unsigned max) {
-    if (atomic_fetch_add(n, 1) < max)
-        return true;
-    atomic_fetch_sub(n, 1);
-    return false;
-}
-
-HttpPending *server_defer(const HttpRequest *http, int tag) {
-    Request *request = request_of(http);
-    Server *server = request->server;
-
-    assert(!request->pending && !request->stream);
-    if (!request->connection->is_kept || /* it would occupy a place of the new ones for long */
-        !charge_arena(request) ||        /* now: later another thread may use the arena */
-        !take_place(&server->n_pendings, server->pendings_max))
-        return NULL;
-    request->pending = pending_new(http, server->connections, request->connection, tag);
-    request->later_tag = tag;
-    if (!request->pending)
-        atomic_fetch_sub(&server->n_pendings, 1);
-    return request->pending;
-}
-
-bool server_charge(const HttpRequest *http, size_t size) {
-    /* admit() let the client in, so the reserve is for it, too. */
-    return body_store_charge(request_of(http)->server->bodies, size, /* is_known= */ true);
-}
-
-void server_release(const HttpRequest *http, size_t size) {
-    body_store_release(request_of(http)->server->bodies, size);
-}
-
-HttpStream *server_stream(const HttpRequest *http, int tag) {
-    Request *request = request_of(http);
-    Server *server = request->server;
-
-    assert(!request->pending && !request->stream);
-    if (atomic_load(&server->is_draining) || !request->connection->is_kept ||
-        !take_place(&server->n_streams, SERVER_STREAMS_MAX))
-        return NULL;
-    request->later_tag = tag;
-    if (body_store_charge(server->bodies, SERVER_STREAM_BUFFER, request->connection->is_known)) {
-        request->stream =
-            stream_new(server->connections, request->connection, request->head.is_http_1_1);
-        if (!request->stream)
-            body_store_release(server->bodies, SERVER_STREAM_BUFFER);
-    }
-    if (!request->stream)
-        atomic_fetch_sub(&server->n_streams, 1);
-    return request->stream;
-}
-
 /* --- the head -------------------------------------------------------------------------------- */
-
-static bool is_allowed_host(const ServerOptions *options, Str host) {
-    Str name = str_take(host, str_find(host, ':'));
-
-    for (size_t i = 0; i < options->n_hosts; i++)
-        if (str_eq_nocase(options->hosts[i], name))
-            return true;
-    return false;
-}
-
-/* DNS rebinding: a malicious page may resolve its own name to loopback and read berth's pages. Over
- * TLS the certificate would not match that name. */
-static bool is_misaddressed(const ServerOptions *options, const RequestHead *head) {
-    return head->has_named_host && !options->tls && server_is_loopback(options->address) &&
-           !is_allowed_host(options, head->host);
-}
-
-/* Whether the Origin is this Host. The scheme is not compared: a proxy may terminate TLS. */
-static bool is_same_origin(const RequestHead *head) {
-    const Str schemes[] = {STR("http://"), STR("https://")};
-
-    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
-        if (str_has_prefix(head->origin, schemes[i]))
-            return !str_is_empty(head->host) &&
-                   str_eq_nocase(str_skip(head->origin, schemes[i].len), head->host);
-    return false;
-}
-
-/* Once per connection, and again when the client CA or CRL has changed or the certificate has
- * expired. */
-static bool authenticate(const Server *server, Connection *connection) {
-    TlsStore *tls = server->options.tls;
-    int64_t until = atomic_load(&connection->allowed_until_sec);
-    char problem[256] = "";
-    uint64_t generation;
-
-    if (server->options.n_client_names == 0)
-        return true;
-    if (!tls)
-        return false;
-    generation = tls_store_generation(tls);
-    if (connection->is_checked && atomic_load(&connection->checked_generation) == generation &&
-        (until == 0 || clock_wall_nsec() / NSEC_PER_SEC <= until))
-        return until != 0;
-    if (!tls_store_peer_is_allowed(tls, connection->transport.session, server->options.client_names,
-            server->options.n_client_names, &until, problem, sizeof(problem)))
-        log_debug("client is not authenticated", LOG_CSTR("reason", problem));
-    connection->is_checked = true;
-    atomic_store(&connection->checked_generation, generation);
-    atomic_store(&connection->allowed_until_sec, until);
-    return until != 0;
-}
-
-void connection_greet(Server *server, Connection *connection) {
-    if (server->options.n_client_names == 0 || !authenticate(server, connection))
-        return;
-    connection->is_known = true;
-    (void)connection_keep(server->connections, connection, /* is_unknown= */ false);
-}
-
-/* The head as handlers see it. */
-static HttpRequest describe(const Server *server, Connection *connection, const RequestHead *head) {
-    size_t mark = str_find(head->target, '?');
-    Str path = str_take(head->target, mark);
-
-    return (HttpRequest){
-        .method = head->method,
-        .path = str_is_empty(path) ? STR("/") : path,
-        .query = mark == SIZE_MAX ? STR_NULL : str_skip(head->target, mark + 1),
-        .has_body = head->content_length > 0,
-        .is_authenticated = authenticate(server, connection),
-        .authorization = head->authorization,
-        .has_origin = head->has_origin,
-        .is_misaddressed = is_misaddressed(&server->options, head),
-        .is_same_origin = is_same_origin(head),
-        .accepts_html = head->accepts_html,
-        .accepts_gzip = head->accepts_gzip,
-        .if_none_match = head->if_none_match,
-        .content_type = head->content_type,
-    };
-}
 
 /* The input after the head is the start of the body. */
 static Step start_body(Request *request) {
@@ -520,7 +347,7 @@ static Step start(Request *request) {
     if (head->status != 0)
         return refuse_head(request);
     was_allowed = atomic_load(&request->connection->allowed_until_sec) != 0;
-    request->http = describe(server, request->connection, head);
+    request->http = request_describe(server, request->connection, head);
     request->is_last |= was_allowed && !request->http.is_authenticated;
     request->is_last |=
         !connection_keep(server->connections, request->connection, !request->http.is_authenticated);
@@ -528,7 +355,7 @@ static Step start(Request *request) {
         return refuse_body(request, BODY_E_MEMORY);
     if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
         return refuse_with_reply(request);
-    if (!request->http.has_body)
+    if (request->http.body_size == 0)
         return connection_enter(server->connections, request->connection, CONNECTION_HANDLING,
                    request->started_nsec)
                    ? STEP_NEXT

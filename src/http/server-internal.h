@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * Shared by server.c (listening, threads, limits) and request.c (one request from its first byte to
- * its end).
+ * Shared by server.c (threads, limits), acceptor.c (new clients) and request.c (one request from
+ * its first byte to its end).
  */
 
-#include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "http/acceptor.h"
 #include "http/arena-pool.h"
 #include "http/body.h"
 #include "http/connections.h"
@@ -29,16 +29,12 @@ struct Server {
     ServerCallbacks callbacks;
     uint16_t port;
     atomic_bool is_stopping, is_retiring, is_draining;
-    atomic_bool is_accepting; /* false: there was no descriptor, or no slot */
 
-    int listen_fd;
+    Acceptor acceptor;
     int stop_fd;        /* an eventfd that wakes all threads for good */
-    Worker *workers;    /* the first accepts clients and does handshakes, the others serve */
+    Worker *workers;    /* the first is the acceptor, the others serve */
     unsigned n_workers; /* with the first */
     unsigned n_threads; /* of them: started */
-    unsigned n_taken;   /* clients; of the accepting thread */
-    gnutls_certificate_credentials_t credentials; /* NULL in plain HTTP, like the next fields */
-    gnutls_priority_t priorities;
 
     Connections *connections;
     BodyStore *bodies;

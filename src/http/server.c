@@ -1,14 +1,9 @@
-/* Listening, handshakes, workers, limits and shutdown; requests are in request.c. */
+/* Workers, limits and shutdown. Clients come from acceptor.c; requests are in request.c. */
 
 #include "http/server.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,17 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "http/body.h"
-#include "http/connections.h"
 #include "http/server-internal.h"
-#include "http/tls.h"
-
-/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait for a second and more.
- */
-#define LISTEN_BACKLOG 4096
-
-/* Clients accepted before the next step of a handshake. */
-#define ACCEPT_TURN 16u
 
 /* Arenas and small body buffers kept per worker. */
 #define KEEP_PER_WORKER 2u
@@ -42,158 +27,6 @@
  * answered at once, such as health checks. */
 #define DEFER_SHARE 2u
 
-typedef union Address {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-} Address;
-
-/* --- TLS ------------------------------------------------------------------------------------- */
-
-/* GnuTLS callback: returns the server's certificate. */
-static int on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
-    gnutls_pcert_st **chain, unsigned *n_chain, gnutls_ocsp_data_st **ocsp, unsigned *n_ocsp,
-    gnutls_privkey_t *key, unsigned *flags) {
-    const Connection *connection = gnutls_session_get_ptr(session);
-
-    (void)info;
-    tls_set_credentials(connection->tls, chain, n_chain, key);
-    *ocsp = NULL;
-    *n_ocsp = 0;
-    *flags = 0;
-    return 0;
-}
-
-static int init_tls(Server *server) {
-    if (gnutls_certificate_allocate_credentials(&server->credentials) < 0 ||
-        gnutls_priority_init(&server->priorities, TLS_PRIORITIES, NULL) < 0)
-        return -ENOMEM;
-    gnutls_certificate_set_retrieve_function3(server->credentials, on_certificate);
-    return 0;
-}
-
-/* False when out of memory. */
-static bool start_tls(const Server *server, Connection *connection) {
-    static const gnutls_datum_t protocol = {
-        .data = (unsigned char *)(uintptr_t) "http/1.1", .size = sizeof("http/1.1") - 1};
-    gnutls_session_t *session = &connection->transport.session;
-
-    if (gnutls_init(
-            session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS) < 0) {
-        *session = NULL;
-        return false;
-    }
-    connection->tls = tls_store_ref_set(server->options.tls);
-    gnutls_session_set_ptr(*session, connection);
-    gnutls_transport_set_int(*session, connection->transport.fd);
-    if (server->options.n_client_names > 0)
-        tls_request_certificate(*session);
-    return gnutls_priority_set(*session, server->priorities) == 0 &&
-           gnutls_credentials_set(*session, GNUTLS_CRD_CERTIFICATE, server->credentials) == 0 &&
-           gnutls_alpn_set_protocols(*session, &protocol, 1, GNUTLS_ALPN_MANDATORY) == 0;
-}
-
-/* --- the accepting thread -------------------------------------------------------------------- */
-
-/* Waits for @events of @fd, which belongs to @connection; NULL: it is the listening socket. */
-static bool watch(const Server *server, int how, int fd, uint32_t events, Connection *connection) {
-    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
-
-    return epoll_ctl(server->workers[0].epoll_fd, how, fd, &event) == 0;
-}
-
-/* Passes the connection to its worker. The deadline of its headers still counts from accept. */
-static void pass_on(Server *server, Connection *connection) {
-    bool is_ready = transport_has_buffered(&connection->transport);
-
-    if (!connection_enter(
-            server->connections, connection, CONNECTION_HEADERS, connection->since_nsec) ||
-        !connection_arm(connection, is_ready ? EPOLLOUT : EPOLLIN))
-        connection_end(server, connection);
-}
-
-/* The connection no longer belongs to the accepting thread. */
-static void unwatch(const Server *server, const Connection *connection) {
-    (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
-}
-
-/* One step of a handshake. */
-static void shake_hands(Server *server, Connection *connection) {
-    int r = transport_handshake(&connection->transport);
-
-    if (r == -EAGAIN && watch(server, EPOLL_CTL_MOD, connection->transport.fd,
-                            transport_handshake_events(&connection->transport), connection))
-        return;
-    unwatch(server, connection);
-    if (r != 0) {
-        connection_reject(server, connection);
-        return;
-    }
-    connection_greet(server, connection);
-    pass_on(server, connection);
-}
-
-/* A connection of the accepting thread is ready. */
-static void go_on(Server *server, Connection *connection) {
-    bool has_tls = server->options.tls;
-
-    if (!has_tls) {
-        unwatch(server, connection);
-        pass_on(server, connection);
-    } else if (connection->transport.session || start_tls(server, connection))
-        shake_hands(server, connection);
-    else
-        connection_end(server, connection);
-}
-
-/* Clients that send nothing cost the workers nothing, and have no TLS session. The first step of a
- * handshake waits for its turn: else new clients would delay the next steps of others. */
-static void take_client(Server *server, int fd, const struct sockaddr *address) {
-    const Worker *worker = &server->workers[1 + server->n_taken++ % (server->n_workers - 1)];
-    Connection *connection =
-        connections_add(server->connections, fd, address, worker->epoll_fd, clock_monotonic_nsec());
-    int on = 1;
-
-    for (Connection *evicted; (evicted = connections_take_evicted(server->connections));)
-        connection_end(server, evicted);
-    if (!connection) {
-        (void)close(fd);
-        return;
-    }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (!watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, connection))
-        connection_end(server, connection);
-}
-
-/* Stops accepting until server_tick(). */
-static void pause_accepting(Server *server) {
-    atomic_store(&server->is_accepting, false);
-}
-
-static void accept_clients(Server *server) {
-    for (unsigned i = 0; i < ACCEPT_TURN; i++) {
-        Address address;
-        socklen_t size = sizeof(address);
-        int fd;
-
-        if (!connections_has_slot(server->connections)) {
-            pause_accepting(server);
-            return;
-        }
-        fd = accept4(server->listen_fd, &address.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0)
-            take_client(server, fd, &address.any);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(server);
-            return;
-        } else if (errno == EINVAL) /* server_drain() has closed it */
-            return;
-        else if (errno == EAGAIN)
-            break;
-    }
-    (void)watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, NULL);
-}
-
 /* The next event; false when there is none. */
 static bool wait_for_event(const Worker *worker, void **ret) {
     struct epoll_event event;
@@ -203,25 +36,6 @@ static bool wait_for_event(const Worker *worker, void **ret) {
         return false;
     *ret = event.data.ptr;
     return true;
-}
-
-static void *run_accepting(void *context) {
-    Worker *worker = context;
-    Server *server = worker->server;
-
-    (void)pthread_setname_np(pthread_self(), "http-accept");
-    while (!atomic_load(&server->is_stopping)) {
-        void *connection;
-
-        if (!wait_for_event(worker, &connection))
-            continue;
-        if (connection)
-            go_on(server, connection);
-        /* After each step: while handshakes wait, the kernel's queue must not fill up. */
-        if (atomic_load(&server->is_accepting))
-            accept_clients(server);
-    }
-    return NULL;
 }
 
 static void *run_worker(void *context) {
@@ -235,6 +49,7 @@ static void *run_worker(void *context) {
             continue;
         connection_hold(connection);
         connection_serve(worker->server, connection);
+        acceptor_resume(&worker->server->acceptor);
     }
     return NULL;
 }
@@ -266,7 +81,7 @@ static int start_workers(Server *server) {
     for (unsigned i = 0; r == 0 && i < server->n_workers; i++) {
         Worker *worker = &server->workers[i];
 
-        r = -pthread_create(&worker->thread, NULL, i == 0 ? run_accepting : run_worker, worker);
+        r = -pthread_create(&worker->thread, NULL, i == 0 ? acceptor_run : run_worker, worker);
         if (r == 0)
             server->n_threads++;
     }
@@ -288,8 +103,6 @@ static void close_workers(const Server *server) {
             (void)close(server->workers[i].epoll_fd);
     if (server->stop_fd >= 0)
         (void)close(server->stop_fd);
-    if (server->listen_fd >= 0)
-        (void)close(server->listen_fd);
 }
 
 /* --- the server --- */
@@ -312,42 +125,6 @@ ServerOptions server_default_options(void) {
     };
 }
 
-static int parse_address(const ServerOptions *options, Address *ret) {
-    *ret = (Address){0};
-    if (inet_pton(AF_INET, options->address, &ret->in.sin_addr) == 1) {
-        ret->in.sin_family = AF_INET;
-        ret->in.sin_port = htons(options->port);
-    } else if (inet_pton(AF_INET6, options->address, &ret->in6.sin6_addr) == 1) {
-        ret->in6.sin6_family = AF_INET6;
-        ret->in6.sin6_port = htons(options->port);
-    } else
-        return -EINVAL;
-    return 0;
-}
-
-static int start_listening(Server *server) {
-    Address address;
-    socklen_t size = sizeof(address);
-    int on = 1, r;
-
-    r = parse_address(&server->options, &address);
-    if (r < 0)
-        return r;
-    server->listen_fd =
-        socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
-    if (server->listen_fd < 0)
-        return -errno;
-    if (setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        bind(server->listen_fd, &address.any, size) < 0 ||
-        listen(server->listen_fd, LISTEN_BACKLOG) < 0 ||
-        getsockname(server->listen_fd, &address.any, &size) < 0 ||
-        !watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, NULL))
-        return -errno;
-    server->port =
-        ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
-    return 0;
-}
-
 /* A scheduler has one address: its deferred binds must not use up that address's connections. */
 static unsigned pendings_max(const ServerOptions *options) {
     unsigned n = options->connections_per_address_max < options->connections_max
@@ -366,10 +143,10 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 
     if (!server)
         return -ENOMEM;
-    server->listen_fd = server->stop_fd = -1;
+    server->stop_fd = -1;
+    server->acceptor = (Acceptor){.listen_fd = -1, .resume_fd = -1, .waiting_fd = -1};
     server->options = *options;
     server->callbacks = *callbacks;
-    atomic_init(&server->is_accepting, true);
     server->workers = calloc(1 + n_workers, sizeof(*server->workers));
     server->n_workers = server->workers ? 1 + n_workers : 0;
     server->arenas = arena_pool_new(n_arenas,
@@ -383,11 +160,9 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     if (!server->workers || !server->arenas || !server->connections || !server->bodies)
         return -ENOMEM;
 
-    r = options->tls ? init_tls(server) : 0;
+    r = open_workers(server);
     if (r == 0)
-        r = open_workers(server);
-    if (r == 0)
-        r = start_listening(server);
+        r = acceptor_open(server, &server->port);
     if (r == 0)
         r = start_workers(server);
     if (r < 0)
@@ -404,10 +179,7 @@ Server *server_free(Server *server) {
          server->connections && (connection = connections_first(server->connections));)
         connection_end(server, connection);
     close_workers(server);
-    if (server->credentials)
-        gnutls_certificate_free_credentials(server->credentials);
-    if (server->priorities)
-        gnutls_priority_deinit(server->priorities);
+    acceptor_close(&server->acceptor);
     free(server->workers);
     arena_pool_free(server->arenas);
     connections_free(server->connections);
@@ -435,8 +207,7 @@ const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]) {
 
 void server_tick(Server *server, int64_t monotonic_nsec) {
     connections_tick(server->connections, monotonic_nsec);
-    if (!atomic_exchange(&server->is_accepting, true))
-        (void)watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, NULL);
+    acceptor_resume(&server->acceptor);
 }
 
 /* Closes no connection. A Go client that finds its idle connection closed opens another one, but a
@@ -449,7 +220,7 @@ void server_retire(Server *server) {
 
 unsigned server_drain(Server *server) {
     if (!atomic_exchange(&server->is_draining, true))
-        (void)shutdown(server->listen_fd, SHUT_RDWR); /* the kernel refuses new clients */
+        (void)shutdown(server->acceptor.listen_fd, SHUT_RDWR); /* the kernel refuses new clients */
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 

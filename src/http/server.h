@@ -38,9 +38,11 @@ typedef struct HttpRequest {
     Str path;              /* as sent, query not included */
     Str query;             /* after the '?', or empty */
     Str body;              /* whole; empty in admit() */
-    bool has_body;         /* Content-Length is above 0 */
+    uint64_t body_size;    /* Content-Length, or 0 */
     bool is_authenticated; /* no client certificate is required, or it is valid */
     Str authorization;     /* the header of that name, or empty */
+    Str berth_token;       /* Berth-Token: for clients behind a proxy that removes Authorization */
+    Str cookie;            /* the header of that name, or empty; of several the last */
     bool has_origin;       /* has an Origin header: sent by a browser for some page */
     bool is_misaddressed; /* plain HTTP on loopback with a Host that is neither localhost nor one of
                              the options' hosts */
@@ -126,6 +128,9 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
  */
 bool server_charge(const HttpRequest *request, size_t size);
 void server_release(const HttpRequest *request, size_t size);
+
+/* The options' memory_max of the request's server. Also in admit(). */
+size_t server_memory_max(const HttpRequest *request);
 
 /* Call in handle(), at most once per request, instead of replying: sends 200 and text/event-stream,
  * or the reply's content_type, with a body that continues until either side ends it. Chunked; for

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "http/certificates.h"
+#include "http/test-handshake.h"
 #include "http/test-identity.h"
 #include "http/tls.h"
 
@@ -95,7 +96,6 @@ static void *run_client(void *context) {
     Peer *peer = context;
     gnutls_certificate_credentials_t credentials;
     gnutls_session_t session;
-    int r;
 
     (void)gnutls_certificate_allocate_credentials(&credentials);
     gnutls_certificate_set_retrieve_function2(credentials, on_certificate);
@@ -104,9 +104,7 @@ static void *run_client(void *context) {
     (void)gnutls_priority_set_direct(session, peer->priorities, NULL);
     (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
     gnutls_transport_set_int(session, peer->fd);
-    do
-        r = gnutls_handshake(session);
-    while (r < 0 && !gnutls_error_is_fatal(r));
+    (void)handshake_finish(session);
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);
     return NULL;
@@ -114,9 +112,7 @@ static void *run_client(void *context) {
 
 /* The server's result with a client that has @key. */
 static int shake_hands(const Identity *server, MadeUpKey *key, const char *priorities) {
-    gnutls_certificate_credentials_t credentials;
-    gnutls_x509_crt_t chain[] = {server->certificate};
-    gnutls_session_t session;
+    Handshake handshake;
     pthread_t thread;
     int fds[2], r;
     Peer peer;
@@ -124,20 +120,10 @@ static int shake_hands(const Identity *server, MadeUpKey *key, const char *prior
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     peer = (Peer){.fd = fds[1], .priorities = priorities, .key = key};
     assert_int_equal(pthread_create(&thread, NULL, run_client, &peer), 0);
-    CHECK(gnutls_certificate_allocate_credentials(&credentials));
-    CHECK(gnutls_certificate_set_x509_key(credentials, chain, 1, server->key));
-    CHECK(gnutls_init(&session, GNUTLS_SERVER));
-    CHECK(gnutls_priority_set_direct(session, TLS_PRIORITIES, NULL));
-    CHECK(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
-    tls_request_certificate(session);
-    gnutls_transport_set_int(session, fds[0]);
-    do
-        r = gnutls_handshake(session);
-    while (r < 0 && !gnutls_error_is_fatal(r));
+    r = handshake_accept(&handshake, server, fds[0]);
     (void)shutdown(fds[0], SHUT_RDWR);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    gnutls_deinit(session);
-    gnutls_certificate_free_credentials(credentials);
+    handshake_done(&handshake);
     (void)close(fds[0]);
     (void)close(fds[1]);
     return r;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "http/test-handshake.h"
 #include "http/test-identity.h"
 
 /* --- files --- */
@@ -365,9 +366,7 @@ static void *run_client(void *context) {
     (void)gnutls_set_default_priority(session);
     (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
     gnutls_transport_set_int(session, peer->fd);
-    do
-        peer->result = gnutls_handshake(session);
-    while (peer->result < 0 && !gnutls_error_is_fatal(peer->result));
+    peer->result = handshake_finish(session);
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);
     return NULL;
@@ -375,11 +374,9 @@ static void *run_client(void *context) {
 
 /* Whether @store accepts a client with @identity after a real handshake. */
 static bool is_allowed(TlsStore *store, const Identity *identity, char *error, size_t size) {
-    gnutls_certificate_credentials_t credentials;
-    gnutls_x509_crt_t chain[] = {server.certificate};
-    gnutls_session_t session;
+    Handshake handshake;
     pthread_t thread;
-    int fds[2], r;
+    int fds[2];
     const Str *names;
     size_t n_names;
     Peer peer;
@@ -389,24 +386,14 @@ static bool is_allowed(TlsStore *store, const Identity *identity, char *error, s
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     peer = (Peer){.fd = fds[1], .identity = identity};
     assert_int_equal(pthread_create(&thread, NULL, run_client, &peer), 0);
-    CHECK(gnutls_certificate_allocate_credentials(&credentials));
-    CHECK(gnutls_certificate_set_x509_key(credentials, chain, 1, server.key));
-    CHECK(gnutls_init(&session, GNUTLS_SERVER));
-    CHECK(gnutls_priority_set_direct(session, TLS_PRIORITIES, NULL));
-    CHECK(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
-    gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-    gnutls_transport_set_int(session, fds[0]);
-    do
-        r = gnutls_handshake(session);
-    while (r < 0 && !gnutls_error_is_fatal(r));
-    assert_true(r >= 0);
+    assert_true(handshake_accept(&handshake, &server, fds[0]) >= 0);
     names = tls_store_client_names(store, &n_names);
-    allowed = tls_store_peer_is_allowed(store, session, names, n_names, &until_sec, error, size);
+    allowed = tls_store_peer_is_allowed(
+        store, handshake.session, names, n_names, &until_sec, error, size);
     assert_int_equal(
         until_sec, allowed ? gnutls_x509_crt_get_expiration_time(identity->certificate) : 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    gnutls_deinit(session);
-    gnutls_certificate_free_credentials(credentials);
+    handshake_done(&handshake);
     (void)close(fds[0]);
     (void)close(fds[1]);
     return allowed;

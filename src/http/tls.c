@@ -356,7 +356,7 @@ static int set_new(
 static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t size) {
     int r = -EINVAL;
 
-    (void)snprintf(error, size, "out of memory while certificates were read");
+    (void)snprintf(error, size, "out of memory for the certificates");
     for (int attempt = 0; attempt < LOAD_ATTEMPTS && r < 0; attempt++) {
         _cleanup_(bytes_done) TlsBytes bytes = {0};
 
@@ -375,7 +375,7 @@ int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t err
     static const Str fallback = STR(TLS_CLIENT_NAME);
     int r;
 
-    (void)snprintf(error, error_size, "out of memory while certificates were read");
+    (void)snprintf(error, error_size, "out of memory for the certificates");
     if (!store)
         return -ENOMEM;
     pthread_mutex_init(&store->lock, NULL);

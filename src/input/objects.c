@@ -12,29 +12,23 @@
 #include "cluster/store.h"
 #include "input/file.h"
 #include "model/node.h"
+#include "model/pod.h"
 #include "yaml/document.h"
 #include "json/read.h"
 
 /* For one object while it is decoded. */
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 #define YAML_BUDGET ((size_t)512 * 1024 * 1024)
-#define POD_FILE_MAX ((size_t)4 * 1024 * 1024)
 
-typedef struct ObjectReader {
+struct ObjectReader {
     const char *path;
-    Str text;     /* JSON */
-    bool is_yaml; /* it was YAML: byte offsets are not those of the file */
-    Arena *arena; /* scratch, reset for each object */
+    Str text;                 /* JSON */
+    const YamlNode *document; /* that the text was written from; NULL: it is the file's own */
+    Arena *arena;             /* scratch, reset for each object */
     char *error;
-    int (*visit)(struct ObjectReader *objects, Str kind, Str object);
-
-    Store *store;     /* cluster_load */
-    Arena *pod_arena; /* pod_load */
-    Pod *pod;
-    size_t n_pods;
-    ObjectsVisit each; /* objects_each */
+    ObjectsVisit visit;
     void *context;
-} ObjectReader;
+};
 
 /* --- messages ------------------------------------------------------------- */
 
@@ -51,22 +45,42 @@ __attribute__((format(printf, 2, 3))) static int fail(
 }
 
 static void no_memory(ObjectReader *objects) {
-    if (objects->arena && arena_has_failed(objects->arena))
+    if (objects->arena && arena_limit_reached(objects->arena) > 0)
         (void)fail(objects, ": one object needs more than %zu MiB, the limit for it",
             OBJECT_BUDGET / 1024 / 1024);
     else
-        (void)fail(objects, ": out of memory while its nodes and pods were read");
+        (void)fail(objects, ": out of memory for its nodes and pods");
+}
+
+/* Of byte @at of the text. */
+static Place place_of(const ObjectReader *objects, size_t at) {
+    return objects->document ? yaml_json_place(objects->document, at)
+                             : yaml_place(STR_NULL, objects->text, at, 1);
 }
 
 static int json_failed(ObjectReader *objects, const JsonReader *reader) {
-    size_t at = (size_t)(reader->data - objects->text.ptr) + reader->error_at;
-    Place place = yaml_place(STR_NULL, objects->text, at, 1);
+    Place place;
 
     if (json_error(reader) == JSON_E_MEMORY)
         return -ENOMEM;
-    if (objects->is_yaml)
-        return fail(objects, ": %s", reader->error_text);
+    place = place_of(objects, (size_t)(reader->data - objects->text.ptr) + reader->error_at);
     return fail(objects, ":%zu:%zu: %s", place.line, place.column, reader->error_text);
+}
+
+int object_failed(const Object *object, const JsonReader *reader) {
+    return json_failed(object->reader, reader);
+}
+
+int object_wrong(const Object *object, Str part, const char *format, ...) {
+    ObjectReader *objects = object->reader;
+    Place place = place_of(objects, (size_t)(part.ptr - objects->text.ptr));
+    char text[OBJECTS_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    return fail(objects, ":%zu:%zu: %s", place.line, place.column, text);
 }
 
 /* --- lists ------------------------------------------------------------------ */
@@ -97,11 +111,10 @@ static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
     return json_error(&reader) == JSON_OK ? 0 : json_failed(objects, &reader);
 }
 
-/* The items of a NodeList have no kind of their own. */
+/* The items of a NodeList have no kind of their own, those of a List have. */
 static Str item_kind(Str list_kind) {
-    if (str_is(list_kind, "NodeList"))
-        return STR("Node");
-    return str_is(list_kind, "PodList") ? STR("Pod") : STR_NULL;
+    return str_has_suffix(list_kind, STR("List")) ? str_take(list_kind, list_kind.len - 4)
+                                                  : STR_NULL;
 }
 
 static int visit_item(ObjectReader *objects, Str kind, Str item) {
@@ -114,7 +127,7 @@ static int visit_item(ObjectReader *objects, Str kind, Str item) {
             return r;
         kind = head.kind;
     }
-    r = objects->visit(objects, kind, item);
+    r = objects->visit(objects->context, &(Object){.kind = kind, .json = item, .reader = objects});
     arena_reset(objects->arena);
     return r;
 }
@@ -169,7 +182,6 @@ static int read_yaml(ObjectReader *objects, Str source) {
 
     if (!arena)
         return -ENOMEM;
-    objects->is_yaml = true;
     r = yaml_parse(str_from_c(objects->path), source, arena, &diags, &stream);
     if (r == -EINVAL && diags.diags.n > 0)
         yaml_failed(objects, &diags.diags.items[0]);
@@ -178,7 +190,8 @@ static int read_yaml(ObjectReader *objects, Str source) {
     for (size_t i = 0; i < stream.n_documents; i++) {
         _cleanup_(buf_done) Buf json = BUF_INIT(OBJECTS_FILE_MAX);
 
-        yaml_to_json(stream.documents[i], &json);
+        objects->document = stream.documents[i];
+        yaml_to_json(objects->document, &json);
         r = buf_error(&json) ? buf_error(&json) : read_document(objects, buf_str(&json));
         if (r < 0)
             return r;
@@ -186,8 +199,8 @@ static int read_yaml(ObjectReader *objects, Str source) {
     return 0;
 }
 
-static int read_file(ObjectReader *objects, size_t max) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(max);
+static int read_file(ObjectReader *objects) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(OBJECTS_FILE_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_BUDGET);
     Str trimmed;
     int r;
@@ -208,65 +221,69 @@ static int read_file(ObjectReader *objects, size_t max) {
     return r;
 }
 
-/* --- clusters ---------------------------------------------------------------- */
+int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
+    ObjectReader objects = {.path = path, .error = error, .visit = visit, .context = context};
 
-static int full(ObjectReader *objects) {
-    return fail(objects, ": more than %u nodes or %u pods", STORE_NODES_MAX, STORE_PODS_MAX);
+    return read_file(&objects);
 }
 
-static int add_node(ObjectReader *objects, Str object) {
+/* --- clusters ---------------------------------------------------------------- */
+
+static int full(const Object *object) {
+    return fail(object->reader, ": more than %u nodes or %u pods", STORE_NODES_MAX, STORE_PODS_MAX);
+}
+
+static int add_node(Store *store, const Object *object) {
     JsonReader reader;
     Node node;
     int r;
 
-    json_reader_init(&reader, object);
-    node_decode(&reader, objects->arena, &node);
+    json_reader_init(&reader, object->json);
+    node_decode(&reader, object->reader->arena, &node);
     if (json_error(&reader) != JSON_OK)
-        return json_failed(objects, &reader);
-    if (store_find_node(objects->store, node.name))
-        return fail(objects, ": there are two nodes named \"%.*s\"", STR_FMT(node.name));
-    r = store_apply_node(objects->store, &node);
-    return r == STORE_FULL ? full(objects) : error_fold(r);
+        return object_failed(object, &reader);
+    if (store_find_node(store, node.name))
+        return fail(object->reader, ": there are two nodes named \"%.*s\"", STR_FMT(node.name));
+    r = store_apply_node(store, &node);
+    return r == STORE_FULL ? full(object) : error_fold(r);
 }
 
 /* The store identifies pods by name, and would take the second one for an update of the first. */
-static int add_pod(ObjectReader *objects, Str object) {
+static int add_pod(Store *store, const Object *object) {
     JsonReader reader;
     Pod pod;
     int r;
 
-    json_reader_init(&reader, object);
-    pod_decode(&reader, objects->arena, &pod);
+    json_reader_init(&reader, object->json);
+    pod_decode(&reader, object->reader->arena, &pod);
     if (json_error(&reader) != JSON_OK)
-        return json_failed(objects, &reader);
+        return object_failed(object, &reader);
     if (pod.is_terminal)
         return 0;
-    if (store_find_pod(objects->store, pod.namespace, pod.name))
-        return fail(objects, ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
+    if (store_find_pod(store, pod.namespace, pod.name))
+        return fail(object->reader, ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
             STR_FMT(pod.name), STR_FMT(pod.namespace));
-    r = store_apply_pod(objects->store, &pod);
-    return r == STORE_FULL ? full(objects) : r == STORE_BOUND ? 0 : error_fold(r);
+    r = store_apply_pod(store, &pod);
+    return r == STORE_FULL ? full(object) : r == STORE_BOUND ? 0 : error_fold(r);
 }
 
-static int visit_for_cluster(ObjectReader *objects, Str kind, Str object) {
-    if (str_is(kind, "Node"))
-        return add_node(objects, object);
-    if (str_is(kind, "Pod"))
-        return add_pod(objects, object);
-    return 0;
+static int visit_for_cluster(void *context, const Object *object) {
+    if (str_is(object->kind, "Node"))
+        return add_node(context, object);
+    return str_is(object->kind, "Pod") ? add_pod(context, object) : 0;
 }
 
 int cluster_load(const char *path, Snapshot **ret, char *error) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     ObjectReader objects = {
-        .path = path, .error = error, .visit = visit_for_cluster, .store = store};
+        .path = path, .error = error, .visit = visit_for_cluster, .context = store};
     int r;
 
     no_memory(&objects);
     if (!store)
         return -ENOMEM;
-    r = read_file(&objects, OBJECTS_FILE_MAX);
+    r = read_file(&objects);
     if (r == 0)
         r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')
@@ -278,60 +295,4 @@ int cluster_load(const char *path, Snapshot **ret, char *error) {
             &objects, ": contains no Node; make it with: kubectl get nodes,pods -A -o json");
     *ret = TAKE_PTR(snapshot);
     return 0;
-}
-
-/* --- pods -------------------------------------------------------------------- */
-
-static int visit_for_pod(ObjectReader *objects, Str kind, Str object) {
-    JsonReader reader;
-    Str kept;
-
-    if (!str_is(kind, "Pod"))
-        return 0;
-    objects->n_pods++;
-    kept = arena_copy(objects->pod_arena, object); /* the pod's strings point into it */
-    if (!kept.ptr)
-        return -ENOMEM;
-    json_reader_init(&reader, kept);
-    pod_decode(&reader, objects->pod_arena, objects->pod);
-    if (json_error(&reader) == JSON_OK)
-        return 0;
-    json_reader_init(&reader, object); /* once more, for a place in the file */
-    pod_decode(&reader, objects->pod_arena, objects->pod);
-    return json_failed(objects, &reader);
-}
-
-int pod_load(const char *path, Arena *arena, Pod *ret, char *error) {
-    ObjectReader objects = {
-        .path = path,
-        .error = error,
-        .visit = visit_for_pod,
-        .pod_arena = arena,
-        .pod = ret,
-    };
-    int r = read_file(&objects, POD_FILE_MAX);
-
-    if (r < 0)
-        return r;
-    if (objects.n_pods != 1)
-        return fail(&objects, ": contains %zu Pods; exactly one is needed", objects.n_pods);
-    return 0;
-}
-
-/* --- anything ---------------------------------------------------------------- */
-
-static int visit_for_each(ObjectReader *objects, Str kind, Str object) {
-    return objects->each(objects->context, kind, object);
-}
-
-int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
-    ObjectReader objects = {
-        .path = path,
-        .error = error,
-        .visit = visit_for_each,
-        .each = visit,
-        .context = context,
-    };
-
-    return read_file(&objects, OBJECTS_FILE_MAX);
 }

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cluster/snapshot.h"
-#include "model/pod.h"
+#include "json/read.h"
 
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
 #define OBJECTS_ERROR_MAX 1024u
@@ -22,10 +22,24 @@
  * error. */
 int cluster_load(const char *path, Snapshot **ret, char *error);
 
-/* The Pod in a file; there must be exactly one. Its strings live in @arena. */
-int pod_load(const char *path, Arena *arena, Pod *ret, char *error);
+typedef struct ObjectReader ObjectReader;
 
-/* Each object of a file, in order: its kind and its JSON, both gone when @visit returns. It returns
- * 0 to go on; or a negative errno, after writing to @error where it is -EINVAL. */
-typedef int (*ObjectsVisit)(void *context, Str kind, Str object);
+/* An object of a file. */
+typedef struct Object {
+    Str kind;
+    Str json; /* in YAML files, too */
+    ObjectReader *reader;
+} Object;
+
+/* Each object of a file, in order, gone when @visit returns. It returns 0 to go on; or a negative
+ * errno, after writing to @error where it is -EINVAL. "-" is standard input. */
+typedef int (*ObjectsVisit)(void *context, const Object *object);
 int objects_each(const char *path, ObjectsVisit visit, void *context, char *error);
+
+/* For visits. The error of a reader of (a part of) the object's JSON, with its place in the file:
+ * -EINVAL, or -ENOMEM. */
+int object_failed(const Object *object, const JsonReader *reader);
+
+/* "FILE:LINE:COLUMN: TEXT" of where @part of the object's JSON begins. -EINVAL. */
+int object_wrong(const Object *object, Str part, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

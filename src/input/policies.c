@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "input/file.h"
+#include "input/zones.h"
+#include "policy/lint.h"
 #include "yaml/document.h"
 
 typedef struct PolicyFiles {
@@ -88,6 +90,17 @@ static int add_path(PolicyFiles *files, const char *path) {
     return add_file(files, path);
 }
 
+/* Time zones are files, too. */
+static int check_zones(const Program *program, DiagList *diags) {
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+
+    if (!zones)
+        return -ENOMEM;
+    lint_zones(program, zones_finder(zones), diags);
+    diag_list_sort(diags, 0);
+    return diags->n_errors > 0 ? POLICIES_E_INVALID : 0;
+}
+
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n) {
     PolicyFiles files = {.arena = arena, .diags = diags};
@@ -101,8 +114,12 @@ int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, 
     r = program_compile(files.sources.items, files.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
         return files.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
+    if (r == 0)
+        r = check_zones(*ret, diags);
+    if (r == POLICIES_E_INVALID)
+        *ret = program_unref(*ret);
     if (r != 0)
-        return error_fold(r);
+        return r > 0 ? r : error_fold(r);
     *ret_sources = files.sources.items;
     *ret_n = files.sources.n;
     return 0;

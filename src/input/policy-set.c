@@ -9,10 +9,12 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/vec.h"
+#include "input/policy-path.h"
 #include "yaml/document.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NAMES_MAX 256u /* that are looked through for "did you mean" */
+#define SET_FILE "--set %.*s"
 
 typedef struct PolicyTree {
     YamlStream stream;
@@ -67,21 +69,31 @@ static int unknown(PolicySetter *setter, const char *what, Str word) {
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-static YamlPair *find_pair(YamlNode *mapping, Str key) {
+static YamlNode *find(YamlNode *mapping, Str key) {
     for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
         if (str_eq(mapping->pairs[i].key->text, key))
-            return &mapping->pairs[i];
+            return mapping->pairs[i].value;
     return NULL;
-}
-
-static YamlNode *find(YamlNode *mapping, Str key) {
-    YamlPair *pair = find_pair(mapping, key);
-
-    return pair ? pair->value : NULL;
 }
 
 static Str text_of(const YamlNode *node) {
     return node && node->kind == YAML_STRING ? node->text : STR_NULL;
+}
+
+/* The pair of @mapping that @path begins with: the longest such key. NULL: none. */
+static YamlPair *find_pair(YamlNode *mapping, Str path, Str *ret_rest) {
+    YamlPair *found = NULL;
+    Str rest;
+
+    for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++) {
+        Str key = mapping->pairs[i].key->text;
+
+        if (!policy_path_take_name(path, key, &rest) || (found && found->key->text.len > key.len))
+            continue;
+        found = &mapping->pairs[i];
+        *ret_rest = rest;
+    }
+    return found;
 }
 
 /* One more pair at the end. */
@@ -93,7 +105,9 @@ static int add_pair(PolicySetter *setter, YamlNode *mapping, Str key) {
         return -ENOMEM;
     if (mapping->n > 0)
         memcpy(pairs, mapping->pairs, mapping->n * sizeof(*pairs));
-    *name = (YamlNode){.kind = YAML_STRING, .text = key, .place = mapping->place};
+    *name = (YamlNode){.kind = YAML_STRING, .text = key, .place = setter->value->place};
+    name->place.column = 1;
+    name->place.width = setter->setting->path.len;
     pairs[mapping->n] = (YamlPair){.key = name, .value = setter->value};
     mapping->pairs = pairs;
     mapping->n++;
@@ -119,50 +133,62 @@ static bool may_be_new(Str field) {
     return false;
 }
 
-static void add_known_keys(PolicySetter *setter, const YamlNode *mapping) {
+/* @path begins with no key of @mapping. */
+static int add_field(
+    PolicySetter *setter, YamlNode *mapping, Str path, bool is_rule, const char *what) {
+    bool is_quoted;
+    Str rest, key = policy_path_take_key(path, &rest, &is_quoted);
+
+    if (str_is_empty(rest) && mapping->kind == YAML_MAPPING && (is_quoted || may_be_new(key)))
+        return add_pair(setter, mapping, key);
+    setter->n_known = 0;
     for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++)
         add_known(setter, mapping->pairs[i].key->text);
+    for (size_t i = 0; is_rule && i < ELEMENTS_OF(new_fields); i++)
+        add_known(setter, new_fields[i]);
+    return unknown(setter, what, key);
 }
 
-/* Sets @path, "headroom.cpu", below @mapping. */
-static int set_below(PolicySetter *setter, YamlNode *mapping, Str path, const char *what) {
-    bool is_rule = find_pair(mapping, STR("name"));
-    Str rest = path, field = STR_NULL;
-    YamlPair *pair = NULL;
+/* Sets @path, "headroom.cpu", below @node. */
+static int set_below(PolicySetter *setter, YamlNode *node, Str path, const char *what) {
+    bool is_rule = find(node, STR("name"));
+    YamlNode **slot = NULL;
+    size_t index;
 
-    while (str_split(&rest, '.', &field)) {
-        pair = find_pair(mapping, field);
-        if (!pair && !rest.ptr && mapping->kind == YAML_MAPPING && may_be_new(field))
-            return add_pair(setter, mapping, field);
-        if (!pair) {
-            setter->n_known = 0;
-            add_known_keys(setter, mapping);
-            for (size_t i = 0; is_rule && i < ELEMENTS_OF(new_fields); i++)
-                add_known(setter, new_fields[i]);
-            return unknown(setter, what, field);
-        }
-        mapping = pair->value;
-    }
-    if (!pair)
-        return unknown(setter, what, path);
-    pair->value = setter->value;
+    do {
+        YamlPair *pair = find_pair(node, path, &path);
+
+        if (pair)
+            slot = &pair->value;
+        else if (node->kind == YAML_SEQUENCE && policy_path_take_index(path, &index, &path)) {
+            if (index >= node->n)
+                return unknown(setter, "item", setter->setting->path);
+            slot = &node->items[index];
+        } else
+            return add_field(setter, node, path, is_rule, what);
+        node = *slot;
+    } while (!str_is_empty(path));
+    *slot = setter->value;
     return 0;
 }
 
 /* --- policies and rules ------------------------------------------------------------------ */
 
-/* The part of @path after "NAME.". False: it does not begin so. */
+/* Whether @path goes on behind @name. */
 static bool cut_name(Str path, Str name, Str *ret) {
-    if (str_is_empty(name) || path.len <= name.len + 1 || !str_has_prefix(path, name) ||
-        path.ptr[name.len] != '.')
+    Str rest;
+
+    if (!policy_path_take_name(path, name, &rest) || str_is_empty(rest))
         return false;
-    *ret = str_skip(path, name.len + 1);
+    *ret = rest;
     return true;
 }
 
-/* The rule of @spec that @path begins with; NULL: none. */
+/* The rule of @spec that @path begins with, by the longest name; NULL: none. */
 static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *ret_rest) {
     static const Str lists[] = {STR("filters"), STR("scores")};
+    YamlNode *found = NULL;
+    size_t longest = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
         YamlNode *list = find(spec, lists[i]);
@@ -171,18 +197,22 @@ static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *
             Str name = text_of(find(list->items[j], STR("name")));
 
             add_known(setter, name);
-            if (cut_name(path, name, ret_rest))
-                return list->items[j];
+            if (name.len > longest && cut_name(path, name, ret_rest)) {
+                found = list->items[j];
+                longest = name.len;
+            }
         }
     }
-    return NULL;
+    return found;
 }
 
 static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
     YamlNode *params = find(spec, STR("params")), *rule;
-    Str rest = STR_NULL, first = str_take(path, str_find(path, '.'));
+    Str rest = STR_NULL, key;
+    bool is_quoted;
 
     setter->n_known = 0;
+    key = policy_path_take_key(path, &rest, &is_quoted);
     if (cut_name(path, STR("params"), &rest)) {
         if (params)
             return set_below(setter, params, rest, "parameter");
@@ -192,13 +222,17 @@ static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
     rule = find_rule(setter, spec, path, &rest);
     if (rule)
         return set_below(setter, rule, rest, "field");
-    if (find(spec, first) || may_be_new(path))
+    if (find(spec, key) || may_be_new(path))
         return set_below(setter, spec, path, "field");
-    return unknown(setter, "rule", first);
+    return unknown(setter, "rule", key);
 }
 
 static int set_one(PolicySetter *setter) {
-    Str path = setter->setting->path, rest;
+    Str path = setter->setting->path, rest, in_policy = STR_NULL;
+    PolicyTree *changed = NULL;
+    YamlNode *found = NULL;
+    size_t longest = 0;
+    bool is_quoted;
 
     assert(setter->trees);
     setter->n_known = 0;
@@ -211,13 +245,19 @@ static int set_one(PolicySetter *setter) {
             Str name = text_of(find(find(document, STR("metadata")), STR("name")));
 
             add_known(setter, name);
-            if (!spec || spec->kind != YAML_MAPPING || !cut_name(path, name, &rest))
+            if (!spec || spec->kind != YAML_MAPPING || name.len <= longest ||
+                !cut_name(path, name, &rest))
                 continue;
-            tree->is_changed = true;
-            return set_in_policy(setter, spec, rest);
+            changed = tree;
+            found = spec;
+            in_policy = rest;
+            longest = name.len;
         }
     }
-    return unknown(setter, "policy", str_take(path, str_find(path, '.')));
+    if (!found)
+        return unknown(setter, "policy", policy_path_take_key(path, &rest, &is_quoted));
+    changed->is_changed = true;
+    return set_in_policy(setter, found, in_policy);
 }
 
 /* --- texts ------------------------------------------------------------------------------- */
@@ -235,26 +275,39 @@ static int read_trees(PolicySetter *setter) {
     return 0;
 }
 
+/* Columns of the value become columns of "PATH=VALUE". */
+static void move_places(YamlNode *node, size_t by) {
+    node->place.column += node->place.line == 1 ? by : 0;
+    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++)
+        move_places(node->items[i], by);
+    for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
+        move_places(node->pairs[i].key, by);
+        move_places(node->pairs[i].value, by);
+    }
+}
+
 static int read_value(PolicySetter *setter) {
+    const PolicySetting *setting = setter->setting;
+    Str file = arena_printf(setter->arena, SET_FILE, STR_FMT(setting->path));
     DiagList diags = DIAG_LIST_IN(setter->arena);
     YamlStream stream;
-    int r = yaml_parse(STR("value"), setter->setting->value, setter->arena, &diags, &stream);
+    int r = file.ptr ? yaml_parse(file, setting->value, setter->arena, &diags, &stream) : -ENOMEM;
 
     if (r == -ENOMEM)
         return r;
     if (r == 0 && stream.n_documents == 1) {
         setter->value = stream.documents[0];
+        move_places(setter->value, setting->path.len + 1);
         return 0;
     }
     (void)snprintf(setter->error, POLICY_SET_ERROR_MAX, "%.*s: \"%.*s\" is not a value",
-        STR_FMT(str_take(setter->setting->path, 128)),
-        STR_FMT(str_take(setter->setting->value, 128)));
+        STR_FMT(str_take(setting->path, 128)), STR_FMT(str_take(setting->value, 128)));
     return POLICY_SET_E_UNKNOWN;
 }
 
-static int write_tree(const PolicySetter *setter, size_t i, Arena *arena, Str *ret) {
+/* As JSON, which is YAML. */
+static int write_tree(const YamlStream *stream, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    const YamlStream *stream = &setter->trees[i].stream;
 
     for (size_t j = 0; j < stream->n_documents; j++) {
         buf_append(&text, STR("---\n"));
@@ -267,12 +320,11 @@ static int write_tree(const PolicySetter *setter, size_t i, Arena *arena, Str *r
 
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(arena_left(arena)); /* for the trees */
     PolicySetter setter = {
-        .trees = scratch ? ARENA_ARRAY(scratch, PolicyTree, n) : NULL,
+        .trees = ARENA_ARRAY(arena, PolicyTree, n),
         .sources = sources,
         .n = n,
-        .arena = scratch,
+        .arena = arena,
         .error = error,
     };
     int r = setter.trees ? 0 : -ENOMEM;
@@ -287,8 +339,25 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
     }
     for (size_t i = 0; r == 0 && i < n; i++) {
         ret[i] = sources[i];
-        if (setter.trees && setter.trees[i].is_changed)
-            r = write_tree(&setter, i, arena, &ret[i].text);
+        if (!setter.trees || !setter.trees[i].is_changed)
+            continue;
+        ret[i].tree = &setter.trees[i].stream;
+        r = write_tree(ret[i].tree, arena, &ret[i].text);
     }
     return r;
+}
+
+void policy_set_show(const PolicySetting *settings, size_t n_settings, DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++) {
+        Diag *diag = &diags->diags.items[i];
+
+        for (size_t j = 0; j < n_settings; j++) {
+            const PolicySetting *setting = &settings[j];
+
+            if (str_has_prefix(diag->place.file, STR("--set ")) &&
+                str_eq(str_skip(diag->place.file, 6), setting->path))
+                diag->source = arena_printf(diags->arena, "%.*s=%.*s", STR_FMT(setting->path),
+                    STR_FMT(str_take(setting->value, str_find(setting->value, '\n'))));
+        }
+    }
 }

@@ -1,14 +1,17 @@
 #pragma once
 
 /*
- * PolicySet: a value of a policy, changed by name.
+ * PolicySet: a value of a policy, changed by its name (input/policy-path.h).
  *
  *     POLICY.params.NAME      a parameter
- *     POLICY.RULE.FIELD       a field of a filter or score: weight, reason, maxPods, headroom.cpu
+ *     POLICY.RULE.FIELD       a field of a filter or score: weight, reason, maxPods.limit
  *     POLICY.FIELD            a field of the policy itself: mode, narrow.to
  *
- * The value is found in the YAML tree, so its style does not matter. A changed text is written as
- * JSON, which is YAML: places in it are not those of the file.
+ * A value has to be there, but for fields of rules and policies that may be left out, and keys in
+ * brackets, which are added.
+ *
+ * The value is replaced in the YAML tree, so its style does not matter, and everything else keeps
+ * its place in the file. Places in the new value have "--set PATH" as their file.
  */
 
 #include <stddef.h>
@@ -34,8 +37,33 @@ enum {
 /* "PATH=VALUE" apart. False: it has no '=' or no path. */
 bool policy_setting_parse(Str text, PolicySetting *ret);
 
-/* Applies @settings to the texts of @sources, into @ret, which has room for @n. Unchanged texts are
- * shared, others are in @arena. 0, POLICY_SET_E_UNKNOWN with @error (POLICY_SET_ERROR_MAX), or
- * -ENOMEM. */
+/* Applies @settings to @sources, into @ret, which has room for @n. Unchanged ones are shared;
+ * others have a tree, and their text is that of the changed policies. All of it is in @arena, which
+ * must outlive a program that is compiled from them. 0, POLICY_SET_E_UNKNOWN with @error
+ * (POLICY_SET_ERROR_MAX), or -ENOMEM. */
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) MUST_CHECK;
+
+/* Shows the settings as the source lines of diagnostics that are about their values. */
+void policy_set_show(const PolicySetting *settings, size_t n_settings, DiagList *diags);
+
+/* A number of a policy that can be set: limits, amounts ("500m", "2Gi"), durations, weights. */
+typedef struct PolicyNumber {
+    Str path;
+    Str policy, rule, field; /* rule: empty: of the policy itself */
+    bool is_score;           /* the rule is one */
+    Str value;
+    bool is_text; /* an amount or a duration, no plain number */
+} PolicyNumber;
+
+typedef struct PolicyNumbers {
+    PolicyNumber *items;
+    size_t n;
+} PolicyNumbers;
+
+#define POLICY_NUMBERS_MAX 1000u
+
+/* Those of @sources, in their order. The weight of a score is there also if it is left out. Texts
+ * that cannot be read have none. 0, or -ENOMEM. */
+int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNumbers *ret)
+    MUST_CHECK;

@@ -195,9 +195,9 @@ static void test_cluster_errors(void **state) {
             "{\"kind\":\"List\",\"items\":[" POD_ON_A "," NODE_A "," POD_ON_A "]}",
             "cluster: there are two pods named \"p\" in namespace \"\""},
         {"YAML syntax", "kind: List\nitems: [\n", "cluster:2:8: the closing ] is missing"},
-        {"YAML that is text", "hello\n", "cluster: expected a Kubernetes object"},
+        {"YAML that is text", "hello\n", "cluster:1:1: expected a Kubernetes object"},
         {"YAML duplicate key", "kind: Node\nkind: Node\n", "cluster:2:1: duplicate key \"kind\""},
-        {"a list, not a List", "[" NODE_A "]", "cluster: expected a Kubernetes object"},
+        {"a list, not a List", "[" NODE_A "]", "cluster:1:1: expected a Kubernetes object"},
     };
     Folder folder;
 
@@ -246,64 +246,6 @@ static void test_large_yaml(void **state) {
     folder_done(&folder);
 }
 
-/* --- pods ---------------------------------------------------------------------------------- */
-
-static void test_pod(void **state) {
-    static const char *const texts[] = {
-        POD_ON_A,
-        "{\"kind\":\"List\",\"items\":[" NODE_A "," POD_ON_A "]}",
-        "kind: Pod\nmetadata: {name: p, uid: u}\nspec:\n  nodeName: a\n  containers:\n"
-        "    - resources: {requests: {cpu: 500m}}\n",
-        "kind: PodList\nitems:\n  - metadata: {name: p, uid: \"\\u0075\"}\n    spec: {nodeName: a, "
-        "containers: [{resources: {requests: {cpu: 0.5}}}]}\n",
-    };
-    Folder folder;
-
-    (void)state;
-    folder_init(&folder);
-    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
-        char error[OBJECTS_ERROR_MAX];
-        Pod pod;
-
-        assert_int_equal(
-            pod_load(folder_write(&folder, "pod", str_from_c(texts[i])), arena, &pod, error), 0);
-        assert_text(texts[i], pod.name, "p");
-        assert_text(texts[i], pod.uid, "u");
-        assert_text(texts[i], pod.node_name, "a");
-        assert_int_equal(resources_get(&pod.requests, STR("cpu")), 500);
-    }
-    folder_done(&folder);
-}
-
-static void test_pod_errors(void **state) {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        {NODE_A, "pod: contains 0 Pods; exactly one is needed"},
-        {"{\"kind\":\"PodList\",\"items\":[{},{}]}", "pod: contains 2 Pods; exactly one is needed"},
-        {"{\"kind\":\"Pod\",\n\"spec\":[]}", "pod:2:8: expected an object"},
-        {"kind: Pod\nspec: []\n", "pod: expected an object"},
-        {"{\"kind\":\"Pod\"", "pod:1:14: the input ends inside an object"},
-    };
-    Folder folder;
-
-    (void)state;
-    folder_init(&folder);
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
-        char error[OBJECTS_ERROR_MAX] = "";
-        Pod pod;
-
-        assert_int_equal(
-            pod_load(folder_write(&folder, "pod", str_from_c(cases[i].text)), arena, &pod, error),
-            -EINVAL);
-        assert_text(
-            cases[i].text, str_skip(str_from_c(error), strlen(folder.path) + 1), cases[i].message);
-    }
-    folder_done(&folder);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clusters),
@@ -312,8 +254,6 @@ int main(void) {
         cmocka_unit_test(test_cluster_errors),
         cmocka_unit_test(test_missing_file),
         cmocka_unit_test(test_large_yaml),
-        cmocka_unit_test(test_pod),
-        cmocka_unit_test(test_pod_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

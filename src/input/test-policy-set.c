@@ -15,11 +15,18 @@ static const char policies[] = "apiVersion: berth.dev/v1alpha1\n"
                                "    - {name: room, headroom: {cpu: 500m}}\n"
                                "  scores:\n"
                                "    - {name: pack, binPack: {cpu: 1}}\n"
+                               "  narrow: {to: 5}\n"
                                "---\n"
                                "apiVersion: berth.dev/v1alpha1\n"
                                "kind: PlacementPolicy\n"
                                "metadata: {name: other}\n"
-                               "spec: {filters: [{name: full, maxPods: 5}]}\n";
+                               "spec:\n"
+                               "  filters:\n"
+                               "    - {name: full, maxPods: 5}\n"
+                               "    - {name: full.gpu, headroom: {nvidia.com/gpu: 1, cpu: 500m}}\n"
+                               "    - name: seats\n"
+                               "      maxPods: {limit: 4, podSelector: {matchLabels: {a: 1}}}\n"
+                               "    - {name: zones, x: [3, {y: 4}]}\n";
 
 typedef struct Case {
     const char *set;
@@ -45,6 +52,20 @@ static const Case cases[] = {
     {"web.pool.params.load=1", NULL, "web.pool.params.load: there is no parameter \"load\""},
     {"other.params.x=1", NULL, "other.params.x: there is no parameter \"x\""},
     {"other.full.maxPods={", NULL, "other.full.maxPods: \"{\" is not a value"},
+    {"other.full.gpu.headroom[\"nvidia.com/gpu\"]=2", "{\"nvidia.com/gpu\":2,", NULL},
+    {"other.full.gpu.headroom['nvidia.com/gpu']=2", "{\"nvidia.com/gpu\":2,", NULL},
+    {"other.full.gpu.headroom.nvidia.com/gpu=2", "{\"nvidia.com/gpu\":2,", NULL},
+    {"other[\"full.gpu\"].headroom.cpu=1", "\"cpu\":1}", NULL},
+    {"other.full.gpu.headroom[\"amd.com/gpu\"]=1", "\"amd.com/gpu\":1}", NULL},
+    {"other.full.gpu.headroom.amd.com/gpu=1", NULL,
+        "other.full.gpu.headroom.amd.com/gpu: there is no field \"amd\""},
+    {"other.seats.maxPods.limit=9", "\"limit\":9", NULL},
+    {"other.zones.x[0]=9", "\"x\":[9,", NULL},
+    {"other.zones.x[1].y=9", "\"x\":[3,{\"y\":9}]", NULL},
+    {"other.zones.x[2]=9", NULL, "other.zones.x[2]: there is no item \"other.zones.x[2]\""},
+    {"other.zones.x[-1]=9", NULL, "other.zones.x[-1]: there is no field \"[-1]\""},
+    {"other.full.gpu.headroom[\"cpu=9", NULL, "other.full.gpu.headroom[\"cpu: there is no field"},
+    {"web.pool.narrow.to=9", "\"narrow\":{\"to\":9}", NULL},
     {"other.full.maxPods=", NULL, "other.full.maxPods: \"\" is not a value"},
 };
 
@@ -82,6 +103,80 @@ static void test_cases(void **state) {
     }
 }
 
+/* Errors are in the file where it was not changed, and in the setting where it was. */
+static void test_places(void **state) {
+    static const char text[] = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+                               "metadata: {name: p}\nspec:\n  filters:\n"
+                               "    - {name: a, headroom: {cpu: 500m}}\n"
+                               "    - {name: b, maxPods: x}\n"
+                               "    - {name: c, expression: 'true'}\n";
+    static const PolicySource source = {.file = STR("p.yaml"), .text = STR(text)};
+    static const PolicySetting settings[] = {
+        {STR("p.a.headroom.cpu"), STR("1x")},
+        {STR("p.a.headroom[\"y/z/\"]"), STR("1")},
+        {STR("p.c.expression"), STR("'1 + '")},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 26);
+    _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
+    DiagList diags = DIAG_LIST_IN(arena);
+    char error[POLICY_SET_ERROR_MAX] = "";
+    Program *program = NULL;
+    PolicySource changed;
+
+    assert_int_equal(
+        policy_set(&source, 1, settings, ELEMENTS_OF(settings), arena, &changed, error), 0);
+    assert_int_equal(program_compile(&changed, 1, &diags, &program), PROGRAM_E_INVALID);
+    policy_set_show(settings, ELEMENTS_OF(settings), &diags);
+    diag_list_print(&diags, false, &out);
+    assert_true(has(buf_str(&out), "p.yaml:7:"));
+    assert_true(has(buf_str(&out), "  7 |     - {name: b, maxPods: x}"));
+    assert_true(has(buf_str(&out), "--set p.a.headroom.cpu:1:18: error: "));
+    assert_true(has(buf_str(&out), "  1 | p.a.headroom.cpu=1x\n    |                  ^^"));
+    assert_true(has(buf_str(&out), "--set p.a.headroom[\"y/z/\"]:1:1: error: "));
+    assert_true(has(buf_str(&out), "--set p.c.expression:1:"));
+}
+
+static void test_numbers(void **state) {
+    static const PolicySource sources[] = {
+        {.file = STR("bad.yaml"), .text = STR("a: [")},
+        {.file = STR("p.yaml"), .text = STR(policies)},
+    };
+    static const struct {
+        const char *path, *value;
+        bool is_text;
+    } wanted[] = {
+        {"web.pool.params.maxLoad", "0.8", false},
+        {"web.pool.narrow.to", "5", false},
+        {"web.pool.room.headroom.cpu", "500m", true},
+        {"web.pool.pack.binPack.cpu", "1", false},
+        {"web.pool.pack.weight", "1", false},
+        {"other.full.maxPods", "5", false},
+        {"other.full.gpu.headroom[\"nvidia.com/gpu\"]", "1", false},
+        {"other.full.gpu.headroom.cpu", "500m", true},
+        {"other.seats.maxPods.limit", "4", false},
+        {"other.zones.x[0]", "3", false},
+        {"other.zones.x[1].y", "4", false},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 24);
+    PolicyNumbers numbers;
+
+    assert_int_equal(policy_numbers(sources, ELEMENTS_OF(sources), arena, &numbers), 0);
+    for (size_t i = 0; i < numbers.n && i < ELEMENTS_OF(wanted); i++) {
+        PolicySetting setting = {.path = numbers.items[i].path, .value = STR("7")};
+        PolicySource changed[ELEMENTS_OF(sources)];
+        char error[POLICY_SET_ERROR_MAX] = "";
+
+        assert_text("path", numbers.items[i].path, wanted[i].path);
+        assert_text(wanted[i].path, numbers.items[i].value, wanted[i].value);
+        assert_int_equal(numbers.items[i].is_text, wanted[i].is_text);
+        /* each of them can be set */
+        assert_int_equal(
+            policy_set(sources, ELEMENTS_OF(sources), &setting, 1, arena, changed, error), 0);
+        assert_non_null(changed[1].tree);
+    }
+    assert_int_equal(numbers.n, ELEMENTS_OF(wanted));
+}
+
 static void test_parse(void **state) {
     PolicySetting setting;
 
@@ -94,6 +189,8 @@ static void test_parse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_parse),
     };
 

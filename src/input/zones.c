@@ -5,6 +5,7 @@
 
 #include "input/zones.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 #include "base/hash.h"
 #include "input/file.h"
 
-#define N_PLACES 4096 /* a power of two, and never more than about half full */
+#define FOLDERS_MAX 3u /* America/Indiana/Knox */
+#define N_PLACES 4096  /* a power of two, and never more than about half full */
 
 typedef struct ZoneEntry {
     Str name;
@@ -123,6 +125,61 @@ static const CelZone *find(const CelZones *finder, Str name) {
     return zone;
 }
 
+/* --- suggestions ------------------------------------------------------------ */
+
+/* A search for the name that is nearest to another, in a folder and those inside. */
+typedef struct ZoneSearch {
+    const ZoneTable *table;
+    Str name, best; /* the best so far, in @arena */
+    Arena *arena;
+} ZoneSearch;
+
+static void consider(ZoneSearch *search, Str name) {
+    Str both[] = {search->best, name};
+
+    if (str_nearest(search->name, &name, 1).len == 0)
+        return;
+    if (search->best.len == 0 || str_eq(str_nearest(search->name, both, 2), name))
+        search->best = arena_copy(search->arena, name);
+}
+
+/* "right" and "posix" have all zones again. */
+static bool is_part(const struct dirent *entry, unsigned depth) {
+    Str name = str_from_c(entry->d_name);
+
+    return is_name(name) && !(depth == 0 && (str_is(name, "right") || str_is(name, "posix")));
+}
+
+static void search_folder(ZoneSearch *search, Str prefix, unsigned depth) {
+    char path[256];
+    struct dirent *entry;
+    DIR *folder;
+    int n = snprintf(path, sizeof(path), "%s/%.*s", search->table->folder, STR_FMT(prefix));
+
+    folder = n > 0 && (size_t)n < sizeof(path) ? opendir(path) : NULL;
+    while (folder && (entry = readdir(folder))) {
+        Str name = is_part(entry, depth)
+                       ? arena_printf(search->arena, "%.*s%s", STR_FMT(prefix), entry->d_name)
+                       : STR_NULL;
+
+        if (!name.ptr)
+            continue;
+        if (entry->d_type == DT_DIR && depth + 1 < FOLDERS_MAX)
+            search_folder(search, arena_printf(search->arena, "%.*s/", STR_FMT(name)), depth + 1);
+        else
+            consider(search, name);
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
+static Str find_meant(const CelZones *finder, Str name, Arena *arena) {
+    ZoneSearch search = {.table = ((const Zones *)finder)->table, .name = name, .arena = arena};
+
+    search_folder(&search, STR(""), /* depth= */ 0);
+    return search.best.len > 0 && find(finder, search.best) ? search.best : STR_NULL;
+}
+
 /* --- life ------------------------------------------------------------------- */
 
 Zones *zones_new(void) {
@@ -137,6 +194,7 @@ Zones *zones_new_in(const char *folder) {
     if (!zones)
         return NULL;
     zones->finder.find = find;
+    zones->finder.find_meant = find_meant;
     zones->table = calloc(1, sizeof(ZoneTable));
     if (!zones->table)
         return NULL;

@@ -75,6 +75,14 @@ void json_write_key(JsonWriter *writer, Str key) {
     writer->after_key = true;
 }
 
+void json_write_raw_key(JsonWriter *writer, Str raw) {
+    separate(writer);
+    buf_append_char(writer->out, '"');
+    buf_append(writer->out, raw);
+    buf_append(writer->out, writer->indent > 0 ? STR("\": ") : STR("\":"));
+    writer->after_key = true;
+}
+
 void json_write_string(JsonWriter *writer, Str text) {
     begin_value(writer);
     json_quote(writer->out, text);

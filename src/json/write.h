@@ -54,8 +54,9 @@ void json_member_null(JsonWriter *writer, const char *key);
 void json_member_object(JsonWriter *writer, const char *key);
 void json_member_array(JsonWriter *writer, const char *key);
 
-/* @raw is JSON already. */
+/* @raw is JSON already; a key is without its quotes, as json_key() returns it. */
 void json_write_raw(JsonWriter *writer, Str raw);
+void json_write_raw_key(JsonWriter *writer, Str raw);
 
 /* @text as a JSON string with its quotes, appended to @out. */
 void json_quote(Buf *out, Str text);

@@ -1,12 +1,15 @@
 #pragma once
 
 /*
- * A program of a fuzzer over two nodes and an unknown one: no value goes out of range, and the
- * column machine and the scalar machine agree on every rule.
+ * A policy file of a fuzzer: either a program or errors, never both; errors that can be printed. A
+ * program runs over two nodes and an unknown one: no value goes out of range, and the column
+ * machine and the scalar machine agree on every rule.
  */
 
 #include "base/fuzz.h"
 #include "judge/judge.h"
+#include "judge/test-generator.h"
+#include "policy/test-scene.h"
 
 static inline void fuzz_check_filters(Judge *judge, const JudgeInput *input) {
     uint16_t verdicts[3];
@@ -96,4 +99,24 @@ static inline void fuzz_run(
     for (size_t i = 0; i < program->n_scores; i++)
         if (judge_applies(judge, program->scores[i]->policy))
             fuzz_check_score(judge, &input, program->scores[i]);
+}
+
+static inline int fuzz_policy(Str text) {
+    static TestScene scene;
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)256 << 20);
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)16 << 20);
+    const PolicySource source = {.file = STR("fuzz.yaml"), .text = text};
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r;
+
+    if (!scene.arena)
+        scene_init_text(&scene, generated_small_scene);
+    r = program_compile(&source, 1, &diags, &program);
+    require(r == 0 || r == PROGRAM_E_INVALID);
+    require((r == 0) == (diags.n_errors == 0) && (r == 0) == (program != NULL));
+    diag_list_print(&diags, /* colour= */ false, &messages);
+    if (program)
+        fuzz_run(program, &scene.table, &scene.pod, arena);
+    return 0;
 }

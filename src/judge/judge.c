@@ -209,19 +209,13 @@ CelRun *judge_run_new(const Judge *judge, Arena *arena) {
     return run;
 }
 
-static CelValue no_memory(void) {
-    static const CelError error = {.text = STR("out of memory"), .is_limit = true};
-
-    return (CelValue){.kind = CEL_ERROR, .error = &error};
-}
-
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
     CelRun *run = judge_run_new(judge, arena);
     uint32_t slot = judge->input.program->schema->node_slot;
     CelValue value;
 
     if (!run)
-        return no_memory();
+        return (CelValue){.kind = CEL_ERROR, .error = cel_memory_error(arena)};
     judge->variables[slot] = schema_node(judge->input.table, row, arena);
     value = cel_run(expression->code, run, judge->variables);
     judge->variables[slot] = cel_absent();
@@ -236,5 +230,5 @@ const CelError *judge_error(
     if (value.kind == CEL_ERROR)
         return value.error;
     run = judge_run_new(judge, arena);
-    return run ? cel_exhausted(run).error : no_memory().error;
+    return run ? cel_exhausted(run).error : cel_memory_error(arena);
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "judge/remedy-internal.h"
+#include "policy/kind.h"
 
 /* --- walking ------------------------------------------------------------------------------ */
 
@@ -47,6 +48,7 @@ const FactInfo fact_infos[_FACT_KIND_MAX] = {
     [FACT_TAINTS] = {"node.spec.taints", 4, false},
     [FACT_PODS] = {"node.pods.size()", 2, false},
     [FACT_METRIC] = {"metrics", 3, false},
+    [FACT_ROOM] = {"room in the pool", 1, false},
     [FACT_NOW] = {"now", 5, false},
     [FACT_POD_LABEL] = {"pod.metadata.labels", 20, true},
     [FACT_POD_ANNOTATION] = {"pod.metadata.annotations", 20, true},
@@ -148,15 +150,26 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     return true;
 }
 
-static bool recognise(
-    const Remedies *remedies, uint32_t number, RemedyFact *ret, ReadMode *ret_how) {
+/* cluster.domains(…).map(…).sum(), the room of a pool. */
+static bool is_room(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
+    const CelGraphNode *list;
+
+    if (!is_call(node, "sum") || node->n_args != 1)
+        return false;
+    list = node_at(remedies, node->args[0]);
+    *ret = (RemedyFact){.kind = FACT_ROOM, .object = node->args[0]};
+    return list->op == OP_MAP_LIST && is_call(node_at(remedies, list->args[0]), "domains");
+}
+
+static bool recognise(const Remedies *remedies, const RemedyFilter *filter_facts, uint32_t number,
+    RemedyFact *ret, ReadMode *ret_how) {
     const CelGraphNode *node = node_at(remedies, number);
     uint32_t at = number;
     Str key = STR_NULL;
     bool is_map;
 
     *ret_how = READ_VALUE;
-    if (is_count(remedies, node, ret))
+    if (is_count(remedies, node, ret) || (filter_facts->is_of_pool && is_room(remedies, node, ret)))
         return true;
     is_map = is_entry(remedies, node, &at, &key);
     for (FactKind kind = 0; kind < _FACT_KIND_MAX; kind++) {
@@ -194,7 +207,8 @@ static void collect(Remedies *remedies, uint32_t number, void *context) {
     uint32_t at;
 
     /* a read of a loop variable differs in each iteration */
-    if (node_at(remedies, number)->levels || !recognise(remedies, number, &fact, &mode))
+    if (node_at(remedies, number)->levels ||
+        !recognise(remedies, filter_facts, number, &fact, &mode))
         return;
     at = add_fact(filter_facts, &fact);
     if (at == UINT32_MAX || filter_facts->n_reads == READS_MAX) {
@@ -231,6 +245,8 @@ Str fact_resource(Str key) {
 /* Whether changing @a would change @b, too: free is allocatable less requested, which are changed
  * by pods that come and go; cpu has two names. */
 static bool hangs_together(const RemedyFact *a, const RemedyFact *b) {
+    if (a->kind == FACT_ROOM) /* several sums: of nodes' worth */
+        return b->kind == FACT_ROOM;
     if (a->kind == FACT_PODS)
         return b->kind == FACT_PODS || b->kind == FACT_FREE || b->kind == FACT_REQUESTED;
     if (!fact_is_amount(a->kind) || !fact_is_amount(b->kind) ||
@@ -329,6 +345,7 @@ int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **r
     if (!filter_facts)
         return -ENOMEM;
     filter_facts->root = filter->test.node;
+    filter_facts->is_of_pool = filter->kind == &kind_pool_headroom;
     remedies_walk(remedies, filter_facts->root, collect, filter_facts);
     fix_facts(remedies, filter_facts);
     for (size_t i = 0; r == 0 && !filter_facts->is_too_much && i < filter_facts->n_reads; i++)

@@ -25,6 +25,7 @@ typedef enum FactKind {
     FACT_TAINTS,
     FACT_PODS, /* the number of pods that match */
     FACT_METRIC,
+    FACT_ROOM, /* of poolHeadroom: pods that the pool has room for */
     FACT_NOW,
     FACT_POD_LABEL,
     FACT_POD_ANNOTATION,
@@ -72,6 +73,7 @@ typedef struct KnownCode {
 /* One filter, analyzed. */
 typedef struct RemedyFilter {
     uint32_t root;
+    bool is_of_pool; /* poolHeadroom */
     RemedyFact facts[FACTS_MAX];
     size_t n_facts;
     RemedyRead reads[READS_MAX];

@@ -93,6 +93,7 @@ static double step_of(const RemedyFact *fact) {
     case FACT_POD_REQUEST:
         return str_is(fact->key, "cpu") ? 0.001 : 1;
     case FACT_PODS:
+    case FACT_ROOM:
     case FACT_POD_PRIORITY:
     case FACT_NOW:
         return 1;

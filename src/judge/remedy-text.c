@@ -175,6 +175,13 @@ static void print_pods(
         buf_printf(out, "in the node's %.*s", STR_FMT(fact->key));
 }
 
+static void print_room(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
+    CelValue before = attempt_fact_before(attempt, change->fact);
+    double more = change->value.d - before.d;
+
+    buf_printf(out, "room for %.0f more such pod%s in the pool", more, more == 1 ? "" : "s");
+}
+
 static void print_wait(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
     CelValue before = attempt_fact_before(attempt, change->fact);
     int64_t seconds = change->value.i - before.i, ns;
@@ -206,6 +213,9 @@ static void print_fact(
         break;
     case FACT_PODS:
         print_pods(attempt, fact, change, out);
+        break;
+    case FACT_ROOM:
+        print_room(attempt, change, out);
         break;
     case FACT_NOW:
         print_wait(attempt, change, out);

@@ -13,6 +13,8 @@
  *     observed: {a: pass, b: ...}          # verdicts of policies in mode Observe
  *     scores: {a: 50, b: 33.3333333333}    # every node; to nine decimals
  *     explain: {b: "label pool is absent"} # message of the filter that rejects it
+ *     main: "gpus 2, never pool 3"         # main reason: its rule and nodes, and those that can
+ *                                          # never take the pod ("never nvidia.com/gpu 3")
  *
  * Each verdict is also compared with the filters evaluated one by one by the scalar machine.
  */
@@ -22,6 +24,7 @@
 
 #include "base/test-assert.h"
 #include "judge/judge.h"
+#include "judge/main-reason.h"
 #include "policy/test-scene.h"
 
 /* Time zones of the system, read again for each case. */
@@ -48,7 +51,7 @@ static const CelZone *find_zone(const CelZones *finder, Str name) {
 
 static void case_init(Case *test, const YamlNode *document) {
     static const Str keys[] = {
-        STR("case"), STR("expect"), STR("observed"), STR("scores"), STR("explain")};
+        STR("case"), STR("expect"), STR("observed"), STR("scores"), STR("explain"), STR("main")};
     const YamlNode *name = yaml_find(document, STR("case"));
     const NodeTable *table;
     uint32_t *rows;
@@ -180,6 +183,27 @@ static void check_explained(const Case *test, const uint16_t *verdicts) {
             assert_case(test->name, message_of(test, verdicts[row], row).len > 0);
 }
 
+static void check_main(const Case *test, const uint16_t *verdicts) {
+    const YamlNode *expected = yaml_find(test->scene.document, STR("main"));
+    const Program *program = test->scene.program;
+    _cleanup_(buf_done) Buf text = BUF_INIT(512);
+    MainReason reason;
+    char want[512];
+
+    if (!expected)
+        return;
+    assert_int_equal(main_reason_find(test->judge, verdicts, &reason), 0);
+    buf_printf(&text, "%.*s %u", STR_FMT(program->filters[reason.filter]->name), reason.n_nodes);
+    if (reason.n_never > 0)
+        buf_printf(&text, ", never %.*s %u",
+            STR_FMT(str_is_empty(reason.never_resource)
+                        ? program->filters[reason.never_filter]->name
+                        : reason.never_resource),
+            reason.n_never);
+    (void)snprintf(want, sizeof(want), "%.*s", STR_FMT(expected->text));
+    assert_text(test->name, buf_str(&text), want);
+}
+
 static void check_filters(const Case *test) {
     uint16_t *verdicts = ARENA_ARRAY(test->scene.arena, uint16_t, test->input.n);
 
@@ -188,6 +212,7 @@ static void check_filters(const Case *test) {
     check_against_each(test, verdicts, /* observed= */ false);
     check_explanations(test, verdicts);
     check_explained(test, verdicts);
+    check_main(test, verdicts);
 
     assert_int_equal(judge_observed(test->judge, verdicts), 0);
     assert_case(test->name, judge_has_filters(test->judge, /* observed= */ true) ||

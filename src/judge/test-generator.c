@@ -4,25 +4,6 @@
 
 #define GENERATED_PODS 600u
 
-static unsigned pick(Choices *choices, unsigned n) {
-    if (choices->rng)
-        return (unsigned)rng_pick(choices->rng, n);
-    if (choices->n == 0)
-        return 0;
-    choices->n--;
-    return *choices->bytes++ % n;
-}
-
-static const char *pick_word(Choices *choices, const char *const *words) {
-    unsigned n = 0;
-
-    while (words[n])
-        n++;
-    return words[pick(choices, n)];
-}
-
-#define PICK(choices, ...) pick_word((choices), (const char *const[]){__VA_ARGS__, NULL})
-
 /* --- expressions ----------------------------------------------------------------------- */
 
 typedef enum Sort { BOOL, INT, DOUBLE, TEXT, TIME } Sort;
@@ -67,16 +48,16 @@ static void write_form(
             buf_append_char(out, '%');
             break;
         case 'k':
-            buf_printf(out, "%s", PICK(choices, "a", "b", "zone", "n"));
+            buf_printf(out, "%s", CHOOSE(choices, "a", "b", "zone", "n"));
             break;
         case 'w':
-            buf_printf(out, "%s", PICK(choices, "a", "b", "x", "aax"));
+            buf_printf(out, "%s", CHOOSE(choices, "a", "b", "x", "aax"));
             break;
         case 'n':
-            buf_printf(out, "%s", PICK(choices, "1", "2", "3", "10"));
+            buf_printf(out, "%s", CHOOSE(choices, "1", "2", "3", "10"));
             break;
         case 'c':
-            buf_printf(out, "%s", PICK(choices, "<", "<=", ">", ">=", "==", "!="));
+            buf_printf(out, "%s", CHOOSE(choices, "<", "<=", ">", ">=", "==", "!="));
             break;
         default:
             require(!"a form of the tables");
@@ -155,25 +136,26 @@ static const char *const loops[][8] = {
     [TIME] = {"node.pods[0].metadata.creationTimestamp"},
 };
 
-static const char *choose(Choices *choices, const char *const *list, unsigned room) {
+static const char *choose_form(Choices *choices, const char *const *list, unsigned room) {
     unsigned n = 0;
 
     while (n < room && list[n])
         n++;
-    return list[pick(choices, n)];
+    return list[choose(choices, n)];
 }
 
 static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods, Buf *out) {
-    if (depth == 0 || pick(choices, 4) == 0) {
-        bool of_pod = in_pods && pick(choices, 2);
+    if (depth == 0 || choose(choices, 4) == 0) {
+        bool of_pod = in_pods && choose(choices, 2);
 
         write_form(choices,
-            of_pod ? choose(choices, pod_leaves[sort], 8) : choose(choices, leaves[sort], 16), 0,
-            in_pods, out);
-    } else if (!in_pods && pick(choices, 4) == 0) {
-        write_form(choices, choose(choices, loops[sort], 8), depth - 1, false, out);
+            of_pod ? choose_form(choices, pod_leaves[sort], 8)
+                   : choose_form(choices, leaves[sort], 16),
+            0, in_pods, out);
+    } else if (!in_pods && choose(choices, 4) == 0) {
+        write_form(choices, choose_form(choices, loops[sort], 8), depth - 1, false, out);
     } else {
-        write_form(choices, choose(choices, forms[sort], 32), depth - 1, in_pods, out);
+        write_form(choices, choose_form(choices, forms[sort], 32), depth - 1, in_pods, out);
     }
 }
 
@@ -187,15 +169,15 @@ static void write_fallbacks(Choices *choices, Sort sort, Buf *out) {
     static const char *const fields[] = {"onError", "onMissing"};
 
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
-        if (pick(choices, 2))
+        if (choose(choices, 2))
             continue;
         if (sort == BOOL)
-            buf_printf(out, "      %s: %s\n", fields[i], PICK(choices, "allow", "reject"));
+            buf_printf(out, "      %s: %s\n", fields[i], CHOOSE(choices, "allow", "reject"));
         else
-            buf_printf(out, "      %s: %u\n", fields[i], pick(choices, 101));
+            buf_printf(out, "      %s: %u\n", fields[i], choose(choices, 101));
     }
     if (sort != BOOL)
-        buf_printf(out, "      normalize: %s\n", PICK(choices, "none", "none", "minMax", "rank"));
+        buf_printf(out, "      normalize: %s\n", CHOOSE(choices, "none", "none", "minMax", "rank"));
 }
 
 static const char *const built_in_filters[] = {"nodeReady: true", "nodeLabels: {%k: [%w, %w]}",
@@ -208,6 +190,12 @@ static const char *const built_in_filters[] = {"nodeReady: true", "nodeLabels: {
     "podAffinity: {podSelector: {matchLabels: {a: %w}}, topologyKey: %k}",
     "podAntiAffinity: {sameOwner: true}",
     "topologySpread: {topologyKey: zone, maxSkew: %n, sameOwner: true}",
+    "topologySpread: {topologyKey: %k, maxSkew: %n, sameOwner: true, nodeAffinityPolicy: Ignore}",
+    ("topologySpread: {topologyKey: zone, maxSkew: 1, minDomains: 2, podSelector: {matchLabels: "
+     "{a: "
+     "%w}}, nodeTaintsPolicy: Honor, nodeLabels: {%k: [%w, %w]}}"),
+    "poolHeadroom: {nodeLabels: {%k: [%w, %w]}, pods: %n, requests: {cpu: 1, memory: %nGi}}",
+    "poolHeadroom: {nodes: %n, exceptPriorityAtLeast: %n}",
     "metricLimit: {metric: load, max: 0.%n}"};
 
 static const char *const built_in_scores[] = {"binPack: {cpu: %n, memory: %n}", "spread: {cpu: %n}",
@@ -222,17 +210,17 @@ static void write_rule(Choices *choices, unsigned i, Sort sort, Buf *out) {
 
     buf_printf(out, "    - name: r%u\n", i);
     write_fallbacks(choices, sort, out);
-    if (pick(choices, 4) == 3) {
+    if (choose(choices, 4) == 3) {
         buf_append(out, STR("      "));
         write_form(choices,
-            is_filter ? choose(choices, built_in_filters, ELEMENTS_OF(built_in_filters))
-                      : choose(choices, built_in_scores, ELEMENTS_OF(built_in_scores)),
+            is_filter ? choose_form(choices, built_in_filters, ELEMENTS_OF(built_in_filters))
+                      : choose_form(choices, built_in_scores, ELEMENTS_OF(built_in_scores)),
             0, false, out);
         buf_append(out, STR("\n"));
         return;
     }
     buf_append(out, STR("      expression: |\n        "));
-    write_any(choices, sort, 1 + pick(choices, 4), false, out);
+    write_any(choices, sort, 1 + choose(choices, 4), false, out);
     buf_append(out, STR("\n"));
 }
 
@@ -241,21 +229,23 @@ static void write_head(Choices *choices, Buf *out) {
         STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
             "  params: {since: '', until: soon}\n"
             "  metrics: [" METRICS "]\n  variables:\n    - name: flag\n      expression: "));
-    buf_append(
-        out, str_from_c(PICK(choices, "node.ready", "dyn(node.ready)", "dyn(pod.spec.priority)")));
-    buf_append(out, STR("\n    - name: number\n      expression: "));
     buf_append(out,
-        str_from_c(PICK(choices, "node.free.cpu", "dyn(node.free.cpu)", "dyn(pod.metadata.name)")));
+        str_from_c(CHOOSE(choices, "node.ready", "dyn(node.ready)", "dyn(pod.spec.priority)")));
+    buf_append(out, STR("\n    - name: number\n      expression: "));
+    buf_append(out, str_from_c(CHOOSE(
+                        choices, "node.free.cpu", "dyn(node.free.cpu)", "dyn(pod.metadata.name)")));
     buf_append(out, STR("\n  filters:\n"));
 }
 
 void generate_policy(Choices *choices, Buf *out) {
+    unsigned n = choices->rng ? GENERATED_RULES : 1 + choose(choices, GENERATED_RULES / 4);
+
     write_head(choices, out);
-    for (unsigned i = 0; i < GENERATED_RULES; i++)
+    for (unsigned i = 0; i < n; i++)
         write_rule(choices, i, BOOL, out);
     buf_append(out, STR("  scores:\n"));
-    for (unsigned i = GENERATED_RULES; i < 2 * GENERATED_RULES; i++)
-        write_rule(choices, i, pick(choices, 2) ? INT : DOUBLE, out);
+    for (unsigned i = n; i < 2 * n; i++)
+        write_rule(choices, i, choose(choices, 2) ? INT : DOUBLE, out);
 }
 
 #define DEEP 7u
@@ -265,7 +255,7 @@ void generate_expression(Choices *choices, Buf *out) {
     buf_append(out, STR("    - name: f\n      expression: |\n        "));
     write_any(choices, BOOL, DEEP, false, out);
     buf_append(out, STR("\n  scores:\n    - name: s\n      expression: |\n        "));
-    write_any(choices, pick(choices, 2) ? INT : DOUBLE, DEEP, false, out);
+    write_any(choices, choose(choices, 2) ? INT : DOUBLE, DEEP, false, out);
     buf_append(out, STR("\n"));
 }
 
@@ -284,12 +274,12 @@ const char generated_small_scene[] =
 
 static void write_labels(Choices *choices, Buf *out) {
     buf_append(out, STR("labels: {"));
-    if (pick(choices, 3))
-        buf_printf(out, "a: %s, ", PICK(choices, "a", "x", "aax", "''"));
-    if (pick(choices, 3))
-        buf_printf(out, "zone: %s, ", PICK(choices, "a", "b", "x"));
-    if (pick(choices, 3))
-        buf_printf(out, "n: '%s'", PICK(choices, "0", "12", "-3", "x", "9223372036854775807"));
+    if (choose(choices, 3))
+        buf_printf(out, "a: %s, ", CHOOSE(choices, "a", "x", "aax", "''"));
+    if (choose(choices, 3))
+        buf_printf(out, "zone: %s, ", CHOOSE(choices, "a", "b", "x"));
+    if (choose(choices, 3))
+        buf_printf(out, "n: '%s'", CHOOSE(choices, "0", "12", "-3", "x", "9223372036854775807"));
     buf_append(out, STR("}"));
 }
 
@@ -298,18 +288,18 @@ static void write_measured(Choices *choices, Buf *out) {
     static const char *const names[] = {"load", "podCpu"};
 
     buf_printf(
-        out, "measuredAge: %s\nmeasured:\n", PICK(choices, "0s", "10s", "29s", "31s", "60s"));
+        out, "measuredAge: %s\nmeasured:\n", CHOOSE(choices, "0s", "10s", "29s", "31s", "60s"));
     for (size_t m = 0; m < ELEMENTS_OF(names); m++) {
-        unsigned share = pick(choices, 4);
+        unsigned share = choose(choices, 4);
 
         buf_printf(out, "  %s: {", names[m]);
         for (unsigned i = 0; i < GENERATED_NODES; i++)
-            if (pick(choices, 3) < share)
+            if (choose(choices, 3) < share)
                 buf_printf(
-                    out, "n%u: %s, ", i, PICK(choices, "0.25", "0.5", "0.75", "3", ".nan", "0"));
+                    out, "n%u: %s, ", i, CHOOSE(choices, "0.25", "0.5", "0.75", "3", ".nan", "0"));
         buf_append(out, STR("}\n"));
     }
-    if (pick(choices, 2))
+    if (choose(choices, 2))
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
@@ -321,19 +311,20 @@ void generate_scene(Choices *choices, Buf *out) {
         buf_printf(out, "  n%u: {", i);
         write_labels(choices, out);
         buf_printf(out, ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
-            PICK(choices, "true", "false"), PICK(choices, "true", "false"), pick(choices, 9),
-            PICK(choices, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
-            PICK(choices, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
-            PICK(choices, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
+            CHOOSE(choices, "true", "false"), CHOOSE(choices, "true", "false"), choose(choices, 9),
+            CHOOSE(choices, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
+            CHOOSE(
+                choices, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
+            CHOOSE(choices, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
     }
     buf_append(out, STR("pods:\n"));
     for (unsigned i = 0; i < GENERATED_PODS; i++) {
-        buf_printf(out, "  - {on: n%u, uid: u%u, ", pick(choices, GENERATED_NODES), i);
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", choose(choices, GENERATED_NODES), i);
         write_labels(choices, out);
         buf_printf(out, ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
-            PICK(choices, "team-a", "team-b"), PICK(choices, "o1", "o2"), pick(choices, 3),
-            pick(choices, 999),
-            PICK(
+            CHOOSE(choices, "team-a", "team-b"), CHOOSE(choices, "o1", "o2"), choose(choices, 3),
+            choose(choices, 999),
+            CHOOSE(
                 choices, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));

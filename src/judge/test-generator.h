@@ -3,22 +3,14 @@
 /*
  * Random policies and clusters as text: expressions of every type over all fields that a rule can
  * read, including errors: absent keys, overflows, NaN, values of another type than a rule's. The
- * same choices give the same text.
+ * first way of every choice ends soon.
  */
 
 #include "base/buf.h"
-#include "base/rng.h"
+#include "base/test-choices.h"
 
 #define GENERATED_NODES 150u /* n0, n1, … */
-#define GENERATED_RULES 12u  /* filters, and as many scores */
-
-/* What decides: @rng, or without it the bytes of a fuzzer, and after the last of them always the
- * first way, which ends soon. */
-typedef struct Choices {
-    Rng *rng;
-    const uint8_t *bytes;
-    size_t n;
-} Choices;
+#define GENERATED_RULES 12u  /* filters, and as many scores; fewer in a fuzzer, which is faster */
 
 /* A policy file. Constants that are certain to fail (1 / 0, a timestamp out of range) are compile
  * errors. */

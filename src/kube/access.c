@@ -120,7 +120,8 @@ static Header *headers_copy(const Header *headers, size_t n) {
 /* --- making one --- */
 
 static int out_of_memory(char *error) {
-    return message_fail(-ENOMEM, error, "out of memory");
+    return message_fail(
+        -ENOMEM, error, "out of memory for the address and credentials of a server");
 }
 
 /* Reads the files. Each must have been there once. */
@@ -532,4 +533,13 @@ int access_find(const char *kubeconfig, const char *context, Access **ret, char 
     if (kubeconfig)
         return access_from_kubeconfig(kubeconfig, context, ret, error);
     return access_in_cluster(/* root= */ "", ret, error);
+}
+
+int access_search(const char *path, const char *context, Access **ret, char *error) {
+    char in_cluster[ACCESS_ERROR_MAX];
+    int r = access_from_kubeconfig(path, context, ret, error);
+
+    if (r != -ENOENT || path || context)
+        return r;
+    return access_in_cluster(/* root= */ "", ret, in_cluster) == 0 ? 0 : r;
 }

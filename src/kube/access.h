@@ -55,6 +55,10 @@ int access_in_cluster(const char *root, Access **ret, char *error);
 /* The first with a @kubeconfig, the second without. */
 int access_find(const char *kubeconfig, const char *context, Access **ret, char *error);
 
+/* As kubectl does: @path or else $KUBECONFIG or ~/.kube/config; with none of them, and no @context,
+ * the service account of this pod. */
+int access_search(const char *path, const char *context, Access **ret, char *error);
+
 /* Why no connection is made to @address (a struct sockaddr of @len bytes), as the end of the
  * sentence "refused to connect to 192.0.2.1 …": "(link-local)". NULL: one is made. */
 typedef const char *AddressRefusal(const void *address, size_t len);

@@ -33,6 +33,7 @@ struct Binder {
     BinderOptions options;
     EntryList waiting, sent;
     size_t n_sent;
+    int64_t undecided_until; /* monotonic: Bindings whose result is unknown may be committed */
 };
 
 static void list_push(EntryList *list, Entry *entry) {
@@ -192,7 +193,7 @@ static bool assume(Entry *entry, char *error) {
     entry->is_assumed = r == 0;
     if (r != 0)
         (void)snprintf(error, WATCHER_ERROR_MAX,
-            r == STORE_FULL ? "too many pods are being bound" : "out of memory");
+            r == STORE_FULL ? "too many pods are being bound" : "out of memory for the bind");
     return r == 0;
 }
 
@@ -241,6 +242,8 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
 
     list_remove(&binder->sent, entry);
     binder->n_sent--;
+    if (outcome == BINDING_UNKNOWN)
+        binder->undecided_until = binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
     if (outcome == BINDING_UNBOUND) { /* not elsewhere either: it can be tried here */
         entry->was_read = true;
         store_forget(binder->options.store, entry->job->uid);
@@ -302,7 +305,7 @@ static bool send(Entry *entry, char *error) {
     if (!entry->binding) {
         if (entry->is_assumed)
             take_back(entry);
-        (void)snprintf(error, WATCHER_ERROR_MAX, "out of memory");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "out of memory for the Binding");
         return false;
     }
     list_push(&entry->binder->sent, entry);
@@ -369,7 +372,7 @@ static Entry *new_entry(Binder *binder, BindJob *job) {
     Entry *entry = calloc(1, sizeof(*entry));
 
     if (!entry) {
-        finish_job(binder, job, BIND_FAILED, "out of memory");
+        finish_job(binder, job, BIND_FAILED, "out of memory for the bind");
         return NULL;
     }
     entry->binder = binder;
@@ -420,6 +423,10 @@ void binder_add(Binder *binder, BindJob *job) {
 
 bool binder_is_idle(const Binder *binder) {
     return !binder->waiting.first && !binder->sent.first;
+}
+
+bool binder_is_decided(const Binder *binder) {
+    return binder_is_idle(binder) && binder->options.clock() >= binder->undecided_until;
 }
 
 int64_t binder_tick(Binder *binder, int64_t now_nsec) {

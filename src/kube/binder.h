@@ -69,5 +69,9 @@ void binder_add(Binder *binder, BindJob *job);
 
 bool binder_is_idle(const Binder *binder); /* it has no job */
 
+/* Idle, and the API server can no longer commit a Binding whose result is unknown: another replica
+ * may bind. */
+bool binder_is_decided(const Binder *binder);
+
 /* Does the work that is due; returns when to call again, unless may_send() has changed. */
 int64_t binder_tick(Binder *binder, int64_t now_nsec);

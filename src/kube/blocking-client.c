@@ -49,6 +49,8 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
         .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
         .bytes_max = bytes_max(request),
         .accepts_401 = request->accepts_401,
+        .headers = request->headers,
+        .n_headers = request->n_headers,
         .answer = &answer->body,
     };
     const CallHandler handler = {.context = answer, .head = take_head, .done = take_end};
@@ -81,7 +83,7 @@ int blocking_client_request_with(
     int r;
 
     *ret = (BlockingReply){0};
-    message_set(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory");
+    message_set(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply");
     r = await(client, request, &answer);
     r = r < 0 ? -ENOMEM : conclude(&answer, arena, ret);
     buf_done(&answer.body);

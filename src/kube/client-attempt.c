@@ -282,7 +282,8 @@ static bool set_protocol(Call *call) {
 static bool set_request(Call *call) {
     _cleanup_(buf_done) Buf url = BUF_INIT((size_t)256 * 1024);
     CURL *easy = call->easy;
-    bool has_body = call->content_line != NULL;
+    bool has_body = call->has_body;
+    struct curl_slist *headers = call->identity->headers;
     Str base = str_from_c(call->identity->base);
 
     if (call->limits.is_from_root)
@@ -291,10 +292,11 @@ static bool set_request(Call *call) {
     buf_append_char(&url, '\0');
     if (buf_error(&url) || !set_text(easy, CURLOPT_URL, url.data))
         return false;
-    call->headers.data = call->content_line;
-    call->headers.next = call->identity->headers;
-    if (curl_easy_setopt(
-            easy, CURLOPT_HTTPHEADER, has_body ? &call->headers : call->headers.next) != CURLE_OK)
+    for (size_t i = 0; i < call->n_lines; i++) {
+        call->headers[i] = (struct curl_slist){.data = call->lines[i], .next = headers};
+        headers = &call->headers[i];
+    }
+    if (curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK)
         return false;
     if (has_body &&
         (curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len) !=
@@ -332,9 +334,8 @@ bool attempt_start(Call *call) {
         identity_apply(call->identity, call->easy) &&
         curl_multi_add_handle(client->loop->multi, call->easy) == CURLM_OK)
         return true;
-    call_stop(call, CALL_BROKEN,
-        "%s: the request could not be made: out of memory, or libcurl refuses an option",
-        access_server(client->access));
+    call_stop(
+        call, CALL_BROKEN, "%s: libcurl could not make the request", access_server(client->access));
     return false;
 }
 
@@ -484,7 +485,9 @@ void client_explain(Call *call, CURLcode code) {
 #endif
     case CURLE_OUT_OF_MEMORY:
         if (call->n_sent > 0 && !call->has_head) /* so libcurl calls a line over 100 KiB, too */
-            words = "the headers of the answer are too long, or out of memory";
+            words = "the headers of the answer are too long";
+        else
+            words = "out of memory for the request";
         call_stop(call, CALL_BROKEN, "%s: %s", server, words);
         break;
     case CURLE_OK: /* so libcurl calls a head that ends in the middle */

@@ -35,15 +35,17 @@ struct Call {
     CallHandler handler;
     CallOptions limits; /* of its pointers only answer */
     char *method, *path;
-    char *content_line; /* "Content-Type: …", for libcurl */
+    char *lines[CALL_HEADERS_MAX + 1]; /* of headers, for libcurl; wiped */
+    size_t n_lines;
+    bool has_body;
     Buf body;
 
     /* One attempt. */
     unsigned attempt; /* 1 is the first */
     CURL *easy;
     Identity *identity;
-    struct curl_slist headers; /* the call's own, before those of the identity */
-    int64_t begun_at;          /* the first attempt */
+    struct curl_slist headers[CALL_HEADERS_MAX + 1]; /* the call's own, before the identity's */
+    int64_t begun_at;                                /* the first attempt */
     int64_t started_at, received_at;
     unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
     bool has_head;

@@ -21,20 +21,33 @@
 
 #include "base/clock.h"
 #include "kube/client-internal.h"
+#include "kube/secret.h"
 
 /* --- calls --- */
+
+static bool add_line(Call *call, Str name, Str value) {
+    char *line;
+
+    assert(call->n_lines <= CALL_HEADERS_MAX);
+    if (asprintf(&line, "%.*s: %.*s", STR_FMT(name), STR_FMT(value)) < 0)
+        return false;
+    call->lines[call->n_lines++] = line;
+    return true;
+}
 
 static bool call_copy(Call *call, const CallOptions *options) {
     call->method = strdup(options->method);
     call->path = strdup(options->path);
     if (!call->method || !call->path)
         return false;
+    for (size_t i = 0; i < options->n_headers; i++)
+        if (!add_line(call, options->headers[i].name, options->headers[i].value))
+            return false;
     if (!options->content_type)
         return true;
-    if (asprintf(&call->content_line, "Content-Type: %s", options->content_type) < 0) {
-        call->content_line = NULL;
+    if (!add_line(call, STR("Content-Type"), str_from_c(options->content_type)))
         return false;
-    }
+    call->has_body = true;
     call->body = BUF_INIT(options->body.len);
     buf_append(&call->body, options->body);
     return buf_error(&call->body) == 0;
@@ -84,7 +97,8 @@ void call_free(Call *call) {
     *(call->next ? &call->next->previous : &loop->last) = call->previous;
     free(call->method);
     free(call->path);
-    free(call->content_line);
+    for (size_t i = 0; i < call->n_lines; i++)
+        secret_free(call->lines[i]);
     free(call->location);
     buf_done(&call->body);
     free(call);

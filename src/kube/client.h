@@ -33,6 +33,7 @@ typedef struct Call Call;
 #define CLIENT_KEEPALIVE_COUNT 3
 #define CLIENT_CONNECT_SEC 10
 #define CLIENT_LOCATION_MAX ((size_t)32 * 1024)
+#define CALL_HEADERS_MAX 4u
 
 typedef enum CallOutcome {
     CALL_DONE,         /* answered to the end, with status */
@@ -79,6 +80,8 @@ typedef struct CallOptions {
     bool is_from_root;        /* the path of the access's URL, if it has one, is not in front */
     const char *content_type; /* of the body; NULL without one */
     Str body;                 /* copied */
+    const Header *headers;    /* of this call only: secrets, too; copied */
+    size_t n_headers;         /* at most CALL_HEADERS_MAX */
     bool may_repeat;          /* a request that does no harm if it arrives twice, as a GET */
     unsigned first_byte_sec;  /* 0: none. From the start of the call to its status line */
     unsigned silence_sec;     /* 0: none. Without a byte, once the answer has begun */

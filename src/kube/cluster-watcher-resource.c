@@ -115,6 +115,8 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
 
     if (type == EVENT_DELETED) {
         remove_object(resource, meta);
+        if (resource->kind == WATCHER_PODS && watcher->callbacks.pod_deleted)
+            watcher->callbacks.pod_deleted(watcher->callbacks.context, meta);
         return 0;
     }
     r = decode(resource, text, &object);

@@ -415,19 +415,19 @@ static void refuse_jobs(ClusterWatcher *watcher) {
         }
 }
 
-/* Bindings under way end first; then others may bind. If they do not end in time, others have to
- * wait until the lease has run out: a Binding may still be on its way. watcher_stop() may be called
- * again, and then allows less time. */
+/* Bindings under way end first; then others may bind. If they do not end in time, or the result of
+ * one is unknown, others have to wait until the lease has run out: a Binding may still be on its
+ * way. watcher_stop() may be called again, and then allows less time. */
 static void hand_over(ClusterWatcher *watcher) {
     int64_t end_by;
-    bool is_idle;
+    bool is_decided;
 
     while (is_ending(watcher, &end_by) && !binder_is_idle(watcher->binder) &&
            clock_monotonic_nsec() < end_by)
         wait_until(watcher, clock_earlier(turn(watcher), end_by));
-    is_idle = binder_is_idle(watcher->binder);
+    is_decided = binder_is_decided(watcher->binder);
     refuse_jobs(watcher);
-    while (is_ending(watcher, &end_by) && is_idle && !bind_permit_release(watcher->permit) &&
+    while (is_ending(watcher, &end_by) && is_decided && !bind_permit_release(watcher->permit) &&
            clock_monotonic_nsec() < end_by)
         wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }

@@ -101,6 +101,8 @@ typedef struct WatcherCallbacks {
      * bound it. Not for pods of a list, nor for those that are made with a node, as static
      * ones are. May be NULL. */
     void (*pod_bound)(void *context, const Pod *pod);
+    /* The watch shows that a pod was deleted. Not for pods that a later list lacks. May be NULL. */
+    void (*pod_deleted)(void *context, const ObjectMeta *meta);
 } WatcherCallbacks;
 
 #define WATCHER_SILENCE_SEC 150 /* bookmarks come once a minute, the first after two */

@@ -187,7 +187,7 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     int r;
 
     if (!arena)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
     json_reader_init(&reader, input);
     JSON_READ_FIELDS(&reader, arena, answer_fields, &answer);
     json_end(&reader);
@@ -202,7 +202,7 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     if (r == 0 && (!copy_part(answer.token, &credential.token) ||
                       !copy_part(answer.cert, &credential.cert_pem) ||
                       !copy_part(answer.key, &credential.key_pem)))
-        r = message_fail(-ENOMEM, error, "out of memory");
+        r = message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
     answer_wipe(&answer, input);
     if (r < 0)
         return r;

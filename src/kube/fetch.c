@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/thread.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
@@ -83,11 +84,15 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
     int r;
 
     deadline_cond_init(&first.changed);
-    (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     r = watcher_new(access, &(WatcherOptions){0},
         &(WatcherCallbacks){.context = &first, .publish = keep_first}, &watcher);
-    if (r < 0)
+    if (r == -ENOMEM)
+        return message_no_memory(error, FETCH_ERROR_MAX, "the cluster", NULL);
+    if (r < 0) {
+        (void)snprintf(error, FETCH_ERROR_MAX, "cannot start the thread that reads the cluster: %s",
+            strerror(-r));
         return r;
+    }
     wait_for_first(&first, watcher, error);
     watcher = watcher_free(watcher); /* from here on nothing is published */
     *ret = first.snapshot;
@@ -113,10 +118,9 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     BlockingReply reply;
     int r;
 
-    (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     pod_path(&path, namespace, name);
     if (!url_text(&path))
-        return -ENOMEM;
+        return message_no_memory(error, FETCH_ERROR_MAX, "the request for the pod", NULL);
     r = blocking_client_request(access,
         &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)

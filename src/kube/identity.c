@@ -164,7 +164,7 @@ int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     int r;
 
     if (!identity)
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the credentials");
     identity->n_refs = 1;
     identity->ca.fd = identity->cert.fd = identity->key.fd = -1;
     identity->version = options->credentials->version;
@@ -172,7 +172,7 @@ int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     identity->refusal = options->credentials->refusal;
     if (!set_headers(identity, options->credentials) || !set_base(identity, options) ||
         !set_proxy(identity, options) || !set_pool(identity))
-        return message_fail(-ENOMEM, error, "out of memory");
+        return message_fail(-ENOMEM, error, "out of memory for the credentials");
     r = set_files(identity, options->credentials);
     if (r < 0)
         return message_fail(

@@ -78,7 +78,7 @@ __attribute__((format(printf, 3, 4))) static void tree_refuse(
 
 static void tree_lack_memory(Tree *tree) {
     if (tree->r == 0)
-        tree->r = message_fail(-ENOMEM, tree->error, "kubeconfig: out of memory");
+        tree->r = message_fail(-ENOMEM, tree->error, "out of memory for the kubeconfig");
 }
 
 /* --- nodes --- */

@@ -478,7 +478,7 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
     if (call.path && !buf_error(&body))
         lease->call = client_call(lease->options.client, &call, &handler);
     if (!lease->call) {
-        message_set(lease->error, sizeof(lease->error), "out of memory");
+        message_set(lease->error, sizeof(lease->error), "out of memory for the request");
         pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
     }
 }

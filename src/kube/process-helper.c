@@ -23,8 +23,10 @@ typedef struct Answer {
 
 static struct {
     pthread_mutex_t lock;
-    int fd; /* -1: none was started */
-} helper = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+    pthread_cond_t freed;
+    bool is_busy; /* with a request: no lock is held meanwhile, a plugin may take long */
+    int fd;       /* -1: none was started */
+} helper = {.lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER, .fd = -1};
 
 /* False: the peer is gone. */
 static bool receive(int fd, void *to, size_t n) {
@@ -135,14 +137,30 @@ static bool receive_output(size_t n, Buf *out) {
     return is_there;
 }
 
+/* One request at a time: answers come in the order of requests. */
+static void take_helper(void) {
+    (void)pthread_mutex_lock(&helper.lock);
+    while (helper.is_busy)
+        (void)pthread_cond_wait(&helper.freed, &helper.lock);
+    helper.is_busy = true;
+    (void)pthread_mutex_unlock(&helper.lock);
+}
+
+static void give_helper_back(void) {
+    (void)pthread_mutex_lock(&helper.lock);
+    helper.is_busy = false;
+    (void)pthread_cond_signal(&helper.freed);
+    (void)pthread_mutex_unlock(&helper.lock);
+}
+
 int process_helper_run(int timeout_msec, Buf *out, ProcessResult *ret) {
     Answer reply = {0};
     bool is_there;
 
-    (void)pthread_mutex_lock(&helper.lock);
+    take_helper();
     is_there = transmit(helper.fd, &timeout_msec, sizeof(timeout_msec)) &&
                receive(helper.fd, &reply, sizeof(reply)) && receive_output(reply.n_out, out);
-    (void)pthread_mutex_unlock(&helper.lock);
+    give_helper_back();
     *ret = reply.result;
     return is_there ? reply.r : -EPIPE;
 }

@@ -97,7 +97,7 @@ static bool take_page(Reflector *reflector, ListPage *ret) {
     r = add_items(reflector, ret->items);
     if (r != 0) {
         reflector_fail(reflector, NEXT_LIST,
-            r < 0 ? "a list could not be kept: out of memory" : "a list cannot be read");
+            r < 0 ? "out of memory for the listed objects" : "a list cannot be read");
         return false;
     }
     return true;
@@ -346,6 +346,6 @@ bool watch_take(Reflector *reflector, Str bytes) {
         return reflector_end_call(reflector, NEXT_LIST,
             "the watch sent an event of more than %zu bytes", REFLECTOR_DOCUMENT_MAX);
     if (r < 0)
-        return reflector_end_call(reflector, NEXT_RESUME, "out of memory");
+        return reflector_end_call(reflector, NEXT_RESUME, "out of memory for an event");
     return true;
 }

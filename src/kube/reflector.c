@@ -354,7 +354,7 @@ static void start_call(
     if (options->path)
         reflector->call = client_call(reflector->client, options, &handler);
     if (!reflector->call)
-        reflector_fail(reflector, NEXT_RESUME, "out of memory");
+        reflector_fail(reflector, NEXT_RESUME, "out of memory for the request");
 }
 
 static void start_watch(Reflector *reflector, bool is_list) {

@@ -110,7 +110,7 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
     *ret_mark = mark_of(&status);
     *ret = str_of(NULL, text.len);
     ret->ptr = buf_take(&text);
-    return ret->ptr ? 0 : message_fail(-ENOMEM, error, "%s: out of memory", path);
+    return ret->ptr ? 0 : message_fail(-ENOMEM, error, "out of memory for %s", path);
 }
 
 static bool is_header_word(Str text) {
@@ -182,7 +182,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     if (r == 0)
         secret->mark = mark;
     if (r == -ENOMEM)
-        message_set(error, ACCESS_ERROR_MAX, "%s: out of memory", secret->path);
+        message_set(error, ACCESS_ERROR_MAX, "out of memory for %s", secret->path);
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
     return r;

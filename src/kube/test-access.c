@@ -91,6 +91,35 @@ static void test_find(void **state) {
     folder_done(&folder);
 }
 
+/* As kubectl: a file that was named, $KUBECONFIG, ~/.kube/config; not the account of a pod, if a
+ * file or a context was wanted. */
+static void test_search(void **state) {
+    Folder folder;
+    Access *access = NULL;
+
+    (void)state;
+    folder_init(&folder);
+    assert_int_equal(setenv("HOME", "/nowhere", 1), 0);
+    assert_int_equal(setenv("KUBECONFIG", write_config(&folder, "", "token: abc"), 1), 0);
+    assert_int_equal(access_search(NULL, NULL, &access, error), 0);
+    assert_string_equal(access_server(access), "https://h");
+    access = access_free(access);
+    assert_int_equal(access_search(NULL, "c", &access, error), 0);
+    access = access_free(access);
+    assert_int_equal(access_search(NULL, "other", &access, error), -EINVAL);
+    assert_int_equal(unsetenv("KUBECONFIG"), 0);
+
+    assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1", 1), 0);
+    assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
+    assert_int_equal(access_search(NULL, "c", &access, error), -ENOENT);
+    assert_says("/nowhere/.kube/config is not there");
+    assert_int_equal(access_search("/nowhere/k", NULL, &access, error), -ENOENT);
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    assert_int_equal(access_search(NULL, NULL, &access, error), -ENOENT);
+    assert_says("/nowhere/.kube/config is not there");
+    folder_done(&folder);
+}
+
 static void test_refused(void **state) {
     static const struct {
         const char *name, *cluster, *user, *says;
@@ -332,6 +361,7 @@ int main(void) {
         cmocka_unit_test(test_default_places),
         cmocka_unit_test(test_too_many_files),
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_search),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_rotation),

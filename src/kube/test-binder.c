@@ -602,6 +602,12 @@ static void test_jobs_end_within_the_deadline(void **state) {
     assert_non_null(strstr(jobs[N - 1].error, "turn did not come"));
     assert_int_equal(jobs[N - 1].n_judged, 0);
     assert_int_equal(n_assumed(&fixture), BINDER_CALLS_MAX); /* their result is unknown */
+
+    /* The API server may still commit them: the Lease must not be released yet. */
+    assert_true(binder_is_idle(fixture.binder));
+    assert_false(binder_is_decided(fixture.binder));
+    now += BINDING_POST_SEC * NSEC_PER_SEC;
+    assert_true(binder_is_decided(fixture.binder));
     fixture_close(&fixture);
 }
 

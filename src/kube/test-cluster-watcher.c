@@ -95,6 +95,23 @@ static void test_reports_bound_pods_once(void **state) {
     fixture_close(&fixture);
 }
 
+/* Also for pods that never had a node. */
+static void test_reports_deleted_pods(void **state) {
+    WatcherFixture fixture;
+
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    send_pod(&fixture, "ADDED", "waits", "");
+    send_pod(&fixture, "DELETED", "waits", "");
+    send_pod(&fixture, "ADDED", "later", "n2");
+    wait_for_pods(&fixture, "n2", 1);
+    pthread_mutex_lock(&fixture.mutex);
+    assert_int_equal(fixture.n_pods_deleted, 1);
+    assert_string_equal(fixture.last_deleted, "waits");
+    pthread_mutex_unlock(&fixture.mutex);
+    fixture_close(&fixture);
+}
+
 static bool is_lost(const WatcherStatus *status) {
     return status->kinds[WATCHER_PODS].n_failures > 0;
 }
@@ -331,6 +348,7 @@ int main(void) {
         cmocka_unit_test(test_an_empty_cluster_is_published),
         cmocka_unit_test(test_publishes_events_together),
         cmocka_unit_test(test_reports_bound_pods_once),
+        cmocka_unit_test(test_reports_deleted_pods),
         cmocka_unit_test(test_keeps_snapshot_while_the_server_is_down),
         cmocka_unit_test(test_objects_that_cannot_be_read),
         cmocka_unit_test(test_lists_again_after_invalid_json),

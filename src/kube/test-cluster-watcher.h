@@ -69,6 +69,8 @@ typedef struct WatcherFixture {
     bool is_busy;       /* publish() blocks */
     size_t n_pods_bound;
     char last_bound[64];
+    size_t n_pods_deleted;
+    char last_deleted[64];
     size_t n_done;
     unsigned n_turns; /* fixture_turn() */
 
@@ -107,6 +109,16 @@ static inline void on_pod_bound(void *context, const Pod *pod) {
     pthread_mutex_unlock(&fixture->mutex);
 }
 
+static inline void on_pod_deleted(void *context, const ObjectMeta *meta) {
+    WatcherFixture *fixture = context;
+
+    pthread_mutex_lock(&fixture->mutex);
+    fixture->n_pods_deleted++;
+    (void)snprintf(
+        fixture->last_deleted, sizeof(fixture->last_deleted), "%.*s", STR_FMT(meta->name));
+    pthread_mutex_unlock(&fixture->mutex);
+}
+
 static inline void on_notice(void *context, const WatcherNotice *notice) {
     WatcherFixture *fixture = context;
 
@@ -116,8 +128,11 @@ static inline void on_notice(void *context, const WatcherNotice *notice) {
 }
 
 static inline void fixture_open_with(WatcherFixture *fixture, const WatcherOptions *options) {
-    const WatcherCallbacks callbacks = {
-        .context = fixture, .publish = on_publish, .pod_bound = on_pod_bound, .notice = on_notice};
+    const WatcherCallbacks callbacks = {.context = fixture,
+        .publish = on_publish,
+        .pod_bound = on_pod_bound,
+        .pod_deleted = on_pod_deleted,
+        .notice = on_notice};
 
     *fixture = (WatcherFixture){0};
     pthread_mutex_init(&fixture->mutex, NULL);

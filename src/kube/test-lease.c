@@ -403,7 +403,7 @@ static void test_unreadable_answers(void **state) {
     fake_refuse_next(client); /* and no memory for a call */
     lease_want(lease, now);
     assert_int_equal(lease_tick(lease, now), now + SEC);
-    assert_string_equal(status().error, "out of memory");
+    assert_string_equal(status().error, "out of memory for the request");
 }
 
 static void test_released_at_the_end(void **state) {

@@ -1,5 +1,6 @@
 /* Limits of a reflector: memory, number of requests, and the time of its last update. */
 
+#include "base/test-assert.h"
 #include "kube/backoff.h"
 #include "kube/document-splitter.h"
 #include "kube/reflector.h"

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/test-assert.h"
 #include "kube/test-reflector.h"
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -261,8 +262,8 @@ static const Case cases[] = {
     {"a watch that is accepted and ends at once",
         {LISTED, DONE, CALL("&resourceVersion=10"), HEAD(200), DONE, WHY("before it began"),
             CALL("&resourceVersion=10"), FIGURE(n_lists, 1)}},
-    {"no memory for a call",
-        {LISTED, REFUSE, DONE, LATER(1), WHY("out of memory"), CALL("&resourceVersion=10")}},
+    {"no memory for a call", {LISTED, REFUSE, DONE, LATER(1), WHY("out of memory for the request"),
+                                 CALL("&resourceVersion=10")}},
 
     /* 410 and similar */
     {"410 as a status",

@@ -2,15 +2,15 @@
 
 /*
  * A reflector with a client without a network, a clock that tests advance, and a sink that keeps
- * names and versions.
+ * names and versions. For tests and fuzzers.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "base/nsec.h"
-#include "base/test-assert.h"
 #include "kube/reflector.h"
 #include "kube/test-fake-client.h"
 
@@ -56,7 +56,7 @@ static inline void state_put(ReflectorState *state, Str name, Str version) {
     Entry *entry;
 
     state_remove(state, name);
-    assert_true(state->n < NAMES_MAX);
+    require(state->n < NAMES_MAX);
     entry = &state->entries[state->n++];
     (void)snprintf(entry->name, sizeof(entry->name), "%.*s", STR_FMT(name));
     (void)snprintf(entry->version, sizeof(entry->version), "%.*s", STR_FMT(version));
@@ -103,7 +103,7 @@ static inline int sink_item(void *context, Str object) {
     ObjectMeta meta;
     int r = judge(sink, object);
 
-    assert_true(sink->is_staging);
+    require(sink->is_staging);
     arena_reset(sink->arena);
     if (r != 0)
         return r;
@@ -117,7 +117,7 @@ static inline int sink_end(void *context) {
     Sink *sink = context;
     int r = sink->fail_with;
 
-    assert_true(sink->is_staging);
+    require(sink->is_staging);
     sink->fail_with = 0;
     if (r != 0)
         return r;
@@ -134,7 +134,7 @@ static inline int sink_apply(
     Sink *sink = context;
     int r = judge(sink, object);
 
-    assert_false(sink->is_staging);
+    require(!sink->is_staging);
     if (r < 0)
         return r;
     if (type == EVENT_DELETED || r > 0)
@@ -154,11 +154,14 @@ static inline void sink_notice(
     sink->n_connected += notice == REFLECTOR_CONNECTED;
     if (notice != REFLECTOR_LOST && notice != REFLECTOR_EXPIRED)
         return;
-    assert_true(why[0] != '\0' && retry >= 0);
+    require(why[0] != '\0' && retry >= 0);
     sink->n_lost += notice == REFLECTOR_LOST;
     sink->retry_nsec = retry;
     (void)snprintf(sink->why, sizeof(sink->why), "%s", why);
 }
+
+#define require_case(name, condition)                                                              \
+    ((condition) ? (void)0 : require_failed(name, __FILE__, __LINE__))
 
 /* --- fixture -------------------------------------------------------------------------------- */
 
@@ -173,10 +176,10 @@ typedef struct ReflectorFixture {
 
 static inline void fixture_open(ReflectorFixture *fixture, uint64_t seed) {
     *fixture = (ReflectorFixture){.client = client_new(NULL), .call = SIZE_MAX};
-    assert_non_null(fixture->client);
+    require(fixture->client);
     now = 1000 * NSEC_PER_SEC;
     fixture->sink.arena = arena_new((size_t)1024 * 1024);
-    assert_non_null(fixture->sink.arena);
+    require(fixture->sink.arena);
     fixture->reflector = reflector_new(fixture->client, &(ReflectorOptions){
                                                             .path = "/api/v1/nodes",
                                                             .resource = "nodes",
@@ -193,7 +196,7 @@ static inline void fixture_open(ReflectorFixture *fixture, uint64_t seed) {
                                                                     .notice = sink_notice,
                                                                 },
                                                         });
-    assert_non_null(fixture->reflector);
+    require(fixture->reflector);
 }
 
 static inline void fixture_close(ReflectorFixture *fixture) {
@@ -217,15 +220,15 @@ static inline void fixture_next_call(ReflectorFixture *fixture, const char *name
         n = fake_n_calls(fixture->client);
         if (fixture->call + 1 < n)
             break;
-        assert_case(name, at > now && at < until);
+        require_case(name, at > now && at < until);
         now = at;
     }
-    assert_case(name, n == fixture->call + 2); /* one call, not several */
+    require_case(name, n == fixture->call + 2); /* one call, not several */
     fixture->call = n - 1;
 }
 
 static inline void fixture_settle(ReflectorFixture *fixture) {
-    assert_int_equal(client_wait(fixture->client, 0), 0);
+    require(client_wait(fixture->client, 0) == 0);
 }
 
 /* --- events of an API server ----------------------------------------------------------------- */

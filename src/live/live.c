@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "cluster/record.h"
 #include "kube/access.h"
 #include "live/bypass.h"
@@ -54,7 +55,8 @@ static bool publish(void *context, Snapshot *snapshot) {
     Live *live = context;
 
     if (current_set_snapshot(live->current, snapshot) < 0) {
-        log_error("out of memory: the cluster as it was stays in force");
+        log_error(
+            "out of memory for a view of the changed cluster: the previous one stays in force");
         return false;
     }
     bypass_note_synced(live->bypass, clock_monotonic_nsec());
@@ -73,6 +75,12 @@ static void pod_bound(void *context, const Pod *pod) {
         LOG_STR("scheduler", pod->scheduler_name));
     if (live->events)
         kube_events_note_bypassed(live->events, pod, clock_monotonic_nsec());
+}
+
+static void pod_deleted(void *context, const ObjectMeta *meta) {
+    Live *live = context;
+
+    recent_pods_note_deleted(live->recent, meta->uid, meta->namespace, meta->name);
 }
 
 static void take_notice(void *context, const WatcherNotice *notice) {
@@ -213,7 +221,7 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
     RequestTime time = {.now_nsec = clock_wall_nsec()};
-    Str reason = STR("out of memory");
+    Str reason = STR("out of memory for its verdict");
 
     /* The view in force may not have the binds of this very turn yet. */
     if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
@@ -257,7 +265,7 @@ static const char *start_bind(
     int r;
 
     if (!bind)
-        return "berth: out of memory";
+        return "berth: out of memory for the bind";
     bind->pod = pod_record_ref(pod);
     bind->job = (BindJob){
         .namespace = bind->args.pod_namespace,
@@ -345,13 +353,12 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
-    char text[ACCESS_ERROR_MAX] = "out of memory";
+    char text[ACCESS_ERROR_MAX];
     Access *access = NULL;
     int r;
 
-    (void)snprintf(error, size, "out of memory");
     if (!live)
-        return -ENOMEM;
+        return message_no_memory(error, size, "the watched cluster", NULL);
     live->current = current;
     live->recent = recent;
     live->may_bind = options->may_bind;
@@ -366,19 +373,26 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
             .self = options->self, .recent = recent, .context = live, .post = post_event});
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
         (options->watcher.posts_events && !live->events))
-        return -ENOMEM;
+        return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
         (void)snprintf(error, size, "%s", text);
         return r;
     }
-    (void)snprintf(error, size, "cannot start the thread that watches the cluster");
     r = watcher_new(access, &options->watcher,
-        &(WatcherCallbacks){
-            .context = live, .publish = publish, .pod_bound = pod_bound, .notice = take_notice},
+        &(WatcherCallbacks){.context = live,
+            .publish = publish,
+            .pod_bound = pod_bound,
+            .pod_deleted = pod_deleted,
+            .notice = take_notice},
         &live->watcher);
-    if (r < 0)
+    if (r == -ENOMEM)
+        return message_no_memory(error, size, "the watched cluster", NULL);
+    if (r < 0) {
+        (void)snprintf(
+            error, size, "cannot start the thread that watches the cluster: %s", strerror(-r));
         return r;
+    }
     *ret = TAKE_PTR(live);
     return 0;
 }

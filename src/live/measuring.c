@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "base/utf8.h"
 #include "input/sources.h"
 #include "kube/access.h"
@@ -70,9 +71,8 @@ static int read_sources(
     DiagList diags = DIAG_LIST_IN(configured.arena);
     int r;
 
-    (void)snprintf(error, size, "out of memory");
     if (!configured.arena)
-        return -ENOMEM;
+        return message_no_memory(error, size, "the metric sources", NULL);
     r = sources_gather(options->prometheus_url, options->sources_path, configured.arena, &diags,
         &configured.sources);
     if (r > 0) {
@@ -80,7 +80,7 @@ static int read_sources(
         return r == SOURCES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
     if (r < 0)
-        return r;
+        return message_failed(error, size, "the metric sources", r, configured.arena);
     log_warnings(&diags);
     *ret = configured;
     configured.arena = NULL;
@@ -99,7 +99,7 @@ static void warn_of(const MetricSources *sources) {
 int measuring_reload(Measuring *measuring, char *error, size_t size) {
     _cleanup_(configured_done) Configured configured = {0};
     Configured old;
-    char text[POLLER_ERROR_MAX] = "out of memory";
+    char text[POLLER_ERROR_MAX];
     int r = read_sources(&measuring->options, &configured, error, size);
 
     if (r < 0)
@@ -213,7 +213,7 @@ static int start_poller(Measuring *measuring, char *error, size_t size) {
     const PollerCallbacks callbacks = {
         .context = measuring, .snapshot = snapshot_of, .publish = publish, .notice = take_notice};
     PollerOptions options = {.sources = &measuring->configured.sources, .seed = make_seed()};
-    char text[POLLER_ERROR_MAX] = "out of memory", server[URL_SHOWN_MAX] = "";
+    char text[POLLER_ERROR_MAX], server[URL_SHOWN_MAX] = "";
     Poller *poller = NULL;
     int r = find_access(&measuring->options, &options.access, error, size);
 
@@ -238,9 +238,8 @@ int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *cal
     _cleanup_(measuring_freep) Measuring *measuring = calloc(1, sizeof(*measuring));
     int r;
 
-    (void)snprintf(error, size, "out of memory");
     if (!measuring)
-        return -ENOMEM;
+        return message_no_memory(error, size, "the metric sources", NULL);
     measuring->options = *options;
     measuring->callbacks = *callbacks;
     (void)pthread_mutex_init(&measuring->lock, NULL);
@@ -317,8 +316,8 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
         r = start_poller(measuring, error, size);
     if (r < 0)
         return r;
-    (void)snprintf(error, size, "out of memory");
-    return follow(measuring, program, owner, ret);
+    r = follow(measuring, program, owner, ret);
+    return r < 0 ? message_failed(error, size, "the metric queries", r, NULL) : 0;
 }
 
 /* --- for pages ------------------------------------------------------------------------------ */

@@ -12,7 +12,28 @@ typedef struct Decoding {
     PodRequests requests;
 } Decoding;
 
-/* False: some tolerations were left out. */
+static void decode_affinity(JsonReader *reader, Arena *arena, NodeTerms *ret) {
+    Str key;
+
+    *ret = (NodeTerms){0};
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (!json_key_is(reader, key, STR("nodeAffinity"))) {
+            json_skip(reader, NULL);
+            continue;
+        }
+        *ret = (NodeTerms){0};
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (json_key_is(reader, key, STR("requiredDuringSchedulingIgnoredDuringExecution")))
+                terms_decode_required(reader, arena, ret);
+            else
+                json_skip(reader, NULL);
+        }
+    }
+}
+
+/* False: some tolerations, or parts of the node affinity, were left out. */
 static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
     Pod *pod = decoding->pod;
     bool has_room = true;
@@ -33,10 +54,12 @@ static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
             json_int64(reader, &pod->priority);
         else if (json_key_is(reader, key, STR("nodeSelector")))
             labels_decode(reader, arena, &decoding->details->node_selector);
+        else if (json_key_is(reader, key, STR("affinity")))
+            decode_affinity(reader, arena, &decoding->details->required_terms);
         else
             json_skip(reader, NULL);
     }
-    return has_room;
+    return has_room && !decoding->details->required_terms.is_too_large;
 }
 
 static void decode_owner(JsonReader *reader, Arena *arena, Pod *pod) {
@@ -220,8 +243,10 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
     Str key;
 
     *ret = (Pod){0};
-    if (!decoding.details)
+    if (!decoding.details) {
         json_fail(reader, JSON_E_MEMORY, "a pod");
+        return;
+    }
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("metadata")))
@@ -238,5 +263,19 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
         decode_details(reader, arena, &decoding);
     if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
         json_fail(reader, JSON_E_RANGE,
-            "a pod with more than 64 resources, 256 containers or 256 tolerations");
+            "a pod with more than 64 resources, 256 containers, 256 tolerations or 256 node "
+            "affinity terms");
+}
+
+bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels) {
+    const PodDetails *details = pod->details;
+
+    for (size_t i = 0; details && i < details->node_selector.n; i++) {
+        const Label *wanted = &details->node_selector.items[i];
+        const Str *value = labels_find(node_labels, wanted->key);
+
+        if (!value || !str_eq(*value, wanted->value))
+            return false;
+    }
+    return !details || terms_hold(&details->required_terms, node_name, node_labels);
 }

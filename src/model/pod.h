@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/labels.h"
+#include "model/node-affinity.h"
 #include "model/resources.h"
 #include "model/taint.h"
 #include "json/read.h"
@@ -31,6 +32,7 @@ typedef struct PodContainer {
 typedef struct PodDetails {
     Labels annotations;
     Labels node_selector;
+    NodeTerms required_terms;                         /* of its node affinity */
     const PodContainer *containers, *init_containers; /* POD_CONTAINERS_MAX of each at most */
     size_t n_containers, n_init_containers;
 } PodDetails;
@@ -69,14 +71,18 @@ static inline int64_t pod_placement_time(const Pod *pod) {
     return str_is_empty(pod->node_name) ? INT64_MAX : pod_placed_at(pod);
 }
 
+/* Whether @pod may go to that node by its nodeSelector and required node affinity; without details
+ * it may go anywhere. */
+bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);
+
 /* Reads a Pod object, with details. Errors are the reader's.
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
  * overhead; and while the pod is resized in place, also what it still has or was allocated by its
  * status, where that is more. The rule is at pod_requests_sum().
  *
- * More containers than POD_CONTAINERS_MAX, resources than RESOURCES_MAX or tolerations than
- * TOLERATIONS_MAX: of a pod that has a node what is over is left out, since a pod that counts
- * for less is better than one that is lost. Of one that has none, and is to be placed by its spec,
- * that is JSON_E_RANGE. */
+ * More containers than POD_CONTAINERS_MAX, resources than RESOURCES_MAX, tolerations than
+ * TOLERATIONS_MAX or a larger node affinity than TERMS_MAX allows: of a pod that has a node what is
+ * over is left out, since a pod that counts for less is better than one that is lost. Of one that
+ * has none, and is to be placed by its spec, that is JSON_E_RANGE. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);

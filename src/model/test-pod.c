@@ -113,6 +113,68 @@ static void test_fields(void **state) {
     assert_text("init image", pod.details->init_containers[0].image, "first:1");
 }
 
+#define TERMS(text)                                                                                \
+    STR("{\"spec\":{\"affinity\":{\"nodeAffinity\":{"                                              \
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[" text         \
+        "]}}},\"nodeSelector\":{\"pool\":\"gpu\"}}}")
+
+/* The nodeSelector and one of the terms must hold. */
+static void test_selects(void **state) {
+    static const Label gpu[] = {{STR("pool"), STR("gpu")}, {STR("zone"), STR("a")}};
+    static const Label web[] = {{STR("pool"), STR("web")}, {STR("zone"), STR("a")}};
+    static const struct {
+        Str pod;
+        bool gpu, web;
+    } cases[] = {
+        {STR("{}"), true, true},
+        {STR("{\"spec\":{\"nodeSelector\":{\"pool\":\"gpu\"}}}"), true, false},
+        {STR("{\"spec\":{\"affinity\":{\"podAffinity\":{}}}}"), true, true},
+        {TERMS(""), false, false},
+        {TERMS("{}"), false, false},
+        {TERMS(
+             "{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"a\"]}]}"),
+            true, false},
+        {TERMS("{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"DoesNotExist\"}]},"
+               "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":"
+               "[\"gpu\"]}]}"),
+            true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        Pod pod;
+
+        assert_int_equal(decode_pod(cases[i].pod, arena, &pod), JSON_OK);
+        assert_int_equal(pod_selects(&pod, STR("gpu"), &(Labels){gpu, 2}), cases[i].gpu);
+        assert_int_equal(pod_selects(&pod, STR("web"), &(Labels){web, 2}), cases[i].web);
+    }
+}
+
+/* A node affinity over the limits: a pending pod is refused, one that runs loses only that. */
+static void test_affinity_over(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
+
+    (void)state;
+    for (int is_bound = 0; is_bound < 2; is_bound++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+        Pod pod;
+
+        buf_reset(&text);
+        buf_printf(&text, "{\"spec\":{%s\"affinity\":{\"nodeAffinity\":{",
+            is_bound ? "\"nodeName\":\"n\"," : "");
+        buf_append(&text,
+            STR("\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{}"));
+        for (unsigned i = 0; i < TERMS_MAX; i++)
+            buf_append(&text, STR(",{}"));
+        buf_append(&text, STR("]}}}}}"));
+        assert_int_equal(
+            decode_pod(buf_str(&text), arena, &pod), is_bound ? JSON_OK : JSON_E_RANGE);
+        if (is_bound)
+            assert_int_equal(pod.details->required_terms.n, TERMS_MAX);
+    }
+}
+
 /* Annotations over the limit are left out, also of a pending pod. */
 static void test_annotations_over(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
@@ -435,6 +497,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scheduled),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_selects),
+        cmocka_unit_test(test_affinity_over),
         cmocka_unit_test(test_annotations_over),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_phases),

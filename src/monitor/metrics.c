@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
 #include "monitor/metrics-internal.h"
 #include "monitor/rule-figures.h"
 #include "version.h"
@@ -37,6 +38,7 @@ typedef struct RequestFigures {
 struct Metrics {
     RequestFigures requests[_REQUEST_KINDS];
     _Atomic uint64_t nodes_unknown, nodes_narrowed;
+    _Atomic uint64_t none_eligible; /* filters */
     _Atomic uint64_t late_rejected;
     RuleFigures *rules;
 };
@@ -98,6 +100,8 @@ void metrics_note_decision(
     count(&figures->errors, !str_is_empty(decision->error));
     count(&figures->late_requests, summary->n_unjudged > 0);
     count(&figures->late_nodes, summary->n_unjudged);
+    count(&metrics->none_eligible,
+        verb == VERB_FILTER && decision->args && summary->n_in > 0 && summary->n_out == 0);
     count(&metrics->nodes_unknown, summary->n_unknown);
     count(&metrics->nodes_narrowed, summary->n_narrowed);
     count(&metrics->late_rejected, summary->n_late);
@@ -255,6 +259,9 @@ static void print_by_verb(
 
 /* Outcomes of nodes other than those of rules. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
+    exposition_count(out, "berth_no_eligible_node_total",
+        "Filters in which no node passed, for whatever reasons together.",
+        load(&metrics->none_eligible));
     exposition_count(out, "berth_nodes_unknown_total",
         "Nodes rejected because berth does not know them.", load(&metrics->nodes_unknown));
     exposition_count(out, "berth_narrowed_nodes_total",
@@ -269,6 +276,44 @@ static void print_nodes(const Metrics *metrics, Buf *out) {
     exposition_count(out, "berth_late_rejected_nodes_total",
         "Nodes rejected because the deadline was exceeded (onTimeout: reject).",
         load(&metrics->late_rejected));
+}
+
+/* Policies in force have their series from the start; others while they keep pods pending. */
+static bool is_in_force(const Program *program, Str policy) {
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (str_eq(program->policies[i].name, policy))
+            return true;
+    return false;
+}
+
+static void print_pending_policy(Buf *out, Str policy, size_t n) {
+    buf_append(out, STR("berth_pending_pods{policy=\""));
+    exposition_value(out, policy);
+    buf_printf(out, "\"} %zu\n", n);
+}
+
+static void print_pending(const MetricsState *state, Buf *out) {
+    const PendingFigures *pending = state->pending;
+    const Program *program = state->view->program;
+    int64_t age_nsec = pending->n > 0 ? state->now_nsec - pending->oldest_nsec : 0;
+
+    exposition_head(out, "berth_pending_pods", "gauge",
+        "Pods for which no node passed the last filter, by the policy of the main reason.");
+    for (size_t i = 0; i < program->n_policies; i++) {
+        size_t k = 1;
+
+        while (k < pending->n_policies &&
+               !str_eq(pending->policies[k].policy, program->policies[i].name))
+            k++;
+        print_pending_policy(
+            out, program->policies[i].name, k < pending->n_policies ? pending->policies[k].n : 0);
+    }
+    for (size_t k = 0; k < pending->n_policies; k++)
+        if (pending->policies[k].n > 0 && !is_in_force(program, pending->policies[k].policy))
+            print_pending_policy(out, pending->policies[k].policy, pending->policies[k].n);
+    exposition_gauge(out, "berth_pending_pod_age_seconds",
+        "How long the pod that is pending longest has been pending; 0: none is.",
+        (double)age_nsec / (double)NSEC_PER_SEC);
 }
 
 static void print_reloads(const MetricsState *state, Buf *out) {
@@ -365,6 +410,7 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         offsetof(RequestFigures, errors));
     rule_figures_print(metrics->rules, state->view->program, out);
     print_nodes(metrics, out);
+    print_pending(state, out);
     print_server(state, out);
     print_reloads(state, out);
     print_state(state, out);

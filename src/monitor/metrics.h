@@ -15,6 +15,7 @@
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/decisions.h"
+#include "history/recent-pods.h"
 #include "http/server.h"
 #include "live/live.h"
 #include "live/measuring.h"
@@ -62,6 +63,7 @@ typedef struct MetricsState {
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const DecisionsFigures *decisions;
+    const PendingFigures *pending;
     const MeasuringStatus *measuring; /* of the gauges of @view */
     Arena *arena;                     /* for temporary data */
     int64_t wall_nsec;                /* since 1970 */

@@ -187,13 +187,16 @@ static void note_policies(RuleFigures *figures, Program *program, const Decision
     n_known = decision->summary.n_in - decision->args->n_unknown;
     for (size_t i = 0; i < program->n_policies; i++) {
         PolicyFigure *figure;
+        size_t n_rejected;
 
         if (!decision->applied[i] || figures->policies[i] == MAP_NONE)
             continue;
         figure = &figures->items[figures->policies[i]].policy_figure;
+        n_rejected = count_rejected(&program->policies[i], decision);
         figure->n_matched++;
-        figure->n_rejected_all +=
-            n_known > 0 && count_rejected(&program->policies[i], decision) == n_known;
+        figure->n_rejected_all += n_known > 0 && n_rejected == n_known;
+        figure->n_none_eligible +=
+            decision->summary.n_out == 0 && n_rejected > 0 && !program->policies[i].is_observed;
     }
 }
 
@@ -269,6 +272,9 @@ static const struct {
           offsetof(Figures, policy_figure.n_matched), false},
       {"berth_policy_rejected_all_total", "Filters in which a policy rejected all nodes.",
           offsetof(Figures, policy_figure.n_rejected_all), false},
+      {"berth_policy_no_eligible_node_total",
+          "Filters in which no node passed and a policy rejected some, alone or with others.",
+          offsetof(Figures, policy_figure.n_none_eligible), false},
 };
 
 static uint64_t value_at(const Figures *item, size_t offset) {

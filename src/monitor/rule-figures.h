@@ -34,8 +34,9 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 
 /* All zero when it never applied. */
 typedef struct PolicyFigure {
-    uint64_t n_matched;      /* filters to which it applied */
-    uint64_t n_rejected_all; /* of these: its rules rejected every node that berth knows */
+    uint64_t n_matched;       /* filters to which it applied */
+    uint64_t n_rejected_all;  /* of these: its rules rejected every node that berth knows */
+    uint64_t n_none_eligible; /* of these: no node passed, and its rules rejected some */
 } PolicyFigure;
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 

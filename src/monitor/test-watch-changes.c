@@ -66,14 +66,14 @@ static void test_connection(void **state) {
     pods->updated_at_nsec = fixture->now_nsec;
     pods->is_connected = false;
     (void)snprintf(pods->last_error, sizeof(pods->last_error), "connection refused");
-    assert_int_equal(look(fixture, 9), 0); /* it is opened again soon */
-    assert_int_equal(look(fixture, 2), 1);
+    assert_int_equal(look(fixture, WATCH_LOST_SEC), 0); /* it is opened again soon */
+    assert_int_equal(look(fixture, 1), 1);
     assert_newest(fixture, CHANGE_WATCH_LOST, "API server", "connection refused");
     assert_int_equal(look(fixture, 20), 1);
     pods->is_connected = true;
     pods->updated_at_nsec = fixture->now_nsec;
     assert_int_equal(look(fixture, 1), 2);
-    assert_newest(fixture, CHANGE_WATCH_BACK, "API server", "after 32 s");
+    assert_newest(fixture, CHANGE_WATCH_BACK, "API server", "after 26 s");
 }
 
 static void test_silence(void **state) {

@@ -13,24 +13,25 @@ typedef struct WatchLook {
     int64_t wall_nsec, now_nsec;
 } WatchLook;
 
-static bool is_lost(const WatcherKindStatus *kind, int64_t now_nsec) {
+static bool is_lost(const WatcherKindStatus *kind, int64_t limit_nsec, int64_t now_nsec) {
     int64_t silence_nsec = now_nsec - kind->updated_at_nsec;
 
     if (!kind->is_synced)
         return false;
     if (silence_nsec > WATCHER_SILENCE_SEC * NSEC_PER_SEC)
         return true;
-    return !kind->is_connected && silence_nsec > WATCH_LOST_SEC * NSEC_PER_SEC;
+    return !kind->is_connected && silence_nsec > limit_nsec;
 }
 
-bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_updated_nsec) {
+bool watch_is_lost(const WatcherStatus *watcher, int64_t silence_nsec, int64_t now_nsec,
+    int64_t *ret_updated_nsec) {
     bool lost = false;
 
     *ret_updated_nsec = watcher->kinds[0].updated_at_nsec;
     for (size_t i = 0; i < _WATCHER_KINDS; i++) {
         int64_t updated = watcher->kinds[i].updated_at_nsec;
 
-        lost |= is_lost(&watcher->kinds[i], now_nsec);
+        lost |= is_lost(&watcher->kinds[i], silence_nsec, now_nsec);
         *ret_updated_nsec = updated < *ret_updated_nsec ? updated : *ret_updated_nsec;
     }
     return lost;
@@ -51,7 +52,8 @@ static void look_at_connection(const WatchLook *look) {
     WatchChanges *watch = look->watch;
     const WatcherStatus *watcher = &look->live->watcher;
     int64_t updated_nsec;
-    bool lost = watch_is_lost(watcher, look->now_nsec, &updated_nsec);
+    bool lost =
+        watch_is_lost(watcher, WATCH_LOST_SEC * NSEC_PER_SEC, look->now_nsec, &updated_nsec);
     char text[CHANGES_TEXT_MAX];
 
     if (lost == watch->is_lost)

@@ -17,7 +17,7 @@
 #include "live/live.h"
 
 /* A watch that ends is opened again at once; only what lasts is worth a word. */
-#define WATCH_LOST_SEC 10
+#define WATCH_LOST_SEC 4
 #define WATCH_BYPASS_SEC 60 /* bypassing pods: reported at most so often */
 
 /* The state at the last call; all zero at the start. */
@@ -31,10 +31,11 @@ typedef struct WatchChanges {
     int64_t bypass_told_at_nsec; /* monotonic; 0: never */
 } WatchChanges;
 
-/* Whether updates from the API server are overdue: without a connection, or on one that does not
- * even send bookmarks. @ret_updated_nsec: the last update, monotonic; 0: never. Before the first
- * list is complete the watch is not lost, but not ready. */
-bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_updated_nsec);
+/* Whether updates from the API server are overdue: without a connection, for longer than
+ * @silence_nsec, or on one that does not even send bookmarks. @ret_updated_nsec: the last update,
+ * monotonic; 0: never. Before the first list is complete the watch is not lost, but not ready. */
+bool watch_is_lost(const WatcherStatus *watcher, int64_t silence_nsec, int64_t now_nsec,
+    int64_t *ret_updated_nsec);
 
 void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
     int64_t wall_nsec, int64_t now_nsec);

@@ -186,6 +186,11 @@ void cel_text_requirement(Buf *out, const Requirement *requirement, const char *
     }
 }
 
+void cel_text_separate(Buf *out, size_t begin, const char *separator) {
+    if (out->len > begin)
+        buf_append(out, str_from_c(separator));
+}
+
 void cel_text_selector(Buf *out, const Selector *selector, const char *labels) {
     for (size_t i = 0; i < selector->n; i++) {
         if (i > 0)

@@ -60,6 +60,9 @@ void cel_text_write(Buf *out, const char *template, const TextArg *args);
 /* The same with $1 = @part; nothing when it is empty. */
 void cel_text_part(Buf *out, const char *template, const Buf *part);
 
+/* @separator, but not before the first: when something was written since @begin. */
+void cel_text_separate(Buf *out, size_t begin, const char *separator);
+
 /* The condition of @selector over the map of labels that the expression @labels gives:
  * `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Needs brackets
  * anywhere but next to &&. */

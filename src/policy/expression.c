@@ -1,8 +1,5 @@
-/*
- * Compiles the text of an expression. Places in reports of the language are lines and columns of
- * the expression; they are moved to the policy file, if the text is written there literally: plain,
- * quoted without escapes, or as a literal block. For other styles the beginning is shown.
- */
+/* Compiles the text of an expression. Places in reports of the language are lines and columns of
+ * the expression; they are moved to the policy file (written-text.h). */
 
 #include "policy/expression.h"
 
@@ -13,6 +10,7 @@
 #include "cel/limits.h"
 #include "cel/program.h"
 #include "policy/scope.h"
+#include "policy/written-text.h"
 
 /* To compile one expression. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -31,61 +29,6 @@ typedef struct ExpressionCompiler {
 
 /* --- places -------------------------------------------------------------------------- */
 
-/* Line @number (from 1) of @text, without its end; past the last it is empty. */
-static Str line_of(Str text, size_t number) {
-    while (number > 1 && text.len > 0) {
-        size_t end = str_find(text, '\n');
-
-        text = end < text.len ? str_skip(text, end + 1) : STR_NULL;
-        number--;
-    }
-    return str_take(text, str_find(text, '\n'));
-}
-
-static size_t count_spaces(Str line) {
-    size_t n = 0;
-
-    while (n < line.len && line.ptr[n] == ' ')
-        n++;
-    return n;
-}
-
-/* A text in a policy file. */
-typedef struct ExpressionSource {
-    Str source; /* the file's */
-    Place place;
-    Str text; /* as it reads */
-} ExpressionSource;
-
-/* The indentation of a literal block below line @line: that of its first line. */
-static size_t find_indent(const ExpressionSource *written, size_t line) {
-    size_t there = count_spaces(line_of(written->source, line + 1));
-    size_t own = count_spaces(line_of(written->text, 1));
-
-    return there > own ? there - own : 0;
-}
-
-/* The place in the file of byte @column (from 1) of line @line of the expression. False: it is not
- * written there literally. */
-static bool find_place(const ExpressionSource *written, size_t line, size_t column, Place *ret) {
-    const Place *begin = &written->place;
-    Str wanted = line_of(written->text, line);
-    Str first = str_skip(line_of(written->source, begin->line), begin->column - 1);
-    bool is_block = str_has_prefix(first, STR("|"));
-    size_t before = is_block ? find_indent(written, begin->line)
-                             : str_has_prefix(first, STR("'")) || str_has_prefix(first, STR("\""));
-    Str there = is_block ? line_of(written->source, begin->line + line) : first;
-
-    if (!is_block && str_find(written->text, '\n') != SIZE_MAX)
-        return false;
-    if (!str_has_prefix(str_skip(there, before), wanted))
-        return false;
-    *ret = *begin;
-    ret->line = begin->line + (is_block ? line : 0);
-    ret->column = (is_block ? 1 : begin->column) + before + column - 1;
-    return true;
-}
-
 /* A line that is not in the file, for a message: of a long one the part around @column. */
 static Str excerpt(Arena *arena, Str line, size_t column) {
     size_t from, to;
@@ -103,21 +46,24 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
 
 /* One report of the language, in terms of the policy file. */
 static void report(YamlReader *reader, const Expression *expression, const Diag *diag) {
-    ExpressionSource written = {reader->source, expression->place, expression->text};
+    WrittenText written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
     Str text = diag->text, shown;
     bool is_shown = reader->diags->diags.n < DIAG_MAX; /* others are counted: to find a place takes
                                                           a walk over the file */
+    bool is_found =
+        is_shown && !expression->is_built_in && written_find(&written, &diag->place, &place);
 
-    if (is_shown && !expression->is_built_in &&
-        find_place(&written, diag->place.line, diag->place.column, &place)) {
-        place.width = diag->place.width;
-    } else if (is_shown && diag->source.len > 0) {
+    if (is_shown && !is_found && diag->source.len > 0) {
         shown = excerpt(reader->diags->arena, diag->source, diag->place.column);
         text = arena_printf(reader->diags->arena, "%.*s, in \"%.*s\" at column %zu",
             STR_FMT(diag->text), STR_FMT(shown), diag->place.column);
     }
     diag_add(reader->diags, diag->level, place, reader->source, text, diag->hint);
+    if (is_shown && !expression->is_built_in && diag->fix.text.ptr &&
+        written_find(&written, &diag->fix.place, &place))
+        diag_fix(
+            reader->diags, place, written_escape(&written, diag->fix.text, reader->diags->arena));
 }
 
 static void report_all(const ExpressionCompiler *compiler) {
@@ -125,21 +71,30 @@ static void report_all(const ExpressionCompiler *compiler) {
         report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
 }
 
-void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
-    Str hint, Str text) {
-    Diag diag = {.level = DIAG_WARNING, .text = text, .hint = hint};
-    Str before = str_take(expression->text, from);
-    size_t line_begin = str_find_last(before, '\n') + 1; /* 0 when there is none */
+void expression_report(
+    YamlReader *reader, const Expression *expression, const ExpressionFinding *finding) {
+    Diag diag = {
+        .level = finding->level,
+        .place = cel_place(STR_NULL, expression->text, finding->from, finding->to),
+        .text = finding->text,
+        .hint = finding->hint,
+    };
+    const CelFix *fix = &finding->fix;
 
-    diag.place.line = 1;
-    for (size_t i = 0; i < before.len; i++)
-        diag.place.line += before.ptr[i] == '\n';
-    diag.place.column = from - line_begin + 1;
-    diag.source = line_of(expression->text, diag.place.line);
-    diag.place.width = to > from ? to - from : 1;
-    if (diag.place.width > diag.source.len - (diag.place.column - 1)) /* what goes on below */
-        diag.place.width = diag.source.len - (diag.place.column - 1);
+    Str fixed = str_skip(str_take(expression->text, fix->to), fix->from);
+
+    diag.source = str_line(expression->text, diag.place.line);
+    if (fix->text.ptr && str_find(fixed, '\n') == SIZE_MAX)
+        diag.fix = (DiagFix){cel_place(STR_NULL, expression->text, fix->from, fix->to), fix->text};
     report(reader, expression, &diag);
+}
+
+void expression_warn(YamlReader *reader, const Expression *expression, Str hint, Str text) {
+    expression_report(reader, expression,
+        &(ExpressionFinding){.level = DIAG_WARNING,
+            .to = (uint32_t)expression->text.len,
+            .text = text,
+            .hint = hint});
 }
 
 /* --- its variables --------------------------------------------------------------------- */
@@ -317,8 +272,7 @@ static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
     text = arena_printf(compiler->scratch,
         "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
         names[result->type]);
-    expression_warn(compiler->reader, result, 0, (uint32_t)result->text.len,
-        str_from_c(hints[result->type]), text);
+    expression_warn(compiler->reader, result, str_from_c(hints[result->type]), text);
 }
 
 /* Numbers may be of two types, which no single expected type can express. */

@@ -20,14 +20,16 @@
 #include "cel/code.h"
 #include "cel/cost.h"
 #include "cel/graph.h"
+#include "cel/report.h"
 #include "policy/reader.h"
 #include "yaml/document.h"
 
 typedef struct Scope Scope; /* scope.h */
 
 /* The cost limit for one node, in Kubernetes' units. High, since lists of unknown size count as
- * 10,000: real time is limited by the deadline of a request and the fuel of an evaluation. */
-#define EXPRESSION_COST_MAX UINT64_C(1000000000000)
+ * 10,000 (so 10,000 domains have 10,000 nodes each): real time is limited by the deadline of a
+ * request and the fuel of an evaluation. */
+#define EXPRESSION_COST_MAX UINT64_C(1000000000000000)
 
 /* The required type of an expression. dyn is accepted with a warning: then a value of another type
  * is an error of the run. */
@@ -70,10 +72,21 @@ bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str 
 /* Adds it to @graph; those of its scope's variables must be there (scope_lower()). 0 or -ENOMEM. */
 int expression_lower(Expression *expression, CelGraph *graph);
 
-/* Warns about bytes [@from, @to) of its text, at their position in the policy file if they are
- * there verbatim; else at the position of the whole. */
-void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
-    Str hint, Str text);
+/* Something about bytes [@from, @to) of its text. */
+typedef struct ExpressionFinding {
+    DiagLevel level;
+    uint32_t from, to;
+    Str text, hint; /* the hint may be empty */
+    CelFix fix;     /* of the expression's text */
+} ExpressionFinding;
+
+/* Reports it at its position in the policy file, if the bytes are there verbatim; else at the
+ * position of the whole, without the fix. */
+void expression_report(
+    YamlReader *reader, const Expression *expression, const ExpressionFinding *finding);
+
+/* Warns about the whole expression. */
+void expression_warn(YamlReader *reader, const Expression *expression, Str hint, Str text);
 
 /* For explanations: adds the variables it uses to @graph, another than the program's, and fills
  * what CelOptions.composite needs to lower the expression itself there. @ret_nodes has room for

@@ -244,13 +244,13 @@ static const Shape plain_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape condition_shape = {
     .kind = SHAPE_EITHER, .of = &plain_shape, .other = &object_shape};
-static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
+const Shape kind_label_conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
 
-const RuleKind kind_node_labels = {
-    STR("nodeLabels"), "the node's labels meet these conditions", &conditions_shape, write_labels};
+const RuleKind kind_node_labels = {STR("nodeLabels"), "the node's labels meet these conditions",
+    &kind_label_conditions_shape, write_labels};
 
 const RuleKind kind_node_annotations = {STR("nodeAnnotations"),
-    "the node's annotations meet these conditions", &conditions_shape, write_labels};
+    "the node's annotations meet these conditions", &kind_label_conditions_shape, write_labels};
 
 /* --- dedicated --------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "policy/kind.h"
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 
 const RuleKind *const filter_kinds[] = {
     &kind_node_labels,
@@ -14,6 +15,7 @@ const RuleKind *const filter_kinds[] = {
     &kind_dedicated,
     &kind_node_age_range,
     &kind_headroom,
+    &kind_pool_headroom,
     &kind_max_pods,
     &kind_max_fresh_pods,
     &kind_pod_affinity,
@@ -49,6 +51,35 @@ void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
     buf_append(&ret->expression, str_from_c(kind->expression));
     if (kind->message)
         buf_append(&ret->message, str_from_c(kind->message));
+}
+
+void kind_write_condition(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out, size_t begin) {
+    RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+
+    kind_write(reader, kind, value, &text);
+    cel_text_separate(out, begin, " && ");
+    cel_text(out, "$1", TEXT_BUF(&text.expression));
+    buf_done(&text.expression);
+    buf_done(&text.message);
+}
+
+void kind_write_conditions(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out, size_t begin) {
+    for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
+        const YamlNode *value = yaml_find(rules->items[i], kind->field);
+        _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
+        DiagList unread = DIAG_LIST_IN(reader->arena);
+        YamlReader quiet = *reader;
+
+        quiet.diags = &unread;
+        if (value)
+            kind_write_condition(&quiet, kind, value, &text, 0);
+        if (!value || unread.n_errors > 0)
+            continue;
+        cel_text_separate(out, begin, " && ");
+        cel_text(out, "$1", TEXT_BUF(&text));
+    }
 }
 
 static const char *const prefer_words[] = {"low", "high", NULL};

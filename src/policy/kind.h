@@ -27,7 +27,8 @@
 
 typedef struct RuleText {
     Buf expression;
-    Buf message; /* filters; empty: none */
+    Buf message;           /* filters; empty: none */
+    const YamlNode *rules; /* the list that the rule is in; NULL: none */
 } RuleText;
 
 struct RuleKind {
@@ -49,6 +50,16 @@ extern const size_t n_score_kinds;
 
 void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
 
+/* Appends the expression of a filter of @kind, after " && " if something was written since
+ * @begin. */
+void kind_write_condition(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out, size_t begin);
+
+/* The same for each filter of @kind in @rules, which are not read otherwise here: their mistakes
+ * are not reported. */
+void kind_write_conditions(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out, size_t begin);
+
 /* kind-node.c */
 extern const RuleKind kind_node_ready, kind_node_conditions, kind_tolerations, kind_no_taints;
 extern const RuleKind kind_node_age_range; /* the filter */
@@ -58,13 +69,17 @@ extern const RuleKind kind_image_locality;
 /* kind-labels.c */
 extern const RuleKind kind_node_labels, kind_node_annotations, kind_dedicated;
 extern const RuleKind kind_node_label_preference, kind_label_order, kind_label_number;
+extern const Shape kind_label_conditions_shape; /* the value of nodeLabels */
 
 /* kind-resources.c */
 extern const RuleKind kind_headroom, kind_bin_pack, kind_spread, kind_balance;
 
 /* kind-pods.c */
 extern const RuleKind kind_max_pods, kind_max_fresh_pods, kind_pod_affinity;
-extern const RuleKind kind_pod_anti_affinity, kind_topology_spread, kind_pod_spread, kind_pod_pack;
+extern const RuleKind kind_pod_anti_affinity, kind_pod_spread, kind_pod_pack;
+
+/* kind-topology-spread.c, kind-pool-headroom.c */
+extern const RuleKind kind_topology_spread, kind_pool_headroom;
 
 /* kind-metric.c */
 extern const RuleKind kind_metric_limit, kind_metric_score;

@@ -53,6 +53,9 @@ typedef struct LintExpression {
     uint32_t *parents; /* by node; UINT32_MAX: the root's */
 } LintExpression;
 
+/* Prepares an expression, in the scratch arena, which is reset. False: out of memory. */
+bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpression *ret);
+
 /* The text of node @i as written. */
 Str lint_text(const LintExpression *x, uint32_t i);
 
@@ -69,9 +72,21 @@ uint32_t lint_look_up(const LintExpression *x, uint32_t i, Str *ret_key);
 /* The name of the record's field that node @i selects; STR_NULL: none. */
 Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_record);
 
-/* Warns of node @i. */
-void lint_warn(const LintExpression *x, uint32_t i, Str hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* What to do about a finding: a text, and a replacement if that is one. */
+typedef struct LintHint {
+    Str text;
+    CelFix fix;
+} LintHint;
+
+#define LINT_HINT(string) ((LintHint){.text = (string)})
+
+/* @text instead of node @i. */
+LintHint lint_instead(const LintExpression *x, uint32_t i, Str text, Str hint);
+
+/* Reports node @i; docs/policy.md says what is an error. */
+void lint_report(const LintExpression *x, DiagLevel level, uint32_t i, LintHint hint,
+    const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define lint_warn(x, i, hint, ...) lint_report((x), DIAG_WARNING, (i), (hint), __VA_ARGS__)
 
 /* lint-look-up.c: look-ups that fail where something is missing. */
 void lint_look_ups(const LintExpression *x);
@@ -80,6 +95,9 @@ void lint_look_ups(const LintExpression *x);
  * template. @reason may be NULL. */
 void lint_words(const LintExpression *x);
 void lint_reason(const Lint *lint, const YamlNode *reason);
+
+/* Whether node @map is a map of amounts by resource: node.free, pod.requests. */
+bool lint_is_amounts(const LintExpression *x, uint32_t map);
 
 /* lint-range.c: the range of the value; and errors in that of a score. */
 NumberRange lint_range(const LintExpression *x);

@@ -214,20 +214,25 @@ static const char *default_of(const LintExpression *x, uint32_t map, uint32_t lo
                : "''";
 }
 
-static Str suggest(const LintExpression *x, uint32_t map, const LookUp *look_up, bool is_resource) {
+static LintHint suggest(
+    const LintExpression *x, uint32_t map, const LookUp *look_up, bool is_resource) {
     const char *otherwise = default_of(x, map, look_up->node);
+    Arena *arena = x->lint->scratch;
+    Str text;
 
     if (is_resource)
-        return arena_printf(x->lint->scratch, "node.allocatable[%.*s] is a number, and 0.0 there",
-            STR_FMT(look_up->spelled));
-    return arena_printf(x->lint->scratch, "%.*s[?%.*s].orValue(%s) gives %s there%.*s",
-        STR_FMT(look_up->from), STR_FMT(look_up->spelled), otherwise, otherwise,
-        STR_FMT(or_on_error(x)));
+        return LINT_HINT(arena_printf(
+            arena, "node.allocatable[%.*s] is a number, and 0.0 there", STR_FMT(look_up->spelled)));
+    text = arena_printf(arena, "%.*s[?%.*s].orValue(%s)", STR_FMT(look_up->from),
+        STR_FMT(look_up->spelled), otherwise);
+    return lint_instead(x, look_up->node, text,
+        arena_printf(
+            arena, "%.*s gives %s there%.*s", STR_FMT(text), otherwise, STR_FMT(or_on_error(x))));
 }
 
 static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *look_up) {
     MissingEntry missing = describe(x, map);
-    Str hint = suggest(x, map, look_up, missing.is_resource);
+    LintHint hint = suggest(x, map, look_up, missing.is_resource);
 
     if (look_up->key.ptr && missing.who)
         lint_warn(x, look_up->node, hint, "on a %s without %s \"%.*s\" this is an error, %s",
@@ -306,11 +311,11 @@ static void check_metric(const LintExpression *x, uint32_t i) {
         return;
     text = arena_printf(x->lint->scratch, "%.*s.%.*s", STR_FMT(look_up.from), STR_FMT(look_up.key));
     lint_warn(x, i,
-        arena_printf(x->lint->scratch, "%shas(%.*s) in the expression",
+        LINT_HINT(arena_printf(x->lint->scratch, "%shas(%.*s) in the expression",
             !is_rule                ? ""
             : x->role == LINT_SCORE ? "onMissing: a number, or "
                                     : "onMissing: allow, or ",
-            STR_FMT(text)),
+            STR_FMT(text))),
         "where %.*s is absent, on every node if its source is down, this is an error, %s",
         STR_FMT(text), consequence_of(x->role));
 }
@@ -329,8 +334,8 @@ static void check_field(const LintExpression *x, uint32_t i) {
     look_up.from = lint_text(x, i - 1);
     if (!is_guarded(x, &look_up))
         lint_warn(x, i,
-            arena_printf(x->lint->scratch, "has(%.*s) tests whether it is set%.*s",
-                STR_FMT(lint_text(x, i)), STR_FMT(or_on_error(x))),
+            LINT_HINT(arena_printf(x->lint->scratch, "has(%.*s) tests whether it is set%.*s",
+                STR_FMT(lint_text(x, i)), STR_FMT(or_on_error(x)))),
             "where %.*s is not set this is an error, %s", STR_FMT(lint_text(x, i)),
             consequence_of(x->role));
 }

@@ -56,12 +56,11 @@ static void check(PlanLint *lint, const Expression *expression, uint32_t root) {
         return;
     arena_reset(lint->scratch);
     if (reads_domains(lint, slow))
-        expression_warn(lint->reader, expression, 0, (uint32_t)expression->text.len,
-            STR("counts of pods are fast: node.domain('zone').pods.filter(p, …).size(), with a "
-                "constant "
-                "label key"),
-            STR("this reads every node of the cluster for each candidate: too slow for large "
-                "clusters"));
+        expression_warn(lint->reader, expression,
+            STR("counts and sums are fast: node.domain('zone').nodes.filter(n, …).size(), and the "
+                "same of pods, with a constant label key and without the candidate in the loop"),
+            STR("this reads every node of the cluster for each candidate: 1,000 nodes are "
+                "1,000,000 reads a pod, 5,000 are 25,000,000"));
 }
 
 void lint_plan(YamlReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan) {

@@ -211,7 +211,7 @@ static void check_outside(const LintExpression *x, uint32_t i, NumberRange range
 
     if (range.max >= 0 && range.min <= 100)
         return;
-    lint_warn(x, i, STR("normalize: minMax or rank maps any numbers to 0..100"),
+    lint_warn(x, i, LINT_HINT(STR("normalize: minMax or rank maps any numbers to 0..100")),
         is_constant     ? "%g is outside of 0..100, and counts as %d"
         : range.max < 0 ? "this is never over %g, outside of 0..100, and counts as %d"
                         : "this is never under %g, outside of 0..100, and counts as %d",
@@ -256,9 +256,20 @@ static void check_quotients(const LintExpression *x) {
 
         if (lint_is_call(x->tree, i, "_/_") && x->notes[i].type->kind == CEL_T_INT &&
             parent != UINT32_MAX && lint_is_call(x->tree, parent, "_*_"))
-            lint_warn(x, i, STR("multiply first, or divide doubles: double(…)"),
+            lint_warn(x, i, LINT_HINT(STR("multiply first, or divide doubles: double(…)")),
                 "integer division truncates before the multiplication");
     }
+}
+
+static void warn_of_share(const LintExpression *x, uint32_t root) {
+    const char *factor = x->notes[root].type->kind == CEL_T_INT ? "100" : "100.0";
+    Arena *arena = x->lint->scratch;
+
+    lint_warn(x, root,
+        lint_instead(x, root,
+            arena_printf(arena, "%s * (%.*s)", factor, STR_FMT(lint_text(x, root))),
+            arena_printf(arena, "multiply it by %s", factor)),
+        "this is never over 1, and scores go from 0 to 100");
 }
 
 void lint_score(const LintExpression *x, const Score *score) {
@@ -272,8 +283,5 @@ void lint_score(const LintExpression *x, const Score *score) {
         return;
     check_values(x, ranges);
     if (ranges[root].min >= 0 && ranges[root].max <= 1 && ranges[root].min < ranges[root].max)
-        lint_warn(x, root,
-            x->notes[root].type->kind == CEL_T_INT ? STR("multiply it by 100")
-                                                   : STR("multiply it by 100.0"),
-            "this is never over 1, and scores go from 0 to 100");
+        warn_of_share(x, root);
 }

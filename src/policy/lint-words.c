@@ -6,11 +6,10 @@
 
 #include "base/ascii.h"
 #include "policy/lint-internal.h"
+#include "policy/resource-names.h"
+#include "schema/amounts.h"
 
 #define WORDS_MAX 12u
-
-/* Shorter names of resources are near to everything: gpu is not a misspelt cpu. */
-#define MEANT_MIN 4u
 
 typedef struct ApiWords {
     const char *record, *field;
@@ -29,10 +28,6 @@ static const ApiWords table[] = {
         {"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController",
             "Node"}},
 };
-
-/* Resources without a domain are Kubernetes' own. */
-static const ApiWords resources = {
-    "", "", false, {"cpu", "memory", "ephemeral-storage", "pods", "milliCPU", "storage"}};
 
 static size_t count_words(const ApiWords *words) {
     size_t n = 0;
@@ -98,8 +93,9 @@ static void check_word(
         return;
     lint_warn(x, literal,
         str_is_empty(meant)
-            ? list_words(x, words)
-            : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
+            ? LINT_HINT(list_words(x, words))
+            : lint_instead(x, literal, arena_printf(x->lint->scratch, "'%.*s'", STR_FMT(meant)),
+                  arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant))),
         words->is_complete ? "%.*s is never \"%.*s\"" : "%.*s is unlikely to be \"%.*s\"",
         STR_FMT(lint_text(x, field)), STR_FMT(word));
 }
@@ -124,13 +120,7 @@ static void check_comparison(const LintExpression *x, uint32_t i) {
 
 /* --- resources ------------------------------------------------------------------------------ */
 
-static bool is_resource(Str name) {
-    return str_find(name, '/') != SIZE_MAX || has_word(&resources, name) ||
-           str_has_prefix(name, STR("hugepages-")) ||
-           str_has_prefix(name, STR("attachable-volumes-"));
-}
-
-static bool is_amounts(const LintExpression *x, uint32_t map) {
+bool lint_is_amounts(const LintExpression *x, uint32_t map) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, map, &record);
 
@@ -140,17 +130,29 @@ static bool is_amounts(const LintExpression *x, uint32_t map) {
                str_is(field, "requests"));
 }
 
+static LintHint suggest_resource(const LintExpression *x, uint32_t i, uint32_t map, Str key) {
+    Str meant = str_eq_nocase(key, STR(AMOUNT_MILLI_CPU)) ? STR(AMOUNT_MILLI_CPU)
+                                                          : resource_name_meant(key);
+    Str from = lint_text(x, map), text;
+    Arena *arena = x->lint->scratch;
+    bool is_name = str_find(meant, '/') == SIZE_MAX && str_find(meant, '-') == SIZE_MAX;
+
+    if (str_is_empty(meant))
+        return LINT_HINT(STR("extended resources have a domain, like nvidia.com/gpu"));
+    text =
+        arena_printf(arena, is_name ? "%.*s.%.*s" : "%.*s['%.*s']", STR_FMT(from), STR_FMT(meant));
+    return lint_instead(x, i, text, arena_printf(arena, "did you mean %.*s?", STR_FMT(text)));
+}
+
+/* node.free.cpus */
 static void check_resource(const LintExpression *x, uint32_t i) {
-    Str key = STR_NULL, meant;
+    Str key = STR_NULL;
     uint32_t map = lint_look_up(x, i, &key);
 
-    if (map == UINT32_MAX || !key.ptr || !is_amounts(x, map) || is_resource(key))
+    if (map == UINT32_MAX || !key.ptr || !lint_is_amounts(x, map) ||
+        str_is(key, AMOUNT_MILLI_CPU) || resource_name_is_possible(key))
         return;
-    meant = key.len >= MEANT_MIN ? nearest(&resources, key) : STR_NULL;
-    lint_warn(x, i,
-        str_is_empty(meant)
-            ? STR("extended resources have a domain, like nvidia.com/gpu")
-            : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
+    lint_report(x, DIAG_ERROR, i, suggest_resource(x, i, map, key),
         "there is no resource \"%.*s\": this is always 0.0", STR_FMT(key));
 }
 

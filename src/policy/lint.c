@@ -59,8 +59,11 @@ Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_re
     return (*ret_record)->fields[note->field].name;
 }
 
-void lint_warn(const LintExpression *x, uint32_t i, Str hint, const char *format, ...) {
+void lint_report(
+    const LintExpression *x, DiagLevel level, uint32_t i, LintHint hint, const char *format, ...) {
     const CelNode *node = &x->tree->nodes[i];
+    ExpressionFinding finding = {
+        .level = level, .from = node->from, .to = node->to, .hint = hint.text, .fix = hint.fix};
     char text[512];
     va_list arguments;
     int len;
@@ -70,7 +73,14 @@ void lint_warn(const LintExpression *x, uint32_t i, Str hint, const char *format
     va_end(arguments);
     if (len < 0)
         return;
-    expression_warn(x->lint->reader, x->expression, node->from, node->to, hint, str_from_c(text));
+    finding.text = str_from_c(text);
+    expression_report(x->lint->reader, x->expression, &finding);
+}
+
+LintHint lint_instead(const LintExpression *x, uint32_t i, Str text, Str hint) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    return (LintHint){.text = hint, .fix = {node->from, node->to, text}};
 }
 
 /* --- one expression -------------------------------------------------------------------------- */
@@ -90,9 +100,7 @@ static uint32_t *find_parents(const CelTree *tree, Arena *arena) {
     return parents;
 }
 
-/* False: out of memory. */
-static bool open_expression(
-    Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
+bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
     arena_reset(lint->scratch);
     *ret = (LintExpression){
         .lint = lint,
@@ -143,7 +151,7 @@ static void check_expression(
         lint->unhandled_errors |= expression->variables;
     if (handling < LINT_HANDLES_MISSING)
         lint->unhandled_missing |= expression->variables;
-    if (expression->is_built_in || !open_expression(lint, expression, role, &x))
+    if (expression->is_built_in || !lint_open(lint, expression, role, &x))
         return;
     x.handling = handling;
     lint_look_ups(&x);
@@ -157,7 +165,7 @@ static bool is_constant_bool(Lint *lint, const Expression *expression) {
 }
 
 static void warn_whole(Lint *lint, const Expression *expression, Str hint, Str text) {
-    expression_warn(lint->reader, expression, 0, (uint32_t)expression->text.len, hint, text);
+    expression_warn(lint->reader, expression, hint, text);
 }
 
 /* --- match ------------------------------------------------------------------------------------ */
@@ -248,6 +256,27 @@ static void check_metric_kind(
             "rejected");
 }
 
+/* maxPods: 0. The pod itself counts. */
+static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value) {
+    const YamlNode *limit = value->kind == YAML_MAPPING ? yaml_find(value, STR("limit")) : value;
+
+    if ((kind == &kind_max_pods || kind == &kind_max_fresh_pods) && limit->integer == 0)
+        reader_warning(lint->reader, limit,
+            STR("1 allows the pod itself and no other; mode: Observe tests a policy without "
+                "effect"),
+            "no node can meet a limit of 0: every pod that counts is rejected everywhere");
+}
+
+/* headroom: {cpu: 100%}. */
+static void check_headroom(Lint *lint, const RuleKind *kind, const YamlNode *value) {
+    for (size_t i = 0; kind == &kind_headroom && i < value->n; i++)
+        if (str_is(value->pairs[i].value->text, "100%"))
+            reader_warning(lint->reader, value->pairs[i].value, STR("less than 100%, or an amount"),
+                "no node can keep all of its %.*s free: every pod that requests it is rejected "
+                "everywhere",
+                STR_FMT(value->pairs[i].key->text));
+}
+
 static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter) {
     LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
     LintHandling handling = handling_of(rule);
@@ -256,6 +285,10 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     check_expression(lint, &filter->test, role, handling);
     check_metric_kind(lint, rule, filter, handling);
     check_on_missing(lint, rule, &filter->missing);
+    if (filter->kind) {
+        check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
+        check_headroom(lint, filter->kind, yaml_find(rule, filter->kind->field));
+    }
     if (expression_is_given(&filter->message)) {
         (void)note_params(lint, &filter->message);
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
@@ -291,7 +324,7 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
                 ? STR("normalize makes equal values 100, or 0: leave the score out")
                 : STR("leave the score out: it has no effect"),
             STR("this does not read the node: all nodes get the same score"));
-    if (open_expression(lint, &score->value, LINT_SCORE, &x))
+    if (lint_open(lint, &score->value, LINT_SCORE, &x))
         lint_score(&x, score);
 }
 
@@ -355,7 +388,7 @@ static void note_variables(Lint *lint) {
         lint->variable_ranges[i] = (NumberRange){-INFINITY, INFINITY};
         if (note_params(lint, expression))
             lint->with_params |= UINT64_C(1) << i;
-        if (open_expression(lint, expression, LINT_VARIABLE, &x))
+        if (lint_open(lint, expression, LINT_VARIABLE, &x))
             lint->variable_ranges[i] = lint_range(&x);
     }
 }

@@ -78,7 +78,7 @@ static void read_source(YamlReader *reader, const YamlNode *value, void *into) {
 /* Compiled to check it; it is compiled again where series are joined to nodes. */
 static bool check_pattern(YamlReader *reader, const YamlNode *value) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PATTERN_SCRATCH);
-    RegexError error = {.text = STR("out of memory")};
+    RegexError error = {.text = STR("out of memory for the expression")};
     const Regex *regex =
         scratch ? regex_compile(value->text, GAUGE_PATTERN_MAX, scratch, &error) : NULL;
 

@@ -42,6 +42,8 @@ typedef struct Filter {
     uint32_t root;         /* of the program's plan */
     uint32_t missing_root; /* UINT32_MAX: none */
     bool is_known;         /* it reads the node alone: see NodeFacts */
+    bool is_permanent;     /* nodes that it rejects never take the pod: it is unresolvable, or reads
+                              only properties that a node keeps (schema_is_permanent()) */
     uint32_t part; /* root of a part of the test that reads the node alone, when the test as a whole
                       does not (`pod condition || node condition`); UINT32_MAX: none */
 } Filter;
@@ -76,7 +78,9 @@ typedef struct Match {
 struct Policy {
     Str name;
     Place place;
-    bool is_observed; /* mode Observe: evaluated and counted, without effect */
+    Str source;               /* the text of its file */
+    const YamlNode *document; /* in it */
+    bool is_observed;         /* mode Observe: evaluated and counted, without effect */
     Match match;
     Scope *scope;
     Filter *filters; /* as written */

@@ -20,7 +20,6 @@ typedef struct ProgramCompiler {
     DiagList *diags;
     Policies policies;
     ScopeCommon common;
-    VEC(Str) sources; /* by policy: the text of its file */
 } ProgramCompiler;
 
 /* --- reading ------------------------------------------------------------------ */
@@ -55,7 +54,6 @@ static int compile_document(
     size_t n_errors = compiler->diags->n_errors;
     Policy policy = {0};
     Policy *added;
-    Str *source;
     int r;
 
     policy_read(reader, compiler->program->schema, &compiler->common, document, &policy);
@@ -66,11 +64,11 @@ static int compile_document(
     if (compiler->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
         lint_policy(reader, document, &policy);
     added = VEC_PUSH(&compiler->policies, reader->arena);
-    source = VEC_PUSH(&compiler->sources, reader->arena);
-    if (!added || !source)
+    if (!added)
         return -ENOMEM;
     *added = policy;
-    *source = reader->source;
+    added->source = reader->source;
+    added->document = document;
     return 0;
 }
 
@@ -81,15 +79,20 @@ static int compile_source(ProgramCompiler *compiler, const PolicySource *source)
     YamlReader reader = {.arena = arena, .diags = compiler->diags, .source = kept.text};
     YamlStream stream = {0};
     size_t n_before = compiler->diags->diags.n;
-    int r;
+    int r = 0;
 
     if (!kept.file.ptr || !kept.text.ptr)
         return -ENOMEM;
-    r = yaml_parse(kept.file, kept.text, arena, compiler->diags, &stream);
-    if (r == -EINVAL)
-        return 0; /* reported; other files are still worth reading */
-    if (r < 0)
-        return r;
+    if (source->tree) {
+        stream = *source->tree;
+        reader.source = stream.source;
+    } else {
+        r = yaml_parse(kept.file, kept.text, arena, compiler->diags, &stream);
+        if (r == -EINVAL)
+            return 0; /* reported; other files are still worth reading */
+        if (r < 0)
+            return r;
+    }
     if (stream.n_documents == 0)
         report_empty(compiler, kept.file);
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
@@ -285,13 +288,34 @@ static int plan(ProgramCompiler *compiler) {
     return r;
 }
 
+/* Which filters reject nodes for good. */
+static int note_permanent(ProgramCompiler *compiler) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
+    const Program *program = compiler->program;
+
+    if (!scratch)
+        return -ENOMEM;
+    for (size_t i = 0; i < compiler->policies.n; i++) {
+        Policy *policy = &compiler->policies.items[i];
+
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            Filter *filter = &policy->filters[j];
+
+            filter->is_permanent =
+                filter->is_unresolvable ||
+                schema_is_permanent(program->schema, program->graph, filter->test.node, scratch);
+        }
+    }
+    return 0;
+}
+
 static void lint_plans(const ProgramCompiler *compiler) {
     Program *program = compiler->program;
 
     for (size_t i = 0; i < compiler->policies.n; i++) {
         YamlReader reader = {.arena = program->arena,
             .diags = compiler->diags,
-            .source = compiler->sources.items[i]};
+            .source = compiler->policies.items[i].source};
 
         lint_plan(&reader, &compiler->policies.items[i], program->graph, program->plan);
     }
@@ -365,6 +389,8 @@ static int assemble(ProgramCompiler *compiler) {
         r = plan(compiler);
     if (r == 0)
         r = collect_parts(compiler->program);
+    if (r == 0)
+        r = note_permanent(compiler);
     if (r == 0)
         lint_plans(compiler);
     return r;
@@ -453,6 +479,28 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         return r;
     *ret = TAKE_PTR(program);
     return 0;
+}
+
+static void visit_given(
+    ProgramVisit *visit, void *context, const Policy *policy, const Expression *expression) {
+    if (expression_is_given(expression))
+        visit(context, policy, expression);
+}
+
+void program_each_expression(const Program *program, ProgramVisit *visit, void *context) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        visit_given(visit, context, policy, &policy->match.expression);
+        for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++)
+            visit_given(visit, context, policy, &policy->scope->variables[j].expression);
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            visit_given(visit, context, policy, &policy->filters[j].test);
+            visit_given(visit, context, policy, &policy->filters[j].message);
+        }
+        for (size_t j = 0; j < policy->n_scores; j++)
+            visit_given(visit, context, policy, &policy->scores[j].value);
+    }
 }
 
 uint32_t program_wire_max(const Program *program) {

@@ -27,6 +27,7 @@
 #include "model/pod.h"
 #include "policy/policy.h"
 #include "schema/schema.h"
+#include "yaml/document.h"
 
 #define PROGRAM_FILTERS_MAX 1000u
 #define PROGRAM_SCORES_MAX 1000u
@@ -58,6 +59,8 @@ typedef struct Program {
 typedef struct PolicySource {
     Str file; /* name for messages */
     Str text;
+    const YamlStream *tree; /* the text, parsed and changed before; it must outlive the program.
+                               NULL: the text counts */
 } PolicySource;
 
 enum {
@@ -70,6 +73,10 @@ enum {
  * already in it counts. @ret is set on 0 only, and the caller's (program_unref()). Without sources
  * the program lets every node pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
+
+/* Calls @visit for every expression: matches, variables, rules and messages. */
+typedef void ProgramVisit(void *context, const Policy *policy, const Expression *expression);
+void program_each_expression(const Program *program, ProgramVisit *visit, void *context);
 
 /* The highest score on the wire, over all policies that are enforced. */
 uint32_t program_wire_max(const Program *program);

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "cel/time.h"
 #include "policy/kind.h"
+#include "policy/resource-names.h"
 
 #define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */
 #define WORDS_MAX 8u  /* that one field accepts */
@@ -354,7 +355,20 @@ bool reader_annotation_key(YamlReader *reader, const YamlNode *key) {
 }
 
 bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
-    return check_key(reader, name, "the name of a resource");
+    Str meant;
+
+    if (!check_key(reader, name, "the name of a resource"))
+        return false;
+    if (resource_name_is_possible(name->text))
+        return true;
+    meant = resource_name_meant(name->text);
+    reader_error_hint(reader, name,
+        str_is_empty(meant) ? STR("extended resources have a domain, like nvidia.com/gpu")
+                            : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
+        "there is no resource \"%.*s\": no pod can request it", STR_FMT(name->text));
+    if (meant.len > 0 && name->is_plain)
+        diag_fix(reader->diags, name->place, meant);
+    return false;
 }
 
 bool reader_namespace(YamlReader *reader, const YamlNode *name) {

@@ -37,7 +37,7 @@ bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *w
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
 
 /* Keys of labels and annotations, and names of resources: an optional DNS prefix and a name of at
- * most 63 characters. */
+ * most 63 characters. A resource without a prefix must be one of Kubernetes' own. */
 bool reader_label_key(YamlReader *reader, const YamlNode *key);
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);

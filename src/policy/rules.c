@@ -103,7 +103,8 @@ const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
 /* A rule as it is read. */
 typedef struct Rule {
     RuleFields fields;
-    const RuleKind *kind; /* NULL: an expression */
+    const YamlNode *rules; /* the list that it is in */
+    const RuleKind *kind;  /* NULL: an expression */
     Expression expression, message, missing;
 } Rule;
 
@@ -168,7 +169,9 @@ static void report_no_kind(
 /* The expressions of a built-in rule. */
 static bool read_built_in(
     YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
-    RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+    RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX),
+        .message = BUF_INIT(KIND_TEXT_MAX),
+        .rules = rule->rules};
     size_t n_errors = reader->diags->n_errors;
     bool is_right = false;
 
@@ -246,8 +249,9 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
 
 /* --- the lists -------------------------------------------------------------------- */
 
-static void read_filter(YamlReader *reader, const YamlNode *value, Policy *policy) {
-    Rule rule = {0};
+static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Policy *policy) {
+    const YamlNode *value = rules->items[i];
+    Rule rule = {.rules = rules};
     Filter *filter = &policy->filters[policy->n_filters];
 
     if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
@@ -296,7 +300,7 @@ void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
         return;
     policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
     for (size_t i = 0; policy->filters && i < value->n; i++)
-        read_filter(reader, value->items[i], policy);
+        read_filter(reader, value, i, policy);
 }
 
 void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy) {

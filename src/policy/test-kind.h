@@ -193,14 +193,58 @@ static const Case filters[] = {
     {"podAntiAffinity: {podSelector: {}, namespaces: [x, y]}",
         "node.pods.filter(p, p.metadata.namespace in ['x', 'y']).size() == 0", NULL},
     {"topologySpread: {topologyKey: zone, maxSkew: 1, sameOwner: true}",
-        "pod.owner == '' || 'zone' in " L " && node.domain('zone').pods.filter(p, p.owner == "
-        "pod.owner).size() < cluster.domains('zone').map(d, d.pods.filter(p, p.owner == "
-        "pod.owner).size()).min() + 1",
+        "pod.owner == '' || !(pod.selects(node)) || 'zone' in " L
+        " && node.domain('zone').nodes.filter(node, pod.selects(node)).map(node, "
+        "node.pods.filter(p, p.owner == pod.owner && !p.terminating).size()).sum() < "
+        "cluster.domains('zone').filter(d, d.nodes.exists(node, pod.selects(node))).map(d, "
+        "d.nodes.filter(node, pod.selects(node)).map(node, node.pods.filter(p, p.owner == "
+        "pod.owner && !p.terminating).size()).sum()).min() + 1",
         NULL},
     {"topologySpread: {topologyKey: zone, maxSkew: 2, minDomains: 3, podSelector: {}, namespaces: "
-     "['*']}",
-        "'zone' in " L " && node.domain('zone').pods.size() < (cluster.domains('zone').size() < 3 "
-        "? 0 : cluster.domains('zone').map(d, d.pods.size()).min()) + 2",
+     "['*'], nodeAffinityPolicy: Ignore}",
+        "'zone' in " L " && node.domain('zone').pods.filter(p, !p.terminating).size() < "
+        "(cluster.domains('zone').size() < 3 ? 0 : cluster.domains('zone').map(d, d.pods.filter(p, "
+        "!p.terminating).size()).min()) + 2",
+        "!('zone' in " L ") ? 'label zone is absent' : string(node.domain('zone').pods.filter(p, "
+        "!p.terminating).size()) + ' matching pods in zone ' + " L "[?'zone'].orValue('') + ', ' + "
+        "string((cluster.domains('zone').size() < 3 ? 0 : cluster.domains('zone').map(d, "
+        "d.pods.filter(p, !p.terminating).size()).min())) + ' in the emptiest of ' + "
+        "string(cluster.domains('zone').size()) + ' domains, maxSkew 2, minDomains 3'"},
+    {"topologySpread: {topologyKey: zone, maxSkew: 1, podSelector: {}, matchLabelKeys: [r], "
+     "namespaces: ['*'], nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor, nodeLabels: {a: x}}",
+        "!(" L "[?'a'].orValue('') == 'x' && node.spec.taints.all(t, pod.tolerates(t.text))) || "
+        "'zone' in " L " && node.domain('zone').nodes.filter(node, " L
+        "[?'a'].orValue('') == 'x' && node.spec.taints.all(t, pod.tolerates(t.text))).map(node, "
+        "node.pods.filter(p, (" POD "[?'r'].orValue('') == '' || " P "[?'r'].orValue('') == " POD
+        "[?'r'].orValue('')) && !p.terminating).size()).sum() < "
+        "cluster.domains('zone').filter(d, d.nodes.exists(node, " L
+        "[?'a'].orValue('') == 'x' && node.spec.taints.all(t, pod.tolerates(t.text)))).map(d, "
+        "d.nodes.filter(node, " L "[?'a'].orValue('') == 'x' && node.spec.taints.all(t, "
+        "pod.tolerates(t.text))).map(node, node.pods.filter(p, (" POD
+        "[?'r'].orValue('') == '' || " P "[?'r'].orValue('') == " POD
+        "[?'r'].orValue('')) && !p.terminating).size()).sum()).min() + 1",
+        NULL},
+    {"poolHeadroom: {nodeLabels: {pool: ci}, pods: 2, requests: {cpu: 4}, exceptPriorityAtLeast: "
+     "1000}",
+        "pod.spec.priority >= 1000 || !(" L "[?'pool'].orValue('') == 'ci' && node.ready && "
+        "!node.spec.unschedulable) || cluster.domains('pool').map(d, d.nodes.filter(node, " L
+        "[?'pool'].orValue('') == 'ci' && node.ready && !node.spec.unschedulable).map(node, "
+        "math.greatest(0.0, math.floor(math.least(node.free.milliCPU / 4000.0, "
+        "node.free.pods)))).sum()).sum() - math.greatest(0.0, "
+        "math.floor(math.least(node.free.milliCPU / 4000.0, node.free.pods))) + "
+        "math.greatest(0.0, math.floor(math.least((node.free.milliCPU - pod.requests.milliCPU) / "
+        "4000.0, node.free.pods - pod.requests.pods))) >= 2.0",
+        NULL},
+    {"poolHeadroom: {nodes: 1, resources: [memory]}",
+        "!(node.ready && !node.spec.unschedulable) || "
+        "(cluster.domains('kubernetes.io/hostname').map(d, d.nodes.filter(node, node.ready && "
+        "!node.spec.unschedulable).map(node, math.greatest(0.0, node.free.memory)).sum()).sum() - "
+        "math.greatest(0.0, node.free.memory) + math.greatest(0.0, node.free.memory - "
+        "pod.requests.memory)) * cluster.domains('kubernetes.io/hostname').map(d, "
+        "d.nodes.filter(node, node.ready && !node.spec.unschedulable).map(node, "
+        "1.0).sum()).sum() >= 1.0 * cluster.domains('kubernetes.io/hostname').map(d, "
+        "d.nodes.filter(node, node.ready && !node.spec.unschedulable).map(node, "
+        "node.allocatable.memory).sum()).sum()",
         NULL},
     {"metricLimit: {metric: load, max: 0.8}", "metrics.load <= 0.8",
         "has(metrics.load) ? 'load is ' + string(math.round(metrics.load * 1000000.0) / 1000000.0) "

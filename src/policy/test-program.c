@@ -108,7 +108,7 @@ static void append_rules(
     Buf *text, const char *list, const char *rule, const char *end, unsigned n) {
     buf_printf(text, "  %s:\n", list);
     for (unsigned i = 0; i < n; i++)
-        buf_printf(text, "    - {name: r%u, %s%u%s}\n", i, rule, i, end);
+        buf_printf(text, "    - {name: r%u, %s%u%s}\n", i, rule, i + 1, end);
 }
 
 static void test_limits(void **state) {

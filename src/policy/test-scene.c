@@ -174,11 +174,29 @@ static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     json_write_end_array(writer);
 }
 
+/* Required node affinity. */
+static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
+    static const char *const path[] = {
+        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
+
+    if (!terms)
+        return;
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
+        json_write_key(writer, str_from_c(path[i]));
+        json_write_object(writer);
+    }
+    write_tree(writer, STR("nodeSelectorTerms"), terms);
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
+        json_write_end_object(writer);
+}
+
 static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_object(writer);
     write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
     write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
     write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
+    write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
+    write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
     json_write_key(writer, STR("containers"));
     write_containers(writer, pod);
     json_write_end_object(writer);
@@ -221,7 +239,8 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     static const Str keys[] = {STR("name"), STR("namespace"), STR("uid"), STR("labels"),
         STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
         STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("requests"),
-        STR("scheduled"), STR("tolerations")};
+        STR("scheduled"), STR("tolerations"), STR("nodeSelector"), STR("nodeSelectorTerms"),
+        STR("deleted")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(pod, keys, ELEMENTS_OF(keys));
@@ -232,6 +251,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
     write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
     write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
+    write_text(&writer, STR("deletionTimestamp"), yaml_find(pod, STR("deleted")));
     write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
     write_labels(&writer, STR("annotations"), yaml_find(pod, STR("annotations")));
     write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));

@@ -12,12 +12,12 @@
  *       c: {conditions: {DiskPressure: "True"}, images: [nginx:1, [two:1, "two@sha256:x"]]}
  *     pods:
  *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME,
- *         ownerKind: DaemonSet, scheduled: TIME}
+ *         ownerKind: DaemonSet, scheduled: TIME, deleted: TIME}
  *     measured: {load: {a: 0.5}}                   # by metric, by node
  *     workloads: {podCpu: {default/Deployment/web: 1.5}}
  *     measuredAge: 10s
  *     pod: {namespace: team-a, name: p, uid: u, labels: {}, annotations: {}, requests: {},
- *           tolerations: [], images: []}
+ *           tolerations: [], images: [], nodeSelector: {}, nodeSelectorTerms: []}
  *
  * Nodes are ready unless they say otherwise; ready: absent leaves the condition
  * out. Everything takes the way of real input: policies are compiled from text,

@@ -31,8 +31,14 @@ const Regex *regex_compile(
 
     if (scratch && regex)
         r = compile(pattern, max_instructions, arena, scratch, regex, ret_error);
-    if (r < 0)
-        *ret_error = (RegexError){.text = STR("out of memory"), .part = pattern};
+    if (r < 0) {
+        bool is_limit =
+            arena_limit_reached(arena) > 0 || (scratch && arena_limit_reached(scratch) > 0);
+
+        *ret_error = (RegexError){.text = is_limit ? STR("expression too large")
+                                                   : STR("out of memory for the expression"),
+            .part = pattern};
+    }
     return r == 0 ? regex : NULL;
 }
 

@@ -28,8 +28,8 @@ typedef struct RegexError {
 } RegexError;
 
 /* Everything is in @arena; @pattern is not needed afterwards. NULL when the pattern is invalid,
- * needs more than @max_instructions ("expression too large"), or memory ran out ("out of memory");
- * the reason is in @ret_error. */
+ * needs more than @max_instructions or than the budget of @arena ("expression too large"), or
+ * memory ran out ("out of memory for the expression"); the reason is in @ret_error. */
 const Regex *regex_compile(
     Str pattern, size_t max_instructions, Arena *arena, RegexError *ret_error) MUST_CHECK;
 

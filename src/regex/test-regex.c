@@ -151,13 +151,13 @@ static void test_no_memory(void **state) {
     const Regex *regex = NULL;
 
     (void)state;
-    for (size_t budget = 0; !regex; budget += 50) {
+    for (size_t budget = 50; !regex; budget += 50) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
 
         assert_true(budget < 100000);
         regex = regex_compile(STR("(a|\\pL{2,5}?|[^b]\\p{Greek})"), SIZE_LIMIT, arena, &error);
         if (!regex)
-            assert_text("memory", error.text, "out of memory");
+            assert_text("memory", error.text, "expression too large");
     }
 }
 

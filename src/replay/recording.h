@@ -79,6 +79,11 @@ typedef struct Recording {
 /* Gives the saved views back. Takes a zeroed one. */
 void recording_done(Recording *recording);
 
+/* The decisions of @n recordings as one, by time, as if one berth had made them all; ids may then
+ * repeat. References of its own to saved views; the rest is borrowed from @parts, or in @arena. 0,
+ * or -ENOMEM. */
+int recording_merge(const Recording *parts, size_t n, Arena *arena, Recording *ret) MUST_CHECK;
+
 /* Why @decision cannot be replayed, as a text for users; NULL: it can. */
 const char *recorded_obstacle(const RecordedDecision *decision);
 

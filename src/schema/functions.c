@@ -52,6 +52,19 @@ static CelValue tolerates_text(CelRun *run, const CelValue *args, const void *pr
     return tolerates_taint(run, args[0].record, &taint);
 }
 
+CelValue schema_call_selects(CelRun *run, const CelValue *args, const void *prepared) {
+    const Pod *pod = OBJECT_OF(args[0].record, PodValue, head)->pod;
+    const NodeValue *at = node_value_of(args[1]);
+    const Node *node = table_node(at->table, at->row);
+    static const Labels none;
+
+    (void)prepared;
+    if (!cel_charge(run, pod->details ? pod->details->node_selector.n : 0) ||
+        !cel_charge(run, pod->details ? pod->details->required_terms.n : 0))
+        return cel_exhausted(run);
+    return cel_bool(pod_selects(pod, node ? node->name : STR_NULL, node ? &node->labels : &none));
+}
+
 /* The nearest whole number that an int64 holds. */
 static int64_t to_units(double units) {
     if (units >= 0x1p63)
@@ -86,13 +99,13 @@ const CelOverloadSpec schema_functions[] = {
     {"tolerates", "NodePod.(Taint) -> bool", tolerates},
     {"tolerates", "Pod.(string) -> bool", tolerates_text},
     {"tolerates", "NodePod.(string) -> bool", tolerates_text},
+    {"selects", "Pod.(Node) -> bool", schema_call_selects},
     {"amount", "(string, double) -> string", print_amount},
     {"pow", "(double, double) -> double", raise},
 };
 const Str schema_function_abouts[] = {
     STR("the nodes with the node's value of that label. Reads every node: once for all of them "
-        "where "
-        "its pods are counted or summed, else once for each candidate"),
+        "where its pods or nodes are counted or summed, else once for each candidate"),
     STR("all domains of that label, in the order of their first node"),
     STR("the number of nodes for each value of that label"),
     STR("whether the pod tolerates the taint, as kube-scheduler decides: always if its effect is "
@@ -101,6 +114,8 @@ const Str schema_function_abouts[] = {
     STR("the same for the text of a taint; faster over many nodes, since it is evaluated once for "
         "each distinct text"),
     STR("the same"),
+    STR("whether the node matches the nodeSelector and the required node affinity of the pod to be "
+        "placed, as kube-scheduler decides"),
     STR("a number of node.free and the like as text: amount('cpu', 0.25) is \"250m\""),
     STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; NaN where it is undefined"),
 };

@@ -24,10 +24,12 @@ typedef struct LeafObject {
     const Str *name, *uid, *namespace;
     const Labels *labels, *annotations;
     int64_t created_at, placed_at;
+    bool is_terminating;
 } LeafObject;
 
 static bool gives_bool(const Leaf *leaf) {
-    return leaf->mode == LEAF_IS_SET || leaf->source == LEAF_READY || leaf->source == LEAF_CORDONED;
+    return leaf->mode == LEAF_IS_SET || leaf->source == LEAF_READY ||
+           leaf->source == LEAF_CORDONED || leaf->source == LEAF_TERMINATING;
 }
 
 /* Whether a row that has no value is an error. */
@@ -102,7 +104,8 @@ static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
         .namespace = &pod->namespace,
         .labels = &pod->labels,
         .created_at = pod->created_at,
-        .placed_at = pod_placed_at(pod)};
+        .placed_at = pod_placed_at(pod),
+        .is_terminating = pod->is_terminating};
     return true;
 }
 
@@ -196,6 +199,18 @@ static void load_bools(const LeafLoad *load) {
     }
 }
 
+/* Of the pods of a loop. */
+static void load_terminating(const LeafLoad *load) {
+    for (size_t i = 0; i < load->n; i++) {
+        LeafObject object;
+
+        if (object_at(load, i, &object))
+            set_bool(load, i, load->leaf->mode == LEAF_IS_SET || object.is_terminating);
+        else
+            load->ret->states[i] = COLUMN_FALLBACK;
+    }
+}
+
 static void load_counts(const LeafLoad *load) {
     for (size_t i = 0; i < load->n; i++) {
         uint32_t row = load->rows[i];
@@ -271,6 +286,10 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
     case LEAF_MEASURED_AT:
         leaf_load_metric(leaf, table, rows, n, ret);
         break;
+    case LEAF_TERMINATING:
+    case LEAF_SELECTED:
+        assert(false); /* loaded below */
+        break;
     }
     if (!gives_bool(leaf) && !can_fail(leaf))
         ret->states = NULL;
@@ -282,6 +301,35 @@ void leaf_load_pods(
 
     if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)
         load_times(&load);
+    else if (leaf->source == LEAF_TERMINATING)
+        load_terminating(&load);
     else if (!load_texts(&load) && !gives_bool(leaf) && !can_fail(leaf))
         ret->states = NULL;
+}
+
+/* One condition after the other over all rows: most pods have few. */
+void leaf_load_selected(
+    const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
+    const LeafLoad load = {.table = table, .rows = rows, .n = n, .ret = ret};
+    const PodDetails *details = pod->details;
+
+    memset(ret->states, COLUMN_TRUE, n);
+    for (size_t k = 0; details && k < details->node_selector.n; k++) {
+        const Label *wanted = &details->node_selector.items[k];
+        size_t near = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            const Str *value = find_near(&node_at(&load, i)->labels, wanted->key, &near);
+
+            if (!value || !str_eq(*value, wanted->value))
+                ret->states[i] = COLUMN_FALSE;
+        }
+    }
+    for (size_t i = 0; details && details->required_terms.is_given && i < n; i++) {
+        const Node *node = node_at(&load, i);
+
+        if (ret->states[i] == COLUMN_TRUE &&
+            !terms_hold(&details->required_terms, node->name, &node->labels))
+            ret->states[i] = COLUMN_FALSE;
+    }
 }

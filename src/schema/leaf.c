@@ -29,6 +29,7 @@ static const Path pod_paths[] = {
     {{"metadata", "uid"}, LEAF_UID},
     {{"metadata", "creationTimestamp"}, LEAF_CREATED},
     {{"scheduledTime"}, LEAF_PLACED},
+    {{"terminating"}, LEAF_TERMINATING},
 };
 
 static const Path pod_map_paths[] = {
@@ -251,10 +252,25 @@ bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *
     return read_leaf(&reading, number, ret);
 }
 
+/* pod.selects(node) */
+static bool is_selected(const Reading *reading, uint32_t number, Leaf *ret) {
+    const CelGraphNode *call = cel_graph_node(reading->graph, number), *pod;
+
+    if (call->n_overloads != 1 || call->overloads[0]->spec->fn != schema_call_selects)
+        return false;
+    pod = cel_graph_node(reading->graph, call->args[0]);
+    *reading->ret_key = call->args[0];
+    *ret = (Leaf){.source = LEAF_SELECTED, .otherwise = cel_absent()};
+    return pod->op == OP_VARIABLE &&
+           is_variable(reading, cel_graph_node(reading->graph, call->args[1]));
+}
+
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret, uint32_t *ret_key) {
     const Reading reading = {.graph = graph, .row_slot = row_slot, .ret_key = ret_key};
 
+    if (is_selected(&reading, number, ret))
+        return true;
     *ret_key = CEL_NO_NODE;
     return read_leaf(&reading, number, ret) && *ret_key != CEL_NO_NODE;
 }

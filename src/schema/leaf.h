@@ -11,6 +11,7 @@
  *     labels[pod.metadata.name], and so on            the same by a key that is known once
  *     node.pods.size()
  *     p.metadata.labels['k'], for each p of node.pods, and the like
+ *     pod.selects(node)                               the key is the pod
  *     metrics.load, has(metrics.load), metrics.?load.orValue(0.5), metrics.load.measured
  *
  * The result is the same as that of the scalar machine, errors included.
@@ -30,6 +31,8 @@ typedef enum LeafSource {
     LEAF_PLACED, /* of a pod: when it was bound */
     LEAF_READY,
     LEAF_CORDONED,
+    LEAF_TERMINATING, /* of a pod */
+    LEAF_SELECTED,    /* the pod that is the key selects the node */
     LEAF_N_PODS,
     LEAF_N_TAINTS,
     LEAF_METRIC, /* of @gauge */
@@ -62,7 +65,7 @@ typedef struct Leaf {
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
 
 /* The same for an entry of a map by a key that is not constant: @ret_key is the key's node. Set the
- * leaf's key before it is loaded. */
+ * leaf's key before it is loaded. Or for LEAF_SELECTED, whose key is a pod. */
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret, uint32_t *ret_key);
 
@@ -78,6 +81,10 @@ void leaf_load_pods(
 /* As PlanTable.load(). */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     Column *ret, CelValue *ret_texts);
+
+/* The same for LEAF_SELECTED. */
+void leaf_load_selected(
+    const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret);
 
 /* The same for LEAF_METRIC, LEAF_MEASURED and LEAF_MEASURED_AT; sets the states. */
 void leaf_load_metric(

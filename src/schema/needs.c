@@ -137,7 +137,8 @@ static bool is_measured(const CelGraphNode *node) {
 /* Whether @node reads the contents of its argument, which holds a node, in a way that cannot be
  * followed here: not by a field, not by passing it on. */
 static bool looks_inside(const CelGraphNode *node, uint32_t arg) {
-    if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS)
+    if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS ||
+        calls(node, schema_call_selects))
         return false;
     if (is_call(node->op))
         return !str_is(node->overloads[0]->name, "size");
@@ -171,6 +172,8 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
         need_part(needs, part);
     if (groups(node))
         need_grouping(needs, graph, node);
+    if (calls(node, schema_call_selects))
+        need_part(needs, PART_LABELS);
     for (uint32_t i = 0; i < node->n_args; i++) {
         if (is_labels(graph, node->args[i]))
             need_labels_of(needs, graph, node, i);

@@ -115,14 +115,21 @@ static bool find_groups(
     return find_key(schema, graph, node, schema_call_domains, schema->cluster_slot, ret_key);
 }
 
-/* node.pods as a node of the graph. CEL_NO_NODE: out of memory. */
-static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
+/* The row variable as a node of the graph. CEL_NO_NODE: out of memory. */
+static uint32_t add_row(const Schema *schema, CelGraph *graph) {
     CelGraphNode node = {.op = OP_VARIABLE,
         .groups = SCHEMA_BIT(SCHEMA_NODE),
         .type = &schema_node_record.of,
         .immediate = schema->node_slot,
         .constant = cel_string(STR("node"))};
-    uint32_t row = cel_graph_add(graph, &node);
+
+    return cel_graph_add(graph, &node);
+}
+
+/* The same for node.pods. */
+static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
+    uint32_t row = add_row(schema, graph);
+    CelGraphNode node;
 
     if (row == CEL_NO_NODE)
         return CEL_NO_NODE;
@@ -135,22 +142,24 @@ static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
     return cel_graph_add(graph, &node);
 }
 
-/* The pods of a domain: of the row's own, or of the variable of a loop over all. */
+/* The pods or nodes of a domain: of the row's own, or of the variable of a loop over all. */
 static bool find_union(const PlanHost *host, CelGraph *graph, uint32_t number, PlanUnion *ret) {
     const CelGraphNode *node = cel_graph_node(graph, number), *domain;
     const Schema *schema = schema_of(host);
 
-    if (node->op != OP_FIELD || !str_is(cel_str(node->constant), "pods"))
+    if (node->op != OP_FIELD)
         return false;
+    ret->is_rows = str_is(cel_str(node->constant), "nodes");
     domain = cel_graph_node(graph, node->args[0]);
-    if (schema_record_of(domain->type) != &schema_domain)
+    if (schema_record_of(domain->type) != &schema_domain ||
+        (!ret->is_rows && !str_is(cel_str(node->constant), "pods")))
         return false;
     if (domain->op == OP_LOCAL)
         ret->key = PLAN_KEY_OF_LOOP;
     else if (!find_key(
                  schema, graph, node->args[0], schema_call_domain, schema->node_slot, &ret->key))
         return false;
-    ret->list = add_row_pods(schema, graph);
+    ret->list = ret->is_rows ? add_row(schema, graph) : add_row_pods(schema, graph);
     return ret->list != CEL_NO_NODE;
 }
 
@@ -187,6 +196,10 @@ static void table_load_keyed(const PlanTable *table, uint32_t number, CelValue k
     const uint32_t *rows, size_t n, Column *ret, CelValue *ret_texts) {
     Leaf leaf = schema_of(table->host)->reads->leaves.items[number];
 
+    if (leaf.source == LEAF_SELECTED) {
+        leaf_load_selected(OBJECT_OF(key.record, PodValue, head)->pod, table->rows, rows, n, ret);
+        return;
+    }
     leaf.key = cel_str(key);
     leaf_load(&leaf, table->rows, rows, n, ret, ret_texts);
 }

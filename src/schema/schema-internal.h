@@ -138,6 +138,7 @@ extern const Str schema_function_abouts[]; /* one a function, for users */
 extern const size_t schema_n_functions;
 
 CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
+CelFunction schema_call_selects;
 
 /* --- plan-host.c */
 

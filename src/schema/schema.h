@@ -93,5 +93,11 @@ typedef struct SchemaNeeds {
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs);
 
+/* Whether @root reads, of a node, only properties that it keeps: name, labels, taints, allocatable.
+ * A node that it rejects will not take the same pod later either. Resets @scratch; false when that
+ * is used up. */
+bool schema_is_permanent(
+    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch);
+
 /* Every field as a Markdown table: name, type, presence, cost, meaning. For docs/policy.md. */
 void schema_describe(Buf *out);

@@ -81,6 +81,20 @@ static void test_union(void **state) {
     assert_true(host->reads_other_rows(host, graph, cel_graph_node(graph, pods)->args[0]));
     assert_false(host->reads_other_rows(host, graph, pods));
     assert_false(host->reads_other_rows(host, graph, found.list));
+    assert_false(found.is_rows);
+}
+
+/* The rows themselves. */
+static void test_union_of_rows(void **state) {
+    Scene *scene = *state;
+    const PlanHost *host = &scene->schema->host;
+    CelGraph *graph = scene_graph(scene);
+    uint32_t nodes = scene_lower(scene, graph, "node.domain('zone').nodes");
+    PlanUnion found;
+
+    assert_true(host->find_union(host, graph, nodes, &found));
+    assert_true(found.is_rows);
+    assert_int_equal(found.list, scene_lower(scene, graph, "node"));
 }
 
 /* In a loop over domains: the argument of the loop's body. */
@@ -101,7 +115,8 @@ static void test_union_of_loop(void **state) {
 static void test_not_union(void **state) {
     static const char *const sources[] = {
         "node.pods",
-        "node.domain('zone').nodes",
+        "node.domain('zone').value",
+        "node.domain(pod.metadata.name).nodes",
         "node.domain(pod.metadata.name).pods",
         "node.domain('zone').nodes[0].domain('zone').pods",
         "node.domain('zone').pods.filter(p, p.terminating)",
@@ -133,6 +148,7 @@ int main(void) {
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_not_groups),
         cmocka_unit_test(test_union),
+        cmocka_unit_test(test_union_of_rows),
         cmocka_unit_test(test_union_of_loop),
         cmocka_unit_test(test_not_union),
         cmocka_unit_test(test_rows),

@@ -107,6 +107,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
 static PageAccess access_of(const ApiContext *api, const HttpRequest *request) {
     return (PageAccess){
         .sees_reasons = request->is_authenticated && !request->is_misaddressed,
+        .may_replay = true,
         .has_verbs = true,
         .has_dashboard = api->dashboard_on_verbs,
     };

@@ -5,6 +5,7 @@
 #include "api/pages.h"
 #include "history/changes.h"
 #include "history/decisions.h"
+#include "history/journal.h"
 #include "history/recent-pods.h"
 #include "input/zones.h"
 #include "live/current.h"
@@ -52,6 +53,8 @@ struct Daemon {
     Task *refresh;              /* makes a new view when a value of the one in force has expired */
     _Atomic int64_t refresh_at; /* not before: that has just failed */
     Records records;
+    Journal *journal; /* NULL: decisions are in memory only */
+    Task *journaling; /* writes it: a disk can be slow */
     PageWorkers *workers;
     Updates *updates;
     Zones *zones;    /* time zones for expressions */
@@ -64,8 +67,9 @@ struct Daemon {
 int daemon_open_signals(void);
 int daemon_open_end_signals(void);
 
-/* The function of the task @refresh. */
+/* The functions of the tasks @refresh and @journaling. */
 void daemon_refresh(void *daemon, unsigned wanted);
+void daemon_write_journal(void *daemon, unsigned wanted);
 
 /* For requests, and a load of policies, to end after a signal; the rest of the promised 5 s is for
  * threads to stop. */

@@ -92,6 +92,21 @@ static void look_for_expired(Daemon *daemon) {
     expiry_look(daemon->expiry, view, report_expired, daemon);
 }
 
+/* The policy that keeps a pod pending, for figures. */
+static void note_reason(void *context, const PastDecision *past) {
+    const Daemon *daemon = context;
+
+    recent_pods_note_policy(daemon->records.recent_pods, past->pod_uid, past->pod_namespace,
+        past->pod_name, past_main_rule(past)->policy);
+}
+
+static void find_reasons(Daemon *daemon) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    (void)decisions_find_reasons(daemon->records.decisions,
+        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
+}
+
 /* --- the loop ------------------------------------------------------------------------ */
 
 void daemon_stop(Daemon *daemon) {
@@ -167,6 +182,23 @@ static bool stop_threads(Daemon *daemon) {
     return measuring_stop(daemon->measuring, time_until(deadline)) && has_stopped;
 }
 
+void daemon_write_journal(void *context, unsigned wanted) {
+    Daemon *daemon = context;
+
+    (void)wanted;
+    journal_write(daemon->journal, daemon->records.decisions);
+}
+
+/* The last decisions are written, unless a write hangs: false. */
+static bool end_journal(Daemon *daemon, int64_t deadline) {
+    if (!daemon->journaling)
+        return true;
+    if (!task_stop(daemon->journaling, time_until(deadline)))
+        return false;
+    journal_write(daemon->journal, daemon->records.decisions);
+    return true;
+}
+
 /* False: not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
@@ -188,6 +220,7 @@ static bool drain(Daemon *daemon) {
     has_stopped = stop_threads(daemon);
     has_stopped &= files_stop(&daemon->files, time_until(deadline));
     has_stopped &= task_stop(daemon->refresh, time_until(deadline));
+    has_stopped &= end_journal(daemon, deadline);
     return has_stopped && n == 0;
 }
 
@@ -206,8 +239,11 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         now = clock_monotonic_nsec();
         server_tick(daemon->server, now);
         pages_tick(daemon->pages, now);
+        find_reasons(daemon); /* before updates, which have them */
         updates_tick(daemon->updates, &daemon->api, now);
         (void)decisions_remove_secrets(daemon->records.decisions);
+        if (daemon->journaling)
+            task_request(daemon->journaling, 1);
         tick_loads(daemon, now);
         if (now >= next_reload) {
             files_reload(&daemon->files, /* force= */ false);

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "base/thread.h"
 #include "history/pods-summary.h"
 #include "input/file.h"
@@ -74,10 +75,10 @@ static int check_transport(const DaemonOptions *options, char *error) {
         "(and --client-ca), listen on 127.0.0.1, or set --insecure-http",
         "INSECURE: plain HTTP on an address that others can reach", error);
     /* Without a token the pages show only health: that may be plain HTTP. */
-    if (r < 0 || !options->pages.token_path)
+    if (r < 0 || !(options->pages.token_path || options->pages.viewer_token_path))
         return r;
     return check_plain(options, options->pages.address,
-        "would expose the token of --pages-token-file on the network: set --tls-cert and "
+        "would expose the token of the pages on the network: set --tls-cert and "
         "--tls-key, or --insecure-http",
         "INSECURE: a token over plain HTTP on an address that others can reach", error);
 }
@@ -162,10 +163,8 @@ static int load_all(Daemon *daemon, char *error) {
     if (r < 0)
         return r;
     daemon->zones = zones_new();
-    if (!daemon->zones) {
-        (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory for time zones");
-        return -ENOMEM;
-    }
+    if (!daemon->zones)
+        return message_no_memory(error, DAEMON_ERROR_MAX, "time zones", NULL);
     return current_begin(&daemon->current, snapshot, program, zones_finder(daemon->zones), &load,
         error, DAEMON_ERROR_MAX);
 }
@@ -239,11 +238,32 @@ static int load_configuration(Daemon *daemon, char *error) {
     return r;
 }
 
+static int cannot_start(const char *what, int r, char *error) {
+    if (r == -ENOMEM)
+        return message_no_memory(error, DAEMON_ERROR_MAX, what, NULL);
+    (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start %s: %s", what, strerror(-r));
+    return r;
+}
+
 static int start_tasks(Daemon *daemon, char *error) {
     int r = files_start(&daemon->files);
 
     if (r == 0)
         r = task_new("berth-refresh", daemon_refresh, daemon, &daemon->refresh);
+    return r < 0 ? cannot_start("a thread", r, error) : 0;
+}
+
+static int start_journal(Daemon *daemon, char *error) {
+    const DaemonOptions *options = daemon->options;
+    int r;
+
+    if (!options->state_dir || !daemon->records.decisions)
+        return 0;
+    r = journal_open(options->state_dir, options->state_bytes, daemon->records.decisions,
+        &daemon->journal, error);
+    if (r < 0)
+        return r;
+    r = task_new("berth-journal", daemon_write_journal, daemon, &daemon->journaling);
     if (r < 0)
         (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
     return r;
@@ -253,7 +273,7 @@ static void publish_measured(void *context, Measurements *measurements) {
     Daemon *daemon = context;
 
     if (current_set_measured(&daemon->current, measurements) < 0)
-        log_error("out of memory: the previous metric values stay in force");
+        log_error("out of memory for a view of new metric values: the previous ones stay in force");
 }
 
 static int start_measuring(Daemon *daemon, char *error) {
@@ -329,6 +349,8 @@ static void fill_contexts(Daemon *daemon) {
                 .started_at_nsec = daemon->started_at_nsec,
                 .deadline_nsec =
                     options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
+                .health =
+                    options->health.errors_percent > 0 ? options->health : HEALTH_LIMITS_DEFAULT,
                 .source = cluster_source(options),
                 .may_bind = options->live.may_bind || options->bind_hook,
                 .may_touch = options->live.may_touch,
@@ -389,7 +411,7 @@ static int start_server(Daemon *daemon, char *error) {
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
     r = page_workers_new(&daemon->api, &daemon->workers);
     if (r < 0)
-        return r;
+        return cannot_start("the page workers", r, error);
     fill_contexts(daemon);
     allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX);
     r = server_new(&options,
@@ -412,8 +434,8 @@ static int start_pages(Daemon *daemon, char *error) {
 
     if (!options->address)
         return 0;
-    r = pages_new(
-        options, &daemon->api, daemon->files.tls, daemon->files.token, daemon->url, &daemon->pages);
+    r = pages_new(options, &daemon->api, daemon->files.tls, &daemon->files.tokens, daemon->url,
+        &daemon->pages);
     return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
 }
 
@@ -421,9 +443,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
     int r;
 
-    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory");
     if (!daemon)
-        return -ENOMEM;
+        return message_no_memory(error, DAEMON_ERROR_MAX, "the daemon", NULL);
     daemon->options = options;
     daemon->started_at_sec = clock_wall_nsec() / NSEC_PER_SEC;
     daemon->started_at_nsec = clock_monotonic_nsec();
@@ -444,9 +465,10 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     make_identity(daemon->identity);
     daemon->expiry = expiry_new();
     daemon->updates = updates_new();
-    if (!open_records(&daemon->records, options) || daemon->signal_fd < 0 || daemon->stop_fd < 0 ||
-        !daemon->expiry || !daemon->updates)
-        return -ENOMEM;
+    if (daemon->signal_fd < 0 || daemon->stop_fd < 0)
+        return cannot_start("waiting for signals", -errno, error);
+    if (!open_records(&daemon->records, options) || !daemon->expiry || !daemon->updates)
+        return message_no_memory(error, DAEMON_ERROR_MAX, "recorded decisions", NULL);
     daemon->files.changes = daemon->records.changes;
 
     r = check_transport(options, error);
@@ -456,6 +478,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         (void)TAKE_PTR(daemon); /* the load may still use it */
         return r;
     }
+    if (r == 0)
+        r = start_journal(daemon, error);
     if (r == 0)
         r = start_tasks(daemon, error);
     if (r == 0)
@@ -487,6 +511,8 @@ Daemon *daemon_free(Daemon *daemon) {
     task_free(daemon->files.task); /* it uses what follows */
     daemon->files.task = NULL;
     task_free(daemon->refresh);
+    task_free(daemon->journaling);
+    journal_free(daemon->journal);
     measuring_free(daemon->measuring); /* its thread makes views, which live uses */
     live_free(daemon->live);
     files_done(&daemon->files);

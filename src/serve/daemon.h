@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "api/dashboard-hook.h"
+#include "api/health-summary.h"
 #include "api/pages.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -59,11 +60,14 @@ typedef struct DaemonOptions {
                                        DAEMON_LOAD_MEMORY_DEFAULT */
     size_t n_decisions;             /* how many are remembered, at most DECISIONS_MAX; 0: none */
     size_t decisions_bytes;         /* and how much memory that may take */
+    const char *state_dir;          /* a folder that keeps decisions over a restart; NULL: none */
+    size_t state_bytes;             /* and how large its files may become */
     Exemptions exempt;              /* exempt pods; borrowed like the rest */
     PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
     const DashboardHook *dashboard; /* NULL: none */
     bool no_dashboard;              /* they are not to be shown */
     const Sandbox *sandbox;         /* of this process, for pages; NULL: not shown */
+    HealthLimits health;            /* all zero: HEALTH_LIMITS_DEFAULT */
     unsigned drain_delay_sec;       /* at the end: how long requests are still taken */
 } DaemonOptions;
 

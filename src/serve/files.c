@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "input/file.h"
 #include "input/objects.h"
 #include "input/policies.h"
@@ -55,10 +56,11 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
     DiagList diags = DIAG_LIST_IN(arena);
     int r;
 
-    (void)snprintf(error, size, "out of memory");
     ret->arena = arena_new(POLICIES_BUDGET);
-    if (!arena || !ret->arena)
+    if (!arena || !ret->arena) {
+        (void)message_no_memory(error, size, "the policies", NULL);
         return -ENOMEM;
+    }
     r = policies_load_texts(options->policy_paths, options->n_policy_paths, ret->arena, &diags,
         &ret->program, &ret->sources, &ret->n_sources);
     if (r > 0) {
@@ -69,6 +71,8 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
         log_warn("policy warning", LOG_STR("file", diags.diags.items[i].place.file),
             LOG_INT("line", diags.diags.items[i].place.line),
             LOG_STR("warning", diags.diags.items[i].text));
+    if (r < 0)
+        (void)message_failed(error, size, "the policies", r, ret->arena);
     return error_fold(r);
 }
 
@@ -93,9 +97,12 @@ static void take_fingerprints(const DaemonOptions *options, uint64_t ret[_RELOAD
         [RELOAD_SOURCES] = options->sources_path,
         [RELOAD_PAGES_TOKEN] = options->pages.token_path,
     };
+    const char *viewer = options->pages.viewer_token_path;
 
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         ret[i] = paths[i] ? file_fingerprint(paths[i]) : 0;
+    if (viewer)
+        ret[RELOAD_PAGES_TOKEN] = 31 * ret[RELOAD_PAGES_TOKEN] + file_fingerprint(viewer);
     ret[RELOAD_POLICY] = policy_fingerprint(options);
     if (options->tls.certificate)
         ret[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
@@ -130,6 +137,10 @@ static PolicyLoad begin_load(const Files *files) {
         .begun_cpu_nsec = clock_thread_cpu_nsec(), .is_cancelled = &files->is_cancelled};
 }
 
+static bool has_tokens(const Files *files) {
+    return files->tokens.full || files->tokens.viewer;
+}
+
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, PolicyLoad *ret_load,
     char *error) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
@@ -147,7 +158,10 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, Pol
     if (r == 0 && options->tls.certificate)
         r = tls_store_new(&options->tls, &files->tls, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->pages.token_path)
-        r = token_new(options->pages.token_path, &files->token, error, DAEMON_ERROR_MAX);
+        r = token_new(options->pages.token_path, &files->tokens.full, error, DAEMON_ERROR_MAX);
+    if (r == 0 && options->pages.viewer_token_path)
+        r = token_new(
+            options->pages.viewer_token_path, &files->tokens.viewer, error, DAEMON_ERROR_MAX);
     if (r < 0)
         return r;
     if (options->n_policy_paths > 0)
@@ -159,7 +173,7 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, Pol
         warn_about_key(files);
         warn_about_crl(files);
     }
-    if (files->token)
+    if (has_tokens(files))
         note_good(files, RELOAD_PAGES_TOKEN);
     note_policy(files, &policy);
     *ret_program = TAKE_PTR(policy.program);
@@ -171,7 +185,8 @@ void files_done(Files *files) {
     files_cancel(files);
     files->task = task_free(files->task);
     files->tls = tls_store_free(files->tls);
-    files->token = token_free(files->token);
+    files->tokens.full = token_free(files->tokens.full);
+    files->tokens.viewer = token_free(files->tokens.viewer);
 }
 
 void files_note_sources(Files *files) {
@@ -295,9 +310,11 @@ static void retry_tls(Files *files) {
 }
 
 static void reload_token(Files *files) {
+    PagesTokens *tokens = &files->tokens;
     char error[DAEMON_ERROR_MAX];
 
-    if (token_reload(files->token, error, sizeof(error)) < 0) {
+    if ((tokens->full && token_reload(tokens->full, error, sizeof(error)) < 0) ||
+        (tokens->viewer && token_reload(tokens->viewer, error, sizeof(error)) < 0)) {
         refuse_reload(files, RELOAD_PAGES_TOKEN, error);
         return;
     }
@@ -367,7 +384,7 @@ void files_reload(Files *files, bool force) {
         [RELOAD_CLUSTER] = files->options->cluster_path != NULL,
         [RELOAD_CERTIFICATES] = files->tls != NULL,
         [RELOAD_SOURCES] = files->options->sources_path != NULL,
-        [RELOAD_PAGES_TOKEN] = files->token != NULL,
+        [RELOAD_PAGES_TOKEN] = has_tokens(files),
     };
     uint64_t now[_RELOAD_MAX];
     unsigned wanted = 0;

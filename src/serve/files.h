@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/token.h"
+#include "api/pages.h"
 #include "cluster/snapshot.h"
 #include "history/changes.h"
 #include "http/tls.h"
@@ -33,7 +33,7 @@ typedef struct Files {
     Current *current;             /* where the new configuration is applied */
     Measuring *measuring;         /* reads the sources; NULL: not yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
-    Token *token;                 /* of the pages' listener; NULL: none */
+    PagesTokens tokens;           /* of the pages' listener */
     bool is_crl_overdue;          /* and that was logged */
     Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;

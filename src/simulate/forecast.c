@@ -50,18 +50,6 @@ static uint8_t count_untolerated(const Tolerations *tolerations, const Taints *t
     return (uint8_t)n; /* at most TAINTS_MAX */
 }
 
-static bool selects(const PodRequest *request, const Node *node) {
-    const Labels *selector = &request->pod.details->node_selector;
-
-    for (size_t i = 0; i < selector->n; i++) {
-        const Str *value = labels_find(&node->labels, selector->items[i].key);
-
-        if (!value || !str_eq(*value, selector->items[i].value))
-            return false;
-    }
-    return !request->required.is_given || terms_hold(&request->required, node->name, &node->labels);
-}
-
 static Rejection check_taints(const PodRequest *request, const Node *node, bool admits) {
     static const Taint cordon = {
         .key = {.ptr = "node.kubernetes.io/unschedulable", .len = 32},
@@ -71,6 +59,13 @@ static Rejection check_taints(const PodRequest *request, const Node *node, bool 
     if (node->is_unschedulable && !tolerates(&request->pod.tolerations, &cordon))
         return REJECTION_CORDONED;
     return admits ? REJECTION_NONE : REJECTION_TAINT;
+}
+
+bool forecast_allows(const PodRequest *request, const Node *node) {
+    bool admits = tolerations_admit(&request->pod.tolerations, &node->taints);
+
+    return check_taints(request, node, admits) == REJECTION_NONE &&
+           pod_selects(&request->pod, node->name, &node->labels);
 }
 
 #define ADMITS 0x80 /* in one byte with the number of untolerated taints */
@@ -104,7 +99,8 @@ static void judge_rows(ForecastCache *cache, const PodRequest *request, Forecast
             forecast->rejections[row] = (uint8_t)check_taints(request, node, taints & ADMITS);
             forecast->n_untolerated[row] = taints & (ADMITS - 1);
         }
-        if (forecast->rejections[row] == REJECTION_NONE && !selects(request, node))
+        if (forecast->rejections[row] == REJECTION_NONE &&
+            !pod_selects(&request->pod, node->name, &node->labels))
             forecast->rejections[row] = REJECTION_AFFINITY;
         if (request->preferred.n > 0)
             forecast->preferred_weight[row] =
@@ -134,10 +130,11 @@ static bool names_node(const NodeTerm *term, Str name) {
 
 /* The nodes that the pod names, if all its terms name nodes. */
 static int find_named_rows(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+    const NodeTerms *required = &request->pod.details->required_terms;
     const NodeTable *table = cache->cluster->table;
     uint32_t *rows;
 
-    if (!terms_name_nodes(&request->required))
+    if (!terms_name_nodes(required))
         return 0;
     rows = ARENA_ARRAY(cache->sorts, uint32_t, cache->cluster->n_rows + 1);
     if (!rows)
@@ -146,8 +143,8 @@ static int find_named_rows(ForecastCache *cache, const PodRequest *request, Fore
         uint32_t row = cache->cluster->order[i];
         bool is_named = false;
 
-        for (size_t k = 0; !is_named && k < request->required.n; k++)
-            is_named = names_node(&request->required.items[k], table->names->names[row]);
+        for (size_t k = 0; !is_named && k < required->n; k++)
+            is_named = names_node(&required->items[k], table->names->names[row]);
         if (is_named)
             rows[forecast->n_named++] = row;
     }

@@ -34,6 +34,14 @@ const char *unmodelled_name(UnmodelledFeature unmodelled) {
     return unmodelled_names[unmodelled];
 }
 
+/* @inner reads a part of the text of @reader: its error becomes that of @reader, at its place. */
+static void pass_error(JsonReader *reader, const JsonReader *inner) {
+    if (json_error(inner) == JSON_OK || json_error(reader) != JSON_OK)
+        return;
+    json_fail(reader, json_error(inner), inner->error_text);
+    reader->error_at = (size_t)(inner->data - reader->data) + inner->error_at;
+}
+
 /* --- ports -------------------------------------------------------------- */
 
 static void decode_port(JsonReader *reader, Arena *arena, Draft *draft) {
@@ -117,8 +125,7 @@ static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Dr
         json_array(&inner);
         while (json_element(&inner))
             decode_port(&inner, arena, draft);
-        if (json_error(&inner) != JSON_OK)
-            json_fail(reader, json_error(&inner), inner.error_text);
+        pass_error(reader, &inner);
     }
 }
 
@@ -162,13 +169,13 @@ static void decode_node_affinity(JsonReader *reader, Arena *arena, PodRequest *r
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("requiredDuringSchedulingIgnoredDuringExecution")))
-            terms_decode_required(reader, arena, &request->required);
-        else if (json_key_is(reader, key, STR("preferredDuringSchedulingIgnoredDuringExecution")))
+        if (json_key_is(reader, key, STR("preferredDuringSchedulingIgnoredDuringExecution")))
             terms_decode_preferred(reader, arena, &request->preferred);
         else
             json_skip(reader, NULL);
     }
+    if (request->preferred.is_too_large)
+        json_fail(reader, JSON_E_RANGE, "a node affinity is too large");
 }
 
 static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
@@ -229,13 +236,11 @@ static void decode_spec(JsonReader *reader, Arena *arena, PodRequest *request, D
 
         if (is_init || json_key_is(reader, key, STR("containers"))) {
             decode_containers(&again, arena, is_init, draft);
-            if (json_error(&again) != JSON_OK)
-                json_fail(reader, json_error(&again), again.error_text);
+            pass_error(reader, &again);
         }
         if (json_key_is(reader, key, STR("affinity"))) {
             decode_affinity(&again, arena, request);
-            if (json_error(&again) != JSON_OK)
-                json_fail(reader, json_error(&again), again.error_text);
+            pass_error(reader, &again);
             json_skip(reader, &draft->affinity);
         } else if (!pod_requests_decode_spec(&draft->requests, reader, arena, key)) {
             decode_part(reader, arena, key, request, draft);
@@ -379,10 +384,9 @@ void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
     if (json_error(reader) != JSON_OK)
         return;
     decode_parts(&again, arena, ret, &draft);
-    if (json_error(&again) != JSON_OK) {
-        json_fail(reader, json_error(&again), again.error_text);
+    pass_error(reader, &again);
+    if (json_error(reader) != JSON_OK)
         return;
-    }
     add_images(reader, arena, &ret->pod, ret, &draft);
     find_nonzero(reader, arena, &draft, ret);
     ret->ports = (HostPorts){.items = draft.ports.items, .n = draft.ports.n};

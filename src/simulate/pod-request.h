@@ -13,7 +13,6 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/pod.h"
-#include "simulate/terms.h"
 #include "json/read.h"
 
 #define POD_REQUEST_PORTS_MAX 512u   /* of one pod */
@@ -40,8 +39,8 @@ typedef enum UnmodelledFeature {
 } UnmodelledFeature;
 
 typedef struct PodRequest {
-    Pod pod; /* with details */
-    NodeTerms required, preferred;
+    Pod pod;             /* with details */
+    NodeTerms preferred; /* node affinity */
     HostPorts ports;
     Str *images; /* of init containers, containers and image volumes, with a tag */
     size_t n_images;

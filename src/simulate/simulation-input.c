@@ -16,9 +16,12 @@
 #include "cluster/record-pool.h"
 #include "cluster/store.h"
 #include "input/objects.h"
+#include "input/workload.h"
+#include "simulate/forecast.h"
 #include "simulate/trace.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+#define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
 typedef struct Draft {
     const SimulationFiles *files;
@@ -60,13 +63,19 @@ static int add_arrival(
     return 0;
 }
 
-static int decode_request(Draft *draft, Str text, Arena *arena, PodRequest *ret) {
+/* @object: that @text is a part of; NULL: it has no place in a file. */
+static int decode_request(
+    Draft *draft, const Object *object, Str text, Arena *arena, PodRequest *ret) {
     JsonReader reader;
 
     json_reader_init(&reader, text);
     pod_request_decode(&reader, arena, ret);
+    if (str_is_empty(ret->pod.namespace))
+        ret->pod.namespace = STR("default");
     if (json_error(&reader) == JSON_OK)
         return 0;
+    if (object)
+        return object_failed(object, &reader);
     if (json_error(&reader) == JSON_E_MEMORY)
         return -ENOMEM;
     (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: pod \"%.*s\": %s", draft->path,
@@ -81,20 +90,93 @@ static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     Str text = arena_copy(arena, object);
 
     *ret = request;
-    return request && text.ptr ? decode_request(draft, text, arena, request) : -ENOMEM;
+    return request && text.ptr ? decode_request(draft, NULL, text, arena, request) : -ENOMEM;
 }
 
-static int visit_pod(void *context, Str kind, Str object) {
-    Draft *draft = context;
-    const PodRequest *request = NULL;
-    int r;
+/* "NAME.3" of several. */
+static Str number_name(Draft *draft, Str name, int64_t number) {
+    return arena_printf(draft->input->arena, "%.*s.%lld",
+        STR_FMT(str_is_empty(name) ? STR("pod") : name), (long long)number + 1);
+}
 
-    if (!str_is(kind, "Pod"))
-        return 0;
-    r = keep_request(draft, object, &request);
+/* --- workloads ---------------------------------------------------------- */
+
+static int keep_workload_pod(Draft *draft, const WorkloadObject *workload, int64_t number, Str node,
+    const PodRequest **ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
+
+    workload_write_pod(workload, number, node, &text);
+    return buf_error(&text) ? -ENOMEM : keep_request(draft, buf_str(&text), ret);
+}
+
+/* One for each node that the DaemonSet is for. */
+static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
+    const NodeTable *table = draft->input->table;
+    const PodRequest *any = NULL;
+    int r = keep_workload_pod(draft, workload, 0, STR_NULL, &any);
+
+    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++) {
+        const Node *node = table_node(table, row);
+        const PodRequest *request = NULL;
+        Str name;
+
+        if (!node || !forecast_allows(any, node))
+            continue;
+        name = arena_printf(
+            draft->input->arena, "%.*s.%.*s", STR_FMT(workload->name), STR_FMT(node->name));
+        r = name.ptr ? keep_workload_pod(draft, workload, 0, node->name, &request) : -ENOMEM;
+        if (r == 0)
+            r = add_arrival(draft, request, name, /* at= */ 0, INFINITY);
+    }
+    return r;
+}
+
+/* Pods that differ in nothing share a request. */
+static int add_replicas(Draft *draft, const WorkloadObject *workload) {
+    const PodRequest *request = NULL;
+    int r = 0;
+
+    for (int64_t i = 0; r == 0 && i < workload->n_pods; i++) {
+        Str name;
+
+        if (!request || workload->has_numbered_names)
+            r = keep_workload_pod(draft, workload, i, STR_NULL, &request);
+        if (r < 0)
+            return r;
+        name = workload->has_numbered_names ? request->pod.name
+                                            : number_name(draft, workload->name, i);
+        r = name.ptr ? add_arrival(draft, request, name, /* at= */ 0, INFINITY) : -ENOMEM;
+    }
+    return r;
+}
+
+static int add_pod(Draft *draft, Str object) {
+    const PodRequest *request = NULL;
+    int r = keep_request(draft, object, &request);
+
     if (r == 0 && !request->pod.is_terminal)
         r = add_arrival(draft, request, request->pod.name, /* at= */ 0, INFINITY);
     return r;
+}
+
+/* Objects without pods are skipped. */
+static int visit_workload(void *context, const Object *object) {
+    Draft *draft = context;
+    WorkloadObject workload;
+    PodRequest request;
+    int r;
+
+    arena_reset(draft->scratch);
+    r = workload_read(object, draft->scratch, &workload);
+    if (r != 0)
+        return r == WORKLOAD_E_OTHER ? 0 : r;
+    r = decode_request(draft, object, workload.template, draft->scratch, &request);
+    if (r < 0)
+        return r;
+    if (str_is(object->kind, "Pod"))
+        return add_pod(draft, object->json);
+    return workload.is_per_node ? add_daemon_pods(draft, &workload)
+                                : add_replicas(draft, &workload);
 }
 
 static int visit_trace(void *context, const TraceLine *line) {
@@ -104,10 +186,8 @@ static int visit_trace(void *context, const TraceLine *line) {
     Str name = str_is_empty(line->name) && request ? request->pod.name : line->name;
 
     for (int64_t i = 0; r == 0 && i < line->count; i++) {
-        Str own = line->count == 1 && !str_is_empty(name)
-                      ? arena_copy(draft->input->arena, name)
-                      : arena_printf(draft->input->arena, "%.*s.%lld",
-                            STR_FMT(str_is_empty(name) ? STR("pod") : name), (long long)i + 1);
+        Str own = line->count == 1 && !str_is_empty(name) ? arena_copy(draft->input->arena, name)
+                                                          : number_name(draft, name, i);
 
         r = own.ptr ? add_arrival(draft, request, own, line->at, line->lifetime) : -ENOMEM;
     }
@@ -116,15 +196,15 @@ static int visit_trace(void *context, const TraceLine *line) {
 
 /* --- the cluster -------------------------------------------------------- */
 
-static int add_node(Draft *draft, Str object) {
+static int add_node(Draft *draft, const Object *object) {
     JsonReader reader;
     Node node;
     int r;
 
-    json_reader_init(&reader, object);
+    json_reader_init(&reader, object->json);
     node_decode(&reader, draft->scratch, &node);
     if (json_error(&reader) != JSON_OK)
-        return set_error(draft, draft->path, reader.error_text);
+        return object_failed(object, &reader);
     if (store_find_node(draft->nodes, node.name))
         return set_error(draft, draft->path, "there are two nodes of one name");
     r = store_apply_node(draft->nodes, &node);
@@ -168,25 +248,25 @@ static int add_existing(Draft *draft, const PodRequest *request) {
 
 static int add_pending(Draft *draft, Str object) {
     if (draft->files->with_pending)
-        return visit_pod(draft, STR("Pod"), object);
+        return add_pod(draft, object);
     draft->input->n_left_pending++;
     return 0;
 }
 
-static int visit_cluster(void *context, Str kind, Str object) {
+static int visit_cluster(void *context, const Object *object) {
     Draft *draft = context;
     PodRequest request;
     int r;
 
     arena_reset(draft->scratch);
-    if (str_is(kind, "Node"))
+    if (str_is(object->kind, "Node"))
         return add_node(draft, object);
-    if (!str_is(kind, "Pod"))
+    if (!str_is(object->kind, "Pod"))
         return 0;
-    r = decode_request(draft, object, draft->scratch, &request);
+    r = decode_request(draft, object, object->json, draft->scratch, &request);
     if (r < 0 || request.pod.is_terminal)
         return r;
-    return str_is_empty(request.pod.node_name) ? add_pending(draft, object)
+    return str_is_empty(request.pod.node_name) ? add_pending(draft, object->json)
                                                : add_existing(draft, &request);
 }
 
@@ -233,7 +313,12 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Names must be unique; in a trace a repeated one gets a number appended. */
+/* Whether the name is the pod's own, and not made from that of its workload or trace. */
+static bool has_own_name(const Arrival *arrival) {
+    return str_eq(arrival->name, arrival->request->pod.name);
+}
+
+/* Names must be unique; one that was made here gets a number appended. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
 
@@ -242,7 +327,7 @@ static int name_arrivals(Draft *draft, Map *names) {
         Str name = full_name(arena, arrival->request->pod.namespace, arrival->name);
         bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
 
-        if (is_taken && !draft->files->trace) {
+        if (is_taken && !draft->files->trace && has_own_name(arrival)) {
             (void)snprintf(draft->error, SIMULATION_ERROR_MAX,
                 "%s: there are two pods named \"%.*s\"", draft->path, STR_FMT(name));
             return -EINVAL;
@@ -333,14 +418,15 @@ static int read_pods(Draft *draft) {
 
     if (draft->files->pods) {
         draft->path = draft->files->pods;
-        r = objects_each(draft->path, visit_pod, draft, draft->error);
+        r = objects_each(draft->path, visit_workload, draft, draft->error);
     }
     if (r == 0 && draft->files->trace) {
         draft->path = draft->files->trace;
         r = trace_each(draft->path, visit_trace, draft, draft->error);
     }
     if (r == 0 && draft->arrivals.n == 0)
-        return set_error(draft, draft->path, "holds no Pod to place");
+        return set_error(draft, draft->path,
+            "contains no pod to place: no Pod, and no Deployment, Job or other object with pods");
     return r;
 }
 

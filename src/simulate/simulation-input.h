@@ -3,9 +3,11 @@
 /*
  * SimulationInput: a cluster, and the pods that arrive.
  *
- * The cluster is a file of `kubectl get nodes,pods -A -o json`. The pods are a list of Pods, or a
- * trace (simulate/trace.h). A pod of the list that runs in the cluster already (by namespace and
- * name) is removed from its node first: so all pods of a cluster can be placed again.
+ * The cluster is a file of `kubectl get nodes,pods -A -o json`. The pods are a list of Pods
+ * and of workloads (input/workload.h): each replica is a pod, and a DaemonSet has one for each node
+ * that it is for; or a trace (simulate/trace.h). A pod of the list that runs in the cluster already
+ * (by namespace and name) is removed from its node first: so all pods of a cluster can be placed
+ * again.
  */
 
 #include <stdbool.h>

@@ -291,6 +291,23 @@ Str builder_keep_text(YamlBuilder *builder, Str text) {
     return str_of(kept, text.len);
 }
 
+/* A single-quoted text of one line: libfyaml 0.7.12 reads '''' in it, two quotes, as three. False:
+ * it has several lines, which are folded. */
+static bool scalar_read_quoted(YamlBuilder *builder, struct fy_token *token) {
+    size_t start = builder_offset(builder, fy_token_start_mark(token));
+    size_t end = builder_offset(builder, fy_token_end_mark(token));
+    Str raw = str_skip(str_take(builder->source.text, end), start);
+
+    if (fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED || str_find(raw, '\n') != SIZE_MAX ||
+        str_find(raw, '\r') != SIZE_MAX)
+        return false;
+    for (size_t i = 0; i < raw.len; i++) {
+        buf_append_char(&builder->text, raw.ptr[i]);
+        i += raw.ptr[i] == '\'';
+    }
+    return true;
+}
+
 /* Copied in pieces: fy_token_get_text() uses a buffer of the size that the scanner guessed,
  * which is too small for some multi-line scalars; in 0.7.12 the text is then garbage, and memory
  * leaks. */
@@ -299,10 +316,12 @@ static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNo
     int error = 0;
 
     buf_reset(&builder->text);
-    fy_token_iter_start(token, builder->iterator);
-    while ((chunk = fy_token_iter_chunk_next(builder->iterator, chunk, &error)))
-        buf_append(&builder->text, str_of(chunk->str, chunk->len));
-    fy_token_iter_finish(builder->iterator);
+    if (!scalar_read_quoted(builder, token)) {
+        fy_token_iter_start(token, builder->iterator);
+        while ((chunk = fy_token_iter_chunk_next(builder->iterator, chunk, &error)))
+            buf_append(&builder->text, str_of(chunk->str, chunk->len));
+        fy_token_iter_finish(builder->iterator);
+    }
     if (error)
         builder_complain(builder, node->place, STR("this text cannot be read"), STR_NULL);
     if (buf_error(&builder->text))

@@ -78,3 +78,7 @@ const char *yaml_kind_name(YamlKind kind);
 /* The document as JSON text, for the decoder of Pods and Nodes, which reads JSON only. Numbers keep
  * their digits where JSON can read them; .inf and .nan become null. */
 void yaml_to_json(const YamlNode *node, Buf *out);
+
+/* Where byte @offset of that text comes from: the place of the innermost node. For messages: it
+ * writes the text once more. */
+Place yaml_json_place(const YamlNode *node, size_t offset);

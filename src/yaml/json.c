@@ -1,6 +1,9 @@
 /* YAML to JSON: numbers keep their digits where JSON can read them. */
 
+#include <stdint.h>
+
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "yaml/document.h"
 #include "json/write.h"
 
@@ -46,41 +49,76 @@ static void write_number(JsonWriter *writer, const YamlNode *node) {
         json_write_double(writer, node->real);
 }
 
+typedef struct NodeWriter {
+    JsonWriter json;
+    size_t offset;         /* of the byte that is looked for; SIZE_MAX: none is */
+    const YamlNode *found; /* the innermost node that wrote it */
+} NodeWriter;
+
+static void note_written(NodeWriter *writer, const YamlNode *node, size_t begin) {
+    if (!writer->found && writer->offset >= begin && writer->offset < writer->json.out->len)
+        writer->found = node;
+}
+
+static void write_node(NodeWriter *writer, const YamlNode *node);
+
+static void write_mapping(NodeWriter *writer, const YamlNode *node) {
+    json_write_object(&writer->json);
+    for (size_t i = 0; i < node->n; i++) {
+        size_t begin = writer->json.out->len;
+
+        json_write_key(&writer->json, node->pairs[i].key->text);
+        note_written(writer, node->pairs[i].key, begin);
+        write_node(writer, node->pairs[i].value);
+    }
+    json_write_end_object(&writer->json);
+}
+
+static void write_sequence(NodeWriter *writer, const YamlNode *node) {
+    json_write_array(&writer->json);
+    for (size_t i = 0; i < node->n; i++)
+        write_node(writer, node->items[i]);
+    json_write_end_array(&writer->json);
+}
+
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
-static void write_node(JsonWriter *writer, const YamlNode *node) {
+static void write_node(NodeWriter *writer, const YamlNode *node) {
+    size_t begin = writer->json.out->len;
+
     switch (node->kind) {
     case YAML_NULL:
-        json_write_null(writer);
-        return;
+        json_write_null(&writer->json);
+        break;
     case YAML_BOOL:
-        json_write_bool(writer, node->boolean);
-        return;
+        json_write_bool(&writer->json, node->boolean);
+        break;
     case YAML_INT:
     case YAML_FLOAT:
-        write_number(writer, node);
-        return;
+        write_number(&writer->json, node);
+        break;
     case YAML_STRING:
-        json_write_string(writer, node->text);
-        return;
+        json_write_string(&writer->json, node->text);
+        break;
     case YAML_SEQUENCE:
-        json_write_array(writer);
-        for (size_t i = 0; i < node->n; i++)
-            write_node(writer, node->items[i]);
-        json_write_end_array(writer);
-        return;
+        write_sequence(writer, node);
+        break;
     case YAML_MAPPING:
-        json_write_object(writer);
-        for (size_t i = 0; i < node->n; i++) {
-            json_write_key(writer, node->pairs[i].key->text);
-            write_node(writer, node->pairs[i].value);
-        }
-        json_write_end_object(writer);
-        return;
+        write_mapping(writer, node);
+        break;
     }
+    note_written(writer, node, begin);
 }
 
 void yaml_to_json(const YamlNode *node, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
+    NodeWriter writer = {.json = JSON_WRITER(out), .offset = SIZE_MAX};
 
     write_node(&writer, node);
+}
+
+Place yaml_json_place(const YamlNode *node, size_t offset) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(offset + YAML_SOURCE_MAX);
+    NodeWriter writer = {.json = JSON_WRITER(&text), .offset = offset};
+
+    write_node(&writer, node);
+    return writer.found ? writer.found->place : node->place;
 }

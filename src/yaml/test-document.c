@@ -87,6 +87,8 @@ static const TreeCase tree_cases[] = {
 
     /* quotes belong to the place, escapes are resolved */
     {STR("\"k k\": 'it''s'"), "{str:k k@1:1+5=str:it's@1:8+7}@1:1+5"},
+    {STR("a: 'x '''' y'''"), "{str:a@1:1+1=str:x '' y'@1:4+12}@1:1+1"},
+    {STR("a: ''''''"), "{str:a@1:1+1=str:''@1:4+6}@1:1+1"},
     {STR("a: \"\"\nb: ''"), "{str:a@1:1+1=str:@1:4+2 str:b@2:1+1=str:@2:4+2}@1:1+1"},
     {STR("\"\\u00e9\\ud83d\\ude00\\x41\\n\""), "str:é😀A\\n@1:1+26"},
     {STR("a: \"x\n  y\""), "{str:a@1:1+1=str:x y@1:4+2}@1:1+1"},

@@ -136,3 +136,37 @@ def test_component(name, given):
     folder = HERE.parent.parent / "deploy" / "kustomize" / "components" / name
     objects = list(yaml.safe_load_all((folder / "rbac.yaml").read_text()))
     assert rights_of(objects, ("ServiceAccount", "berth")) == (expected(given) - DECIDE, set())
+
+
+def viewer_rights(secrets, *proxy):
+    return {
+        (("pods",), (), ("list",)),
+        (("pods/proxy",), (), proxy),
+        (("secrets",), tuple(secrets), ("get",)),
+    }
+
+
+def role_rules(objects, name):
+    """None: there is no such Role."""
+    found = [each for each in of_kind(objects, "Role") if each["metadata"]["name"] == name]
+    if not found:
+        return None
+    (role,) = found
+    assert role["metadata"]["namespace"] == NAMESPACE
+    keys = ("resources", "resourceNames", "verbs")
+    return {tuple(tuple(rule.get(key, ())) for key in keys) for rule in role["rules"]}
+
+
+def assert_viewers(objects, name, pages, viewer):
+    assert role_rules(objects, f"{name}-viewer") == viewer_rights([viewer], "get")
+    assert role_rules(objects, f"{name}-what-if") == viewer_rights([pages, viewer], "get", "create")
+    bound = {each["roleRef"]["name"] for each in of_kind(objects, "RoleBinding")}
+    assert not bound & {f"{name}-viewer", f"{name}-what-if"}, "who sees berth is for the operator to say"
+
+
+def test_roles_of_users(chart, kustomize):
+    """For `kubectl berth`: found by label, asked through the pod proxy, with the token of a Secret."""
+    assert_viewers(chart.render(), "berth", "berth-pages", "berth-viewer")
+    assert_viewers(kustomize.overlay("standalone"), "berth", "berth-pages", "berth-viewer")
+    without = chart.render(HERE / "values" / "sidecar.yaml")
+    assert role_rules(without, "berth-viewer") is None

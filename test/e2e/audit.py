@@ -11,11 +11,18 @@ from objects import BERTH_NAMESPACE
 
 STATIC_POD_USER = "berth"  # in kubeadm's static pod berth is no service account
 
+START = b'{"kind":"Event",'
+
 POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
     "rules": [
+        {
+            "level": "Request",  # with the node
+            "userGroups": [f"system:serviceaccounts:{BERTH_NAMESPACE}"],
+            "resources": [{"group": "", "resources": ["pods/binding"]}],
+        },
         {"level": "Metadata", "userGroups": [f"system:serviceaccounts:{BERTH_NAMESPACE}"]},
         {"level": "Metadata", "users": [STATIC_POD_USER]},
         {"level": "None"},
@@ -49,7 +56,7 @@ class Audit:
             log.seek(start)
             for line in log:
                 if not any(at in each for each in self.unready):
-                    events.append(json.loads(line))
+                    events.append(decode(line))
                 at += len(line)
         return events
 
@@ -57,6 +64,23 @@ class Audit:
         """{"NAME: VERB RESOURCE"} that berth's accounts were refused since then."""
         events = self.read(start)
         return {describe(each) for each in events if each["responseStatus"]["code"] == 403}
+
+    def bindings(self, start):
+        """(UID of the pod, node) of every Binding that berth's accounts made since then."""
+        with self.log.open("rb") as log:
+            log.seek(start)
+            for line in log:
+                if b'"subresource":"binding"' not in line:
+                    continue
+                event = decode(line)
+                if event["responseStatus"]["code"] == 201:
+                    made = event["requestObject"]
+                    yield made["metadata"]["uid"], made["target"]["name"]
+
+
+def decode(line):
+    """An API server that was killed may have left half an event before this one."""
+    return json.loads(line[line.rindex(START) :])
 
 
 def describe(event):

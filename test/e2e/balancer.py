@@ -5,6 +5,7 @@ long connections lead to an endpoint that has left. The worst is assumed of the 
 the favourite, as long as that is believed to be ready.
 """
 
+import contextlib
 import socket
 import threading
 import time
@@ -18,7 +19,8 @@ class Balancer:
         """@ports: of the endpoints. @is_ready(port): how that is found out."""
         self.ports, self.is_ready, self.favourite = ports, is_ready, ports[0]
         self.ready, self.n_refused = set(), 0
-        self.is_stopping = False
+        self.is_stopping = self.is_cut = False
+        self.open = set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         for work in (self._look, self._accept):
@@ -27,6 +29,15 @@ class Balancer:
     def stop(self):
         self.is_stopping = True
         self.listener.close()
+
+    def cut(self):
+        """Ends all connections. New ones are closed until mend()."""
+        self.is_cut = True
+        for connection in list(self.open):
+            end(connection)
+
+    def mend(self):
+        self.is_cut = False
 
     def _look(self):
         while not self.is_stopping:
@@ -49,8 +60,17 @@ class Balancer:
             self.n_refused += 1
             near.close()
             return
-        threading.Thread(target=pump, args=(near, far), daemon=True).start()
+        self.open |= {near, far}
+        if self.is_cut:
+            self.cut()
+        back = threading.Thread(target=pump, args=(near, far), daemon=True)
+        back.start()
         pump(far, near)
+        back.join()
+        # Not before: a thread would go on with the next connection that gets the same descriptor.
+        self.open -= {near, far}
+        near.close()
+        far.close()
 
 
 def pump(source, target):
@@ -60,5 +80,10 @@ def pump(source, target):
             target.sendall(piece)
         target.shutdown(socket.SHUT_WR)
     except OSError:
-        source.close()
-        target.close()
+        end(source)
+        end(target)
+
+
+def end(connection):
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

@@ -171,9 +171,7 @@ class Cluster:
         lags a little: a difference that stays is shown."""
 
         def look():
-            berth.dump_file.unlink(missing_ok=True)
-            berth.popen.send_signal(signal.SIGUSR2)
-            wait_for("berth to write a dump", berth.dump_file.exists)
+            take_dump(berth)
             access = ["--kubeconfig", self.plane.berth_kubeconfig]
             return self.run_berth("dump", "--compare", berth.dump_file, *access)
 
@@ -203,9 +201,9 @@ class Cluster:
             lambda seen: seen == before + 1,
         )
 
-    def start_berth(self, *flags, port=None, until_ready=True):
+    def start_berth(self, *flags, port=None, until_ready=True, dump_file=None):
         listen = f"127.0.0.1:{port or pick_port()}"
-        dump_file = self.folder / "dump.json"
+        dump_file = dump_file or self.folder / "dump.json"
         if "--kubeconfig" in flags:
             flags = [*flags, "--dump-file", dump_file]
         berth = self.run_serve("serve", "--listen", listen, *flags, until_ready=until_ready)
@@ -248,6 +246,12 @@ class Cluster:
     def start_binder(self, *flags, **fields):
         """A berth that watches and a kube-scheduler that lets it bind."""
         return self.start(nodemode.Live(), *flags, bindVerb="bind", **fields)
+
+
+def take_dump(berth):
+    berth.dump_file.unlink(missing_ok=True)
+    berth.popen.send_signal(signal.SIGUSR2)
+    wait_for("berth to write a dump", berth.dump_file.exists)
 
 
 def get_health(berth):

@@ -31,7 +31,7 @@ numbers = itertools.count(1)
 
 # `make test` collects all of test/; these need a control plane, and minutes.
 if "BERTH_E2E" not in os.environ:
-    collect_ignore_glob = ["test_*"]
+    collect_ignore_glob = ["test_*", "faults"]
 
 
 def pytest_configure(config):

@@ -75,15 +75,15 @@ class ControlPlane:
     def write_kubeconfig(self, user, group=None):
         pair = self.authority.issue_client(user, group)
         proof = f"client-certificate-data: {encode(pair.certificate)}"
-        return self._write_kubeconfig(user, proof, f"client-key-data: {encode(pair.key)}")
+        return self.write_kubeconfig_file(user, proof, f"client-key-data: {encode(pair.key)}")
 
     def write_token_kubeconfig(self, account):
         """Of a service account in berth's namespace."""
         wanted = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         token = self.api.create(f"{ACCOUNTS}/{account}/token", wanted)["status"]["token"]
-        return self._write_kubeconfig(account, f"token: {token}")
+        return self.write_kubeconfig_file(account, f"token: {token}")
 
-    def _write_kubeconfig(self, user, *proof):
+    def write_kubeconfig_file(self, user, *proof):
         self.n_kubeconfigs += 1
         path = self.folder / f"{user.replace(':', '-')}.{self.n_kubeconfigs}.kubeconfig"
         lines = "\n    ".join(proof)

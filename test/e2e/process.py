@@ -42,16 +42,24 @@ class Process:
     The kernel kills it when the tests die without that. Output goes to a log."""
 
     def __init__(self, name, argv, log):
-        self.name, self.log = name, log
-        with log.open("ab") as output:
+        self.name, self.argv, self.log = name, list(map(str, argv)), log
+        self.start()
+
+    def start(self):
+        with self.log.open("ab") as output:
             self.popen = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, argv)],
+                ["setpriv", "--pdeathsig", "KILL", "--", *self.argv],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=make_environment(log.parent),
+                env=make_environment(self.log.parent),
                 start_new_session=True,
             )
+
+    def crash(self):
+        """Kills it and starts it again, with the same arguments and log."""
+        self.stop(signal.SIGKILL)
+        self.start()
 
     def is_alive(self):
         return self.popen.poll() is None

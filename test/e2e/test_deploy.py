@@ -238,4 +238,4 @@ def test_ports_of_the_chart_agree(chart, values):
 
 
 def test_ports_of_the_overlays_agree(bare):
-    assert_ports_agree(kustomize(bare, INSTALLED.parent / "everything"), spare={("TCP", 9090)})
+    assert_ports_agree(kustomize(bare, INSTALLED.parent / "everything"), spare=OTHERS)

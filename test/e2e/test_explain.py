@@ -77,9 +77,14 @@ def test_without_the_right_to_read(cluster):
 def test_pods_and_servers_that_are_not_there(cluster):
     cluster.add_node("blue")
     access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
-    done = cluster.run_berth("explain", *access, f"{cluster.namespace}/nobody")
+    policy = cluster.write_policy(POLICY)
+    done = cluster.run_berth("explain", *access, f"{cluster.namespace}/nobody", "--policy", policy)
     assert done.returncode == 3
     assert f"there is no pod {cluster.namespace}/nobody" in done.stderr
+
+    done = cluster.run_berth("explain", *access, f"{cluster.namespace}/nobody")
+    assert done.returncode == 3
+    assert "no pod with the label app.kubernetes.io/name=berth runs" in done.stderr
 
     done = cluster.run_berth("dump", "--kubeconfig", cluster.folder / "none")
     assert done.returncode == 3

@@ -179,7 +179,7 @@ def assert_berth_decides(cluster):
 
 def test_sidecar(cluster, install_chart):
     add_nodes(cluster)
-    installation = install_chart("berth-scheduler", placement="sidecar")
+    installation = install_chart("berth-scheduler", placement="sidecar", pages={"generateToken": False})
     assert installation.berth.scheme == "http"
     assert_berth_decides(cluster)
     installation.berth.popen.send_signal(signal.SIGTERM)  # another one ends its --drain-delay

@@ -1,6 +1,5 @@
 """A scripted API server for each test, and the berth that watches it."""
 
-import contextlib
 import os
 import pathlib
 import re
@@ -15,8 +14,7 @@ E2E = HERE.parent / "e2e"
 sys.path += [str(HERE.parent / "support"), str(E2E)]
 
 from apiserver import ApiServer  # noqa: E402
-from client import wait_until  # noqa: E402
-from live import POLICY, Live  # noqa: E402
+from live import starting  # noqa: E402
 
 CASES_AT_A_TIME = 8  # they wait most of the time
 
@@ -26,32 +24,6 @@ def server():
     server = ApiServer()
     yield server
     server.stop()
-
-
-@contextlib.contextmanager
-def starting(berth_path, server, folder):
-    """start(*flags) -> Live, which watches @server with a policy in force; ready by
-    default. All of them must end well."""
-    policy = folder / "policy.yaml"
-    policy.write_text(POLICY)
-    running = []
-
-    def start(*flags, is_ready=True, kubeconfig=None):
-        kubeconfig = kubeconfig or server.write_kubeconfig(folder / "kubeconfig")
-        own = folder / f"berth-{len(running)}"
-        live = Live(berth_path, own, kubeconfig, ["--policy", policy, *flags])
-        running.append(live)
-        if is_ready:
-            wait_until(live.is_ready, "berth to be ready")
-        return live
-
-    try:
-        yield start
-    finally:
-        server.thaw()
-        ends = [(live.stop(), live) for live in running]
-    logs = [live.tail(40) for is_well, live in ends if not is_well]
-    assert not logs, "berth did not end well:\n" + "\n".join(logs)
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ spec:
 """
 LISTENING = re.compile(r"^listening on (https?)://(.*):(\d+)$", re.MULTILINE)
 STOP_SECONDS = 20
-SCALE = int(os.environ.get("FAULT_SCALE", "1"))  # of random tests: for long runs
 
 
 # --- objects ---
@@ -287,3 +286,29 @@ class Asking:
 def same_as(reply):
     """A check: the answer is this one, to the byte."""
     return lambda other: other.body == reply.body
+
+
+@contextlib.contextmanager
+def starting(berth_path, server, folder):
+    """start(*flags) -> Live, which watches @server with a policy in force; ready by
+    default. All of them must end well."""
+    policy = folder / "policy.yaml"
+    policy.write_text(POLICY)
+    running = []
+
+    def start(*flags, is_ready=True, kubeconfig=None):
+        kubeconfig = kubeconfig or server.write_kubeconfig(folder / "kubeconfig")
+        own = folder / f"berth-{len(running)}"
+        live = Live(berth_path, own, kubeconfig, ["--policy", policy, *flags])
+        running.append(live)
+        if is_ready:
+            client.wait_until(live.is_ready, "berth to be ready")
+        return live
+
+    try:
+        yield start
+    finally:
+        server.thaw()
+        ends = [(live.stop(), live) for live in running]
+    logs = [live.tail(40) for is_well, live in ends if not is_well]
+    assert not logs, "berth did not end well:\n" + "\n".join(logs)

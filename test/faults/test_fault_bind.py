@@ -9,8 +9,8 @@ import client
 import faults
 import pytest
 from apistate import NODES, PODS, Refused, make_bookmark
-from client import wait_until
-from live import SCALE, node, pod
+from client import FAULT_SCALE, wait_until
+from live import node, pod
 
 BINDING = "create pods/binding"
 
@@ -235,6 +235,6 @@ def kill_at_any_moment(server, start_live, seed):
     scheduler.berth.wait_true(server)
 
 
-@pytest.mark.parametrize("seed", range(3 * SCALE))
+@pytest.mark.parametrize("seed", range(3 * FAULT_SCALE))
 def test_killed_at_any_time(together, seed):
     together(kill_at_any_moment)

@@ -4,8 +4,8 @@ import threading
 
 import client
 from apistate import NODES, PODS
-from client import post
-from live import SCALE, fill, node, pod
+from client import FAULT_SCALE, post
+from live import fill, node, pod
 
 
 def ask_all(berth, names, of):
@@ -32,7 +32,7 @@ def test_answers_are_the_same_to_the_byte(server, start_live):
 
 
 def test_one_of_two_binds_wins(server, start_live):
-    n_trials = 60 * SCALE
+    n_trials = 60 * FAULT_SCALE
     for name in ("a", "b"):
         server.state.put(NODES, node(name, cpu="6400"))
     pods = []

@@ -7,11 +7,11 @@ import random
 import faults
 import pytest
 from apistate import NODES, PODS, encode, encode_event, make_bookmark
-from client import wait_until
-from live import SCALE, count_relists, fill, make_view, node, pod, true_view
+from client import FAULT_SCALE, wait_until
+from live import count_relists, fill, make_view, node, pod, true_view
 
 N_NODES, N_PODS = 40, 200
-BATCHES, PER_BATCH = 6 * SCALE, 400
+BATCHES, PER_BATCH = 6 * FAULT_SCALE, 400
 
 
 class Model:

@@ -274,6 +274,22 @@ def test_bad_parameters(berth, query, text):
     assert reply.status == 400 and text in reply.error()
 
 
+@pytest.mark.parametrize("n_nodes, n_decisions", [(450, 1), (520, 1), (1500, 1), (5000, 200)])
+def test_uniform_clusters_are_read_back(start_berth, berth_path, tmp_path, n_nodes, n_decisions):
+    """They compress so well that a reader could take them for a bomb."""
+    names = [f"n{i}" for i in range(n_nodes)]
+    write_cluster(tmp_path / "cluster.json", [{"metadata": {"name": name}} for name in names])
+    berth = start_berth("--cluster", tmp_path / "cluster.json")
+    for i in range(n_decisions):
+        post(berth, "filter", {"Pod": pod(f"p{i}"), "NodeNames": names})
+    for content in ("whole", "digest"):
+        path = tmp_path / f"{content}.tar.gz"
+        words = ["--server", berth.url, "-o", path, "--cluster", content]
+        text_of(run(berth_path, "bundle", *words))
+        text = text_of(run(berth_path, "what-if", "--bundle", path))
+        assert text.startswith(f"{n_decisions} decision"), text
+
+
 def test_no_decisions(start_berth, berth_path, files):
     berth = start_berth("--policy", files / "policy.yaml", "--decisions", 0)
     assert get(berth, "/api/v1/bundle").status == 404

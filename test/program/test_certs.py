@@ -185,7 +185,7 @@ def test_names_stay_when_renewed(certs, tmp_path):
 def test_secrets(certs, tmp_path):
     folder = tmp_path / "certs"
     made = certs(folder, "-o", "kubernetes", "--namespace", "elsewhere")
-    server, own_client = yaml.safe_load_all(made.stdout)
+    server, own_client, *tokens = yaml.safe_load_all(made.stdout)
     for secret, name in ((server, "server"), (own_client, "client")):
         assert secret["metadata"]["name"] == f"berth-{name}"
         assert secret["metadata"]["namespace"] == "elsewhere"
@@ -194,10 +194,16 @@ def test_secrets(certs, tmp_path):
         assert set(secret["data"]) == set(files)
         for key, file in files.items():
             assert base64.b64decode(secret["data"][key]) == (folder / file).read_bytes()
+    assert [each["metadata"]["name"] for each in tokens] == ["berth-pages", "berth-viewer"]
+    texts = [base64.b64decode(each["data"]["token"]).decode() for each in tokens]
+    assert all(re.fullmatch("[0-9a-f]{64}", text) for text in texts) and len(set(texts)) == 2
     before = contents(folder)
     again = certs(folder, "-o", "kubernetes", "--namespace", "elsewhere")
     assert again.stdout == made.stdout
     assert not changed(before, folder)
+    (folder / "ca.key").rename(tmp_path / "ca.key")
+    kept = [each["metadata"]["name"] for each in yaml.safe_load_all(certs(folder, "-o", "kubernetes").stdout)]
+    assert kept == ["berth-server", "berth-client"], "tokens are of the CA's key: those in the cluster stay"
 
 
 # --- what is there is kept ---

@@ -748,8 +748,7 @@ WRONG_USAGE = [
     (["--live", "--scheduler-pod", "a/b"], "API server"),
     (["--live", "--kubeconfig", "x", "--service-account", "berth"], "NAMESPACE/NAME"),
     (["--live", "--kubeconfig", "x", "--in-cluster"], "instead of"),
-    (["--live", "--context", "x"], "--kubeconfig"),
-    (["--live", "x"], "--cluster"),
+    (["--live", "--context", "x", "--in-cluster"], "instead of"),
 ]  # fmt: skip
 
 

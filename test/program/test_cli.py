@@ -17,7 +17,7 @@ import pytest
 from client import FAILED, FINE, PATIENCE, REPOSITORY, UNREACHABLE, USAGE, get
 
 COMMANDS = [
-    "serve", "check", "explain", "top", "simulate", "what-if", "bundle", "eval", "dump", "demo",
+    "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "bundle", "eval", "dump", "demo",
     "certs", "completion", "config", "install", "version",
 ]  # fmt: skip
 
@@ -464,7 +464,7 @@ def test_check_json(run, files):
         "hint": 'did you mean "filters"?',
     }
     assert json.loads(run("check", "-o", "json", "/nonexistent/x").stdout)["ok"] is False
-    assert run("check", "-o", "yaml", path).returncode == USAGE
+    assert run("check", "-o", "xml", path).returncode == USAGE
 
 
 @pytest.mark.parametrize("flag, begin", [("--json-schema", "{"), ("--format", "### A policy"), ("--fields", "| variable")])
@@ -585,12 +585,13 @@ def test_explain_without_policy(run, files):
         ),
         ("cluster", "c.yaml", "kind: List\nitems: [\n", "c.yaml:"),
         ("cluster", "c.yaml", "kind: List\nitems: []\n", "c.yaml: contains no Node"),
-        ("cluster", "c.yaml", "just words", "c.yaml: "),
+        ("cluster", "c.yaml", "just words", "c.yaml:1:1: "),
         ("pod", "p.json", None, "p.json: No such file"),
         ("pod", "p.json", '{"kind": "Pod", "metadata":\n {"name": 7}}', "p.json:2:11: "),
         ("pod", "p.yaml", "kind: Pod\nmetadata: {name: [\n", "p.yaml:2:18: "),
-        ("pod", "p.yaml", "kind: Deployment\n", "p.yaml: contains 0 Pods"),
-        ("pod", "p.yaml", POD + "---\n" + POD, "p.yaml: contains 2 Pods"),
+        ("pod", "p.yaml", "kind: Pod\nmetadata:\n  name: {}\n", "p.yaml:3:9: "),
+        ("pod", "p.yaml", "kind: Service\n", "p.yaml: contains no Pod, and no Deployment, "),
+        ("pod", "p.yaml", POD + "---\nkind: Job\nmetadata: {name: a}\n", 'p.yaml:8:1: Job "a" has no pod template'),
     ],
 )
 def test_explain_wrong_files(run, files, role, name, text, place):
@@ -623,16 +624,16 @@ def test_explain_usage(run, files):
     for arguments in (
         ["explain"],
         ["explain", "--cluster", "x"],
-        ["explain", *flags(files), "extra"],
+        ["explain", *flags(files), "one", "two"],
         ["explain", "--nonsense"],
         ["explain", "--pod"],
     ):
         result = run(*arguments)
         assert result.returncode == USAGE and result.stdout == ""
         assert "usage: " in result.stderr
-    result = run("explain", *flags(files), "-o", "yaml")
+    result = run("explain", *flags(files), "-o", "xml")
     assert result.returncode == USAGE and result.stdout == ""
-    assert result.stderr == "berth explain: --output yaml: expected table or json\n"
+    assert result.stderr == "berth explain: --output xml: expected table, json or yaml\n"
 
 
 @pytest.mark.parametrize("name, is_file", [("no-such.yaml", True), ("no-such.yml", True),
@@ -641,7 +642,7 @@ def test_explain_pod_file_without_option(run, files, name, is_file):
     result = run("explain", "--cluster", files / "cluster.json", name)
     assert result.returncode == USAGE and result.stdout == ""
     assert ("is given with --pod FILE" in result.stderr) == is_file
-    assert ("needs --kubeconfig" in result.stderr) != is_file
+    assert ("is read from the API server" in result.stderr) != is_file
 
 
 def test_explain_pod_file_of_any_name_without_option(run, files):

@@ -108,7 +108,7 @@ VALUES = {
     ("serve", "--log-format", ""): {"logfmt", "json"},
     ("serve", "--log-format=",): {"--log-format=logfmt", "--log-format=json"},
     ("eval", "--dump", ""): {"tree", "graph", "code"},
-    ("explain", "-o", ""): {"table", "json"},
+    ("explain", "-o", ""): {"table", "json", "yaml"},
     ("check", "-o", "j"): {"json"},
     ("certs", "-o", ""): {"files", "kubernetes"},
     ("what-if", "--fail-on", ""): {"newly-rejected", "any"},

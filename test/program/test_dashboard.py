@@ -210,7 +210,7 @@ def test_why_that_node(berth):
         ["2", "n2", "3", "27.5", "15 spread 12.5 flat"],
     ]
     text = page.main
-    assert "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores" in text
+    assert "at weight 1 kube-scheduler adds the score sent × 10 (0 to 100) to its own" in text
 
 
 def test_page_shows_an_earlier_time(berth):

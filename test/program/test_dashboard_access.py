@@ -158,7 +158,7 @@ def test_what_if_refuses_other_origins(start_berth):
 
 
 def test_what_if_is_limited(start_berth):
-    berth = start_berth("--pages-listen", "127.0.0.1:0")
+    berth = start_berth("--pages-listen", "127.0.0.1:0", "--max-memory", "2Gi")
     for listener in (berth, pages_of(berth)):
         assert what_if(listener, b" " * (4 * MIB)).status != 413
         assert what_if(listener, b" " * (4 * MIB + 1)).status == 413

@@ -15,6 +15,8 @@ spec:
   params: {limit: 0.5, pool: x}
   filters:
     - {name: zone, nodeLabels: {zone: a}, reason: wrong zone}
+    - {name: seats, maxPods: {limit: 400}}
+    - {name: room, headroom: {cpu: 10m, nvidia.com/gpu: 0}}
   scores:
     - {name: near, expression: "50.0", weight: 2}
 ---
@@ -94,7 +96,9 @@ def test_policies(berth):
     assert zones["onlyBlocker"] == 1
     assert zones["nanosecondsPerNode"] >= 0 and zones["lastMatch"].endswith("Z")
     assert [(f["name"], f["kind"], f["onlyBlocker"]) for f in zones["filters"]] == [
-        ("zone", "nodeLabels", 1)
+        ("zone", "nodeLabels", 1),
+        ("seats", "maxPods", 0),
+        ("room", "headroom", 0),
     ]
     assert [(s["name"], s["weight"]) for s in zones["scores"]] == [("near", 2)]
     assert (trial["mode"], trial["onlyBlocker"], trial["rejected"]) == ("Observe", 0, 5)
@@ -216,12 +220,18 @@ def test_what_if_page(berth):
     shown = read(berth, "/what-if")
     form = shown.part("what-if-form")
     knobs = {e.get("data-set"): e.get("value") for e in form.iter("input") if e.get("data-set")}
-    assert knobs == {"zones.near.weight": "2", "zones.params.limit": "0.5"}
+    assert knobs == {
+        "zones.near.weight": "2",
+        "zones.params.limit": "0.5",
+        "zones.seats.maxPods.limit": "400",
+        "zones.room.headroom.cpu": "10m",
+        'zones.room.headroom["nvidia.com/gpu"]': "0",
+    }
     areas = list(form.iter("textarea"))
     assert [area.text.lstrip("\n") for area in areas] == [POLICIES]
     assert areas[0].get("data-file").endswith("policy.yaml")
     assert "Nothing is applied" in shown.main
-    assert "berth what-if --set zones.params.limit=0.5 --last 1000" in shown.main
+    assert f"berth what-if --set zones.params.limit=0.5 --last 1000 --server {berth.url}" in shown.main
     assert shown.part("what-if-result") is not None
 
 

@@ -37,7 +37,7 @@ SOLVED = {
         r"-- reloaded\nworkspaces/ws-\w+ +workspace-\S+ ",
     ),
     "weight-war": (
-        r"at weight 1 kube-scheduler adds WIRE × 10 \(0 to 100\) to its own scores, 0 to 1200",
+        r"at weight 1 kube-scheduler adds the score sent × 10 \(0 to 100\) to its own, 0 to 1200",
         r"On 2 nodes, instead of [3-9]\.",
     ),
 }

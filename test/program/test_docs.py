@@ -263,7 +263,7 @@ def test_every_rule_kind_is_documented(berth_path):
     checked = subprocess.run([berth_path, "check", "-o", "json", "examples/every-rule.yaml"], cwd=ROOT,
                              capture_output=True, text=True, timeout=60, check=True)
     checked = json.loads(checked.stdout)
-    assert len(kinds) == 26  # nodeAge is a filter and a score
+    assert len(kinds) == 27  # nodeAge is a filter and a score
     assert sorted(kinds) == sorted({(rule["type"], rule["kind"]): rule["kind"] for rule in checked["rules"]}.values())
     assert checked["warnings"] == 0
     done = subprocess.run([ROOT / "tools/generate-docs", berth_path, "--check"], capture_output=True, text=True,

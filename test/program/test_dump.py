@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, write_cluster
+from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, without_kubeconfig, write_cluster
 
 
 
@@ -15,7 +15,7 @@ def dump(berth_path, tmp_path):
 
     def run(*options):
         return subprocess.run([berth_path, "dump", *map(str, options)], capture_output=True,
-                              text=True, timeout=PATIENCE, cwd=tmp_path)
+                              text=True, timeout=PATIENCE, cwd=tmp_path, env=without_kubeconfig(tmp_path))
 
     return run
 
@@ -75,9 +75,11 @@ def test_many_differences_are_cut(dump, cluster, tmp_path):
 
 
 @pytest.mark.parametrize("options, code, text", [
-    ([], USAGE, "one of --cluster, --kubeconfig and --in-cluster is needed"),
-    (["--cluster", "c", "--in-cluster"], USAGE, "one of --cluster, --kubeconfig and --in-cluster is needed"),
-    (["--cluster", "c", "--context", "x"], USAGE, "--context needs --kubeconfig"),
+    ([], UNREACHABLE, "no kubeconfig: none was named, KUBECONFIG is not set, and "),
+    (["--context", "x"], UNREACHABLE, "no kubeconfig: none was named, KUBECONFIG is not set, and "),
+    (["--cluster", "c", "--in-cluster"], USAGE, "--cluster is instead of --kubeconfig, --context and --in-cluster"),
+    (["--cluster", "c", "--context", "x"], USAGE, "--cluster is instead of --kubeconfig, --context and --in-cluster"),
+    (["--context", "x", "--in-cluster"], USAGE, "--kubeconfig and --context are instead of --in-cluster"),
     (["--cluster", "c", "now"], USAGE, "it takes options only"),
     (["--nonsense"], USAGE, "dump --help"),
     (["--cluster", "none.json"], UNREACHABLE, "none.json: No such file or directory"),

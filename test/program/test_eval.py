@@ -264,3 +264,41 @@ def test_names_no_expression_can_write(berth_eval, name):
 
 def test_explain_is_for_people(berth_eval):
     assert berth_eval("--explain", "-o", "json", "1").returncode == USAGE
+
+
+CLUSTER = "examples/cluster.yaml"
+
+
+@pytest.mark.parametrize("args, expression, value", [
+    (["--cluster", CLUSTER, "--node", "node-a"], "node.metadata.name", '"node-a"'),
+    (["--cluster", CLUSTER, "--pod", "workspaces/ws-7"], "pod.requests.cpu", "4.0"),
+    (["--cluster", CLUSTER, "--node", "node-a", "--pod", "examples/pod.yaml"],
+     "node.free.memory > quantity('2Gi').asApproximateFloat() && pod.metadata.name != ''", "true"),
+    (["--cluster", CLUSTER], "cluster.nodes", "4"),
+    (["--now", "2026-07-01T00:00:00Z"], "now.getHours('Europe/Berlin')", "2"),
+    ([], "amount('memory', 1073741824.0)", '"1Gi"'),
+    (["--var", 'node={"x": 1}'], "node.x", "1"),
+])
+def test_objects_of_policies(berth_eval, args, expression, value):
+    result = berth_eval(*args, expression)
+    assert (result.returncode, result.stdout, result.stderr) == (FINE, value + "\n", "")
+
+
+@pytest.mark.parametrize("args, expression, hint", [
+    ([], "node.ready", "--cluster FILE --node NAME gives one"),
+    (["--cluster", CLUSTER], "node.ready", "--node NAME chooses one: node-a, node-b, node-c, …"),
+    ([], "pod.spec.priority > 0", "--pod FILE gives it, or --cluster FILE --pod NAMESPACE/NAME"),
+    ([], "cluster.nodes > 0", "--cluster FILE gives it: "),
+])
+def test_names_the_option_that_gives_an_object(berth_eval, args, expression, hint):
+    result = berth_eval(*args, expression)
+    assert result.returncode == FAILED and result.stdout == ""
+    assert f"  = {hint}" in result.stderr
+
+
+def test_names_a_node_or_pod_that_is_not_there(berth_eval):
+    result = berth_eval("--cluster", CLUSTER, "--node", "node-aa", "node.ready")
+    assert result.returncode == UNREACHABLE and 'did you mean "node-a"?' in result.stderr
+    result = berth_eval("--cluster", CLUSTER, "--pod", "shop/none", "pod.owner")
+    assert result.returncode == UNREACHABLE and 'has no pod "shop/none"' in result.stderr
+    assert berth_eval("--node", "node-a", "node.ready").returncode == USAGE

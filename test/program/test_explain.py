@@ -176,10 +176,10 @@ def test_table(explain):
         "",
         "2 of 4 nodes pass",
         "",
-        "RANK  NODE  WIRE  SCORE  =  near ×3  pack ×1",
+        "RANK  NODE  SENT  SCORE  =  near ×3  pack ×1",
         "   1  n2       6   63.1        80.0     12.5",
         "   2  n1       2   18.1        20.0     12.5",
-        "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores, 0 to 1200 by default",
+        "at weight 1 kube-scheduler adds the score sent × 10 (0 to 100) to its own, 0 to 1200 by default",
         "",
         "rejected by",
         "        1  zones/zone: wrong zone (preemption cannot help)",
@@ -307,7 +307,7 @@ spec:
 
 def test_share_of_the_total(explain):
     text = explain("--weight", "5").stdout
-    assert "at weight 5 kube-scheduler adds WIRE × 50 (0 to 500) to its own scores" in text
+    assert "at weight 5 kube-scheduler adds the score sent × 50 (0 to 500) to its own" in text
     shown_node = nodes_of(explain_json(explain, "--weight", "5"))
     assert shown_node["n2"]["added"] == shown_node["n2"]["wireScore"] * 50 == 300
     assert "+300 in kube-scheduler" in explain("--weight", "5", "--node", "n2").stdout
@@ -366,7 +366,7 @@ spec:
 def test_node_that_passes_beside_the_best(explain):
     lines = explain("--node", "n1").stdout.splitlines()
     assert "n1: passes, rank 2 of 2" in lines
-    assert ("  score 18.1 of 100, 2 of 10 on the wire, +20 in kube-scheduler; rank 1 is n2 with 63.1"
+    assert ("  score 18.1 of 100, 2 of 10 sent, +20 in kube-scheduler; rank 1 is n2 with 63.1"
             in lines)
     table = [line.split() for line in lines]
     assert ["RULE", "RAW", "VALUE", "WEIGHT", "ADDS", "BEST"] in table

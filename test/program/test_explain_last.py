@@ -49,14 +49,14 @@ def shown(berth_path, berth, name, *options):
 
 
 SHARE = (
-    "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores, 0 to 1200 by default\n"
+    "at weight 1 kube-scheduler adds the score sent × 10 (0 to 100) to its own, 0 to 1200 by default\n"
 )
 COUNTS = """\
 2 of 5 nodes passed
         1  not known to berth
         1  not evaluated by berth: filtered out or not sampled by kube-scheduler
 
-RANK  NODE  WIRE  SCORE  =   near
+RANK  NODE  SENT  SCORE  =   near
    1  n1      10  100.0     100.0
    2  n2       0    0.0       0.0
 """ + SHARE
@@ -120,7 +120,7 @@ def test_explains_a_single_node_without_scores(berth_path, berth):
 
 
 N1_SCORE = """\
-  score 100.0 of 100, 10 of 10 on the wire, +100 in kube-scheduler
+  score 100.0 of 100, 10 of 10 sent, +100 in kube-scheduler
     RULE             RAW  VALUE  WEIGHT   ADDS
     zones/near       100  100.0       1  100.0
 """
@@ -353,7 +353,9 @@ def test_nothing(berth_path, berth):
         (["--last", "a/b", "--cluster", "x"], "--last queries a running berth"),
         (["--last", "a/b", "c/d"], "--last queries a running berth"),
         (["--last", "a/b", "--key", "x"], "--cert and --key go together"),
-        (["--server", "http://127.0.0.1:1"], "--key and --token-file go with --last"),
+        (["--server", "http://127.0.0.1:1"], "which has policies of its own"),
+        (["a/b", "--server", "http://127.0.0.1:1", "--context", "x"], "--server and its credentials are instead of"),
+        (["a/b", "--policy", "x", "--server", "http://127.0.0.1:1"], "which has policies of its own"),
     ],
 )
 def test_usage(berth_path, options, text):

@@ -165,6 +165,16 @@ AMBIGUOUS = {
     "malformed host": head(host="Host: [::1].example"),
     "half a bracket in the host": head(host="Host: [evil"),
     "user in the host": head(host="Host: a@localhost"),
+    "port above 65,535": head(host="Host: localhost:99999"),
+    "list of hosts": head(host="Host: localhost, localhost"),
+    "UTF-8 in the path": head(method="GET", path="/\xc3\xa4"),
+    "no host in the target": head(method="GET", path="http:///livez"),
+    "empty line, LF": b"\nGET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
+    "space after the version": b"GET /livez HTTP/1.1 \r\nHost: a\r\n\r\n",
+    "space before the method": b" GET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
+    "another protocol": b"GET /livez HTTPS/1.1\r\nHost: a\r\n\r\n",
+    "DEL in a value": head("X: a\x7f"),
+    "vertical tab before a value": head("X:\x0b a"),
     "negative length": head("Content-Length: -2") + b"{}",
     "hexadecimal length": head("Content-Length: 0x2") + b"{}",
     "bare CR instead of CR LF": b"POST /filter HTTP/1.1\rHost: a\r\r",
@@ -225,6 +235,13 @@ def test_ambiguous_request_is_refused(server, name):
 @pytest.mark.parametrize("version", ["0.9", "1.2", "2.0", "3.0"])
 def test_wrong_version_is_refused(server, version):
     reply, closed = exchange(server, f"POST /filter HTTP/{version}\r\nHost: a\r\n\r\n".encode())
+    assert reply.status == 505
+    assert closed
+
+
+def test_http_2_is_refused(server):
+    """A client that assumes it, without ALPN or an upgrade."""
+    reply, closed = exchange(server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert reply.status == 505
     assert closed
 
@@ -797,9 +814,13 @@ def test_byte_by_byte(server):
         head(f"Content-Length: {len(BODY)}", path="http://localhost/filter") + BODY,
         head(f"Content-Length: {len(BODY)}", "Upgrade: h2c", "Connection: Upgrade") + BODY,
         head(f"Content-Length: {len(BODY)}", "Connection: keep-alive", "X:", "Y: \xe9") + BODY,
+        head(f"Content-Length: 000{len(BODY)}") + BODY,
+        head(f"Content-Length: {len(BODY)}", "Expect: 100-Continue") + BODY,
+        head(f"Content-Length: {len(BODY)}", "Range: bytes=0-1", "TE: trailers") + BODY,
         b"\r\n" + good_request(),
     ],
-    ids=["blanks", "no blank", "empty port", "IPv6", "absolute", "upgrade", "odd lines", "empty line"],
+    ids=["blanks", "no blank", "empty port", "IPv6", "absolute", "upgrade", "odd lines", "zeros", "expect",
+         "range", "empty line"],
 )  # fmt: skip
 def test_unusual_but_valid_requests_are_answered(server, raw):
     """The second on the same connection, too."""

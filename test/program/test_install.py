@@ -290,7 +290,7 @@ def test_hostile_names(plan, cluster):
         (["plan", "--mode", "x"], "expected second-scheduler"),
         (["plan", "--tool", "x"], "helm or kustomize"),
         (["plan", "--namespace", "A;b"], "lower case letters"),
-        (["plan", "--context", "x"], "--context needs --kubeconfig"),
+        (["plan", "--context", "x", "--in-cluster"], "instead of"),
         (["plan", "--in-cluster", "--kubeconfig", "x"], "instead of"),
         (["plan", "--tool", "kustomize", "--namespace", "x"], "berth-system; with helm"),
     ],

@@ -2,7 +2,8 @@
 
 Each parser gets its worst known inputs: nesting, repetition, many keys, long keys, tiny objects,
 compressed zeros. A command is compared with itself and a trivial input of the same kind; a daemon
-with itself before the request, and afterwards the memory is given back.
+with itself before the request, and afterwards the memory is given back. (Answers of servers:
+test/faults/test_fault_memory.py.)
 """
 
 import gzip
@@ -15,14 +16,13 @@ import tarfile
 
 import pytest
 
-from client import FINE, IS_SANITIZED, REPOSITORY, ask, wait_until, write_cluster
+from client import FINE, IS_SANITIZED, REPOSITORY, ask, pages_of, wait_until, write_cluster
+from large_inputs import JSON, MIB, NODE, POD, kube_list, limit_of, memory_of, reset_peak, times
 
 pytestmark = pytest.mark.skipif(
     IS_SANITIZED, reason="a sanitizer needs more memory, and keeps what is freed"
 )
 
-MIB = 1 << 20
-SIZE = 600_000  # of an input: far more than 1 MiB if it costs too much
 EXAMPLES = REPOSITORY / "examples"
 
 # A small process between this one and the command: Linux counts the memory of the parent at the time
@@ -33,17 +33,6 @@ pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 status, usage = os.wait4(pid, 0)[1:]
 print(usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), file=sys.stderr)
 """
-
-
-def times(text, end=""):
-    """@text as often as fits; {} in it is a number that counts."""
-    if "{}" not in text:
-        return text * (SIZE // len(text)) + end
-    pieces, size = [], 0
-    while size < SIZE:
-        pieces.append(text.replace("{}", f"{len(pieces):x}"))
-        size += len(pieces[-1])
-    return "".join(pieces) + end
 
 
 YAML = {
@@ -94,27 +83,6 @@ YAML = {
     "block scalars": times("- |\n"),
     "duplicate keys": times("a: b\n"),
 }
-
-JSON = {
-    "open objects": times('{"a":'),
-    "open arrays": times("["),
-    "nested arrays": "[" + times("[" * 60 + "]" * 60 + ",") + "0]",
-    "numbers": "[" + times("1,") + "1]",
-    "empty objects": "[" + times("{},") + "{}]",
-    "keys": "{" + times('"{}":1,') + '"z":1}',
-    "long key": '{"' + times("a") + '":1}',
-    "escapes": '["' + times("\\n") + '"]',
-}
-
-
-def kube_list(item, **others):
-    return json.dumps({"apiVersion": "v1", "kind": "List", **others})[:-1] + (
-        ',"items":[' + times(item + ",") + item.replace("{}", "zzzz") + "]}"
-    )
-
-
-NODE = '{"kind":"Node","metadata":{"name":"%s"%s}%s}'
-POD = '{"kind":"Pod","metadata":{"name":"%s"%s},"spec":{%s}}'
 
 CLUSTERS = {
     "nodes": kube_list(NODE % ("{}", "", "")),
@@ -251,7 +219,7 @@ def test_command_needs_little_memory(berth_path, tmp_path, baselines, kind, name
         baselines[kind] = peak_of(berth_path, words, tmp_path / "trivial", trivial)[0]
     text = inputs[name]() if callable(inputs[name]) else inputs[name]
     cost = peak_of(berth_path, words, tmp_path / "input", text)[0] - baselines[kind]
-    limit = MIB + 100 * os.path.getsize(tmp_path / "input")
+    limit = limit_of(os.path.getsize(tmp_path / "input"))
     assert cost <= limit, f"{cost / MIB:.1f} MiB, and {limit / MIB:.1f} are allowed"
 
 
@@ -318,25 +286,15 @@ def daemon(start_shared, tmp_path_factory):
     return start_shared("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
 
 
-def memory_of(berth, field):
-    with open(f"/proc/{berth.proc.pid}/status", encoding="ascii") as status:
-        for line in status:
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) * 1024
-    raise AssertionError(field)
-
-
 @pytest.mark.parametrize("endpoint, case", REQUESTS)
 def test_request_needs_little_memory(daemon, endpoint, case):
     path, content_type, inputs = ENDPOINTS[endpoint]
     body = inputs[case].encode()
     ask(daemon, "POST", path, b"{}", {"Content-Type": content_type})
-    before = memory_of(daemon, "VmRSS")
-    with open(f"/proc/{daemon.proc.pid}/clear_refs", "w", encoding="ascii") as file:
-        file.write("5\n")  # VmHWM begins anew
+    before = reset_peak(daemon.proc.pid)
     ask(daemon, "POST", path, body, {"Content-Type": content_type})
-    cost = memory_of(daemon, "VmHWM") - before
-    limit = MIB + 100 * len(body)
+    cost = memory_of(daemon.proc.pid, "VmHWM") - before
+    limit = limit_of(len(body))
     assert cost <= limit, f"{cost / MIB:.1f} MiB, and {limit / MIB:.1f} are allowed"
 
 
@@ -344,22 +302,46 @@ def test_memory_is_given_back(start_berth):
     """A what-if leaves nothing behind."""
     berth = start_berth()
     ask(berth, "POST", "/api/v1/what-if", b"a: b", {"Content-Type": "application/yaml"})
-    before = memory_of(berth, "VmRSS")
+    before = memory_of(berth.proc.pid, "VmRSS")
     for name in ("open sequences in a block", "flow items of a key", "pairs", "nested brackets"):
         body = YAML[name].encode()
         ask(berth, "POST", "/api/v1/what-if", body, {"Content-Type": "application/yaml"})
-    wait_until(lambda: memory_of(berth, "VmRSS") < before + 8 * MIB, "memory to be given back")
+    wait_until(lambda: memory_of(berth.proc.pid, "VmRSS") < before + 8 * MIB, "memory to be given back")
 
 
-def test_what_if_counts_against_the_limit(start_berth):
-    """100 bytes of memory may be needed for a byte: that is refused before it is read."""
-    berth = start_berth("--max-memory", "16Mi", "--max-body", "8Mi")
-    headers = {"Content-Type": "application/yaml"}
-    reply = ask(berth, "POST", "/api/v1/what-if", b"# " + b"a" * 400_000, headers)
-    assert reply.status == 503 and "--max-memory" in reply.text
-    for _ in range(3):  # what was counted is released
-        reply = ask(berth, "POST", "/api/v1/what-if", b"# " + b"a" * 100_000, headers)
-        assert reply.status != 503, reply.text
+PADDED = b"""apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: a}
+spec: {filters: [{name: ready, nodeReady: true}]}
+#"""
+
+
+@pytest.mark.parametrize(
+    "flags, on_pages, largest",
+    [
+        (["--max-memory", "16Mi", "--max-body", "8Mi"], False, 134_965),
+        (["--max-memory", "1Gi"], False, 4 * MIB),
+        (["--max-memory", "16Mi", "--max-body", "8Mi"], True, 1_297_742),
+        (["--max-memory", "2Gi"], True, 4 * MIB),
+    ],
+)
+def test_what_if_fits_the_limit_or_never(start_berth, flags, on_pages, largest):
+    """100 bytes of memory may be needed for a byte. A body that can never be read gets 413, which says what
+    fits; every other one is read by an idle berth, and what was counted for it is released."""
+    berth = start_berth(*flags, "--pages-listen", "127.0.0.1:0")
+    listener = pages_of(berth) if on_pages else berth
+
+    def ask_with(size):
+        headers = {"Content-Type": "application/yaml"}
+        return ask(listener, "POST", "/api/v1/what-if", PADDED.ljust(size, b"a"), headers)
+
+    for _ in range(3):
+        reply = ask_with(largest)
+        assert reply.status == 200, reply.text
+    reply = ask_with(largest + 1)
+    assert reply.status == 413
+    assert f"{largest} are allowed" in reply.error()
+    assert ("--max-memory" in reply.error()) == (largest < 4 * MIB)
 
 
 def flow(value):

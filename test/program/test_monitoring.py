@@ -1,16 +1,21 @@
 """The alerts and the Grafana dashboard in deploy/monitoring."""
 
 import json
+import os
 import re
 import subprocess
+import types
 
 import pytest
 import yaml
 
+from client import PATIENCE, metrics, wait_until
 from client import REPOSITORY as ROOT
 from prometheus import run_promtool
 
 pytestmark = pytest.mark.single_thread
+
+BERTH = os.environ.get("BERTH", "build/berth")
 
 FOLDER = ROOT / "deploy" / "monitoring"
 RULES = yaml.safe_load((FOLDER / "berth-rules.yaml").read_text())
@@ -57,13 +62,79 @@ def test_promtool_accepts_rules(words):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+SCRAPES, EVERY_MINUTES = 10, 3
+SCRAPED = re.compile(r"berth_(policy_\w+_total|no_eligible_node_total|pending_pods|build_info)\b")
+
+
+def scrape_demo(folder):
+    """The metrics of a demo, again and again: more of its pods want GPUs than it has."""
+    command = [BERTH, "demo", "--pods", "0", "--pace", "1"]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    output = folder / "output"
+    with output.open("w") as file, subprocess.Popen(command, stdout=file, env=environment) as demo:
+        try:
+            found = wait_until(
+                lambda: re.search(r"http://127\.0\.0\.1:(\d+)", output.read_text()), "its address"
+            )
+            berth = types.SimpleNamespace(scheme="http", host="127.0.0.1", port=int(found[1]))
+            name = 'berth_policy_no_eligible_node_total{policy="gpu"}'
+            for _ in range(SCRAPES):
+                before = metrics(berth)[name]
+                wait_until(lambda: metrics(berth)[name] >= before + 5, "pods without a GPU")
+                yield metrics(berth)
+        finally:
+            demo.terminate()
+            demo.wait(timeout=PATIENCE)
+
+
+def make_series(pages):
+    """Series of promtool's tests: each page is some minutes after the one before."""
+    names = sorted({name for page in pages for name in page if SCRAPED.match(name)})
+    series = []
+    for name in names:
+        metric, _, labels = name.partition("{")
+        labels = ",".join(['job="berth"', 'instance="demo"', *filter(None, [labels.rstrip("}")])])
+        values = " ".join(str(page.get(name, "_")) for page in pages)
+        series.append({"series": f"{metric}{{{labels}}}", "values": values})
+    return series
+
+
+def test_alerts_fire_on_the_demos_data(tmp_path):
+    pages = list(scrape_demo(tmp_path))
+    test = {
+        "interval": f"{EVERY_MINUTES}m",
+        "input_series": make_series(pages),
+        "promql_expr_test": [
+            {
+                "expr": 'group by (alertname) (ALERTS{alertstate="firing"})',
+                "eval_time": f"{EVERY_MINUTES * (SCRAPES - 1)}m",
+                "exp_samples": [
+                    {"labels": '{alertname="BerthPodsPending"}', "value": 1},
+                    {"labels": '{alertname="BerthRejectsEverything"}', "value": 1},
+                ],
+            }
+        ],
+    }
+    # Some of the pods for GPUs were placed, which a ratio of 1 would have missed.
+    matched, rejected = (
+        pages[-1][name] - pages[0][name]
+        for name in ('berth_policy_matched_total{policy="gpu"}', 'berth_policy_no_eligible_node_total{policy="gpu"}')
+    )
+    assert 0 < rejected < matched
+    file = tmp_path / "demo.test.yaml"
+    rules = {"rule_files": [str(FOLDER / "berth-rules.yaml")], "evaluation_interval": "1m"}
+    file.write_text(yaml.safe_dump({**rules, "tests": [test]}))
+    done = run_promtool("test", "rules", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_alert_is_tested():
     tested = (FOLDER / "berth-rules.test.yaml").read_text()
     assert all(alert["alert"] in tested for alert in ALERTS)
 
 
 def test_alerts_are_few():
-    assert len(ALERTS) <= 10
+    assert len(ALERTS) <= 11
 
 
 def test_dashboard_is_generated():

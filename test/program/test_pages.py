@@ -83,6 +83,54 @@ def test_token(start_berth, token_file):
     assert get(pages, "/metrics", headers={"Authorization": f"Basic {SECRET}"}).status == 401
 
 
+def test_token_in_a_header_of_our_own(start_berth, token_file):
+    """For clients behind the API server, which removes Authorization."""
+    berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
+    pages = pages_of(berth)
+    assert statuses(pages, REST, headers={"Berth-Token": SECRET}) == {200}
+    assert statuses(pages, REST, headers={"Berth-Token": f"Bearer {SECRET}"}) == {401}
+    assert statuses(pages, REST, headers={"Berth-Token": SECRET + "x", **bearer(SECRET)}) == {401}
+
+
+def test_token_of_viewers(start_berth, token_file, tmp_path):
+    """Everything but what-if and bundles of many decisions."""
+    (tmp_path / "viewer").write_text("another-token-for-viewers\n")
+    viewers = ["--pages-viewer-token-file", tmp_path / "viewer"]
+    pages = pages_of(start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file, *viewers))
+    viewer, full = {"Berth-Token": "another-token-for-viewers"}, {"Berth-Token": SECRET}
+    assert statuses(pages, REST) == {401}
+    assert statuses(pages, REST, headers=viewer) == {200}
+    assert statuses(pages, REST, headers=bearer("another-token-for-viewers")) == {200}
+    what_if = {"method": "POST", "path": "/api/v1/what-if", "body": POLICY}
+    yaml = {"Content-Type": "application/yaml"}
+    for headers, status in ((viewer, 403), (full, 200)):
+        assert ask(pages, **what_if, headers={**headers, **yaml}).status == status
+        bundle = ask_bytes(pages, "/api/v1/bundle?last=1", headers)
+        assert bundle == status
+    assert "--pages-token-file" in get(pages, "/api/v1/bundle", headers=viewer).error()
+    assert get(pages, "/api/v1/bundle?id=1", headers=viewer).status == 404, "explain needs the inputs of one"
+    assert get(pages, "/api/v1/bundle?id=1&last=9", headers=viewer).status == 400
+    assert get(pages, "/api/v1/bundle?last=9&id=1", headers=viewer).status == 403
+
+    (tmp_path / "viewer").write_text("yet-another-token\n")
+    newer = {"Berth-Token": "yet-another-token"}
+    wait_until(lambda: get(pages, "/version", headers=newer).status == 200, "the new token")
+    assert statuses(pages, REST, headers=viewer) == {401}
+    only = pages_of(start_berth("--pages-listen", "127.0.0.1:0", *viewers))
+    assert statuses(only, REST) == {401}
+    assert statuses(only, REST, headers=newer) == {200}
+
+
+def ask_bytes(pages, path, headers):
+    """The status of a reply that is no text."""
+    connection = open_connection(pages)
+    connection.request("GET", path, headers=headers)
+    reply = connection.getresponse()
+    reply.read()
+    connection.close()
+    return reply.status
+
+
 def test_the_token_is_not_for_the_first_listener(start_berth, authority, tls, token_file):
     """Nor is a name of the pages good for verbs, or the scheduler's for pages."""
     berth = start_berth(
@@ -258,6 +306,7 @@ def test_pages_listener_has_its_own_connection_limit(start_berth):
 REFUSED = {
     # case: (flags, exit status, message)
     "a token without a listener": (["--pages-token-file", "TOKEN"], 2, "need --pages-listen"),
+    "a token of viewers without a listener": (["--pages-viewer-token-file", "TOKEN"], 2, "need --pages-listen"),
     "a name without a listener": (["--pages-client-name", "a"], 2, "need --pages-listen"),
     "a name without a CA": (
         ["--pages-listen", "127.0.0.1:0", "--pages-client-name", "a"],

@@ -291,7 +291,7 @@ def test_reads_yaml_traces(run, files, cluster):
     (("--cluster", "c", "--pods", "p", "--trace", "t"), "exclude each other"),
     (("--cluster", "c", "--pods", "p", "--no-baseline"), "leaves nothing to run"),
     (("--cluster", "c", "--trace", "t", "--follow"), "--follow needs --pods"),
-    (("--cluster", "c", "--pods", "p", "-o", "xml"), "--output xml: expected table, json or placements"),
+    (("--cluster", "c", "--pods", "p", "-o", "xml"), "--output xml: expected table, json, yaml or placements"),
     (("--cluster", "c", "--pods", "p", "--until", "soon"), "a number of seconds"),
     (("--cluster", "c", "--pods", "p", "--weight", "0"), "weight"),
     (("--cluster", "c", "--pods", "p", "more"), "it takes options only"),
@@ -309,7 +309,7 @@ def test_rejects_wrong_usage(run, args, words):
     ('{"at": 1, "pod": {}\n', "line 1"),
     ("pod: {}\n", "expected a list"),
     ('[{"pod": {"spec": {"containers": 5}}}]', "trace"),
-    ("[]", "holds no Pod to place"),
+    ("[]", "contains no pod to place"),
 ])
 def test_rejects_a_wrong_trace_with_its_line(run, files, cluster, text, words):
     done = run("--cluster", cluster, "--trace", files("trace", text), code=FAILED)
@@ -339,7 +339,7 @@ def test_files_that_are_wrong_or_missing(run, files, cluster):
 
 def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
     """So many pods that it cannot be done before it is interrupted."""
-    nodes = files("cluster.json", list_of(*(node(f"node-{i}", cpu="1") for i in range(200))))
+    nodes = files("cluster.json", list_of(*(node(f"node-{i}", cpu="1") for i in range(2000))))
     # None fits, and each is another: every one is tried on every node.
     trace = files("trace.jsonl", json.dumps({"count": 900_000, "pod": pod("large", cpu="2")}))
     main, terminal = pty.openpty()
@@ -347,9 +347,9 @@ def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
         proc = subprocess.Popen([berth_path, "simulate", "--cluster", nodes, "--trace", trace],
                                 stdout=out, stderr=terminal)
         os.close(terminal)
-        bar = b""
-        while b"%" not in bar:
-            bar += os.read(main, 4096)
+        progress = b""
+        while b" of 900,000, " not in progress:
+            progress += os.read(main, 4096)
         proc.send_signal(signal.SIGINT)
         deadline = time.monotonic() + PATIENCE
         while proc.poll() is None and time.monotonic() < deadline:
@@ -361,6 +361,6 @@ def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
         os.close(main)
         out.seek(0)
         text = out.read()
-    assert b"1/1 [" in bar
+    assert b'placing pods, policy "none" (1 of 1): ' in progress
     assert "none was interrupted after" in text
     assert "of 900000 pods" in text

@@ -40,7 +40,7 @@ spec:
 
 FIELDS = [
     "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
-    "deadlineSeconds", "maxScore", "policy", "cluster", "bind", "wakeUp", "events",
+    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "events",
     "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
 ]  # fmt: skip
 

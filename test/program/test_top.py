@@ -70,6 +70,53 @@ def test_top_in_a_terminal(berth, berth_path):
         terminal.wait_for("ended: 0", gone=["berth top"])  # the earlier screen is back
 
 
+def test_selects_and_explains(berth, berth_path):
+    with Terminal([berth_path, "top", "--server", berth.url], columns=80, lines=24) as terminal:
+        terminal.wait_for("healthy")
+        filter_pod(berth, "web-1", ["n1", "n2", "n3"])
+        filter_pod(berth, "web-2", ["n2", "n3"])
+        terminal.wait_for("shop/web-1", "shop/web-2")
+        terminal.type("Down")
+        terminal.wait_for(">shop/web-2")
+        filter_pod(berth, "web-3", ["n1"])
+        terminal.wait_for("shop/web-3", ">shop/web-2")  # a newer one does not move the mark to another pod
+        terminal.type("Down")
+        terminal.wait_for(">shop/web-1", gone=[">shop/web-2"])
+        terminal.type("Up")
+        terminal.type("Enter")
+        terminal.wait_for("berth explain --last shop/web-2", "0 of 2 nodes passed", "zones/zone: wrong zone", "Esc back")
+        terminal.type("Down")
+        terminal.wait_for("zones/zone: wrong zone", gone=["pod       shop/web-2"])
+        terminal.type("Escape")
+        terminal.wait_for(">shop/web-2", gone=["Esc back"])
+        terminal.type("Enter")
+        terminal.wait_for("Esc back")
+        terminal.type("q")  # closes the explanation only
+        terminal.wait_for(">shop/web-2", "q quit")
+        terminal.type("q")
+        terminal.wait_for("ended: 0")
+
+
+LONG = "node has less free memory than a workspace of this class needs after its reservation"
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_long_reasons_are_readable(start_berth, berth_path, tmp_path, columns):
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("wrong zone", LONG))
+    write_cluster(tmp_path / "cluster.json", NODES)
+    berth = start_berth("--policy", tmp_path / "policy.yaml", "--cluster", tmp_path / "cluster.json")
+    with Terminal([berth_path, "top", "--server", berth.url], columns=columns, lines=24) as terminal:
+        terminal.wait_for("healthy")
+        filter_pod(berth, "web-2", ["n2", "n3"])
+        shown = terminal.wait_for("shop/web-2", "q quit")
+        at = shown.index("shop/web-2")
+        if columns >= 80:
+            assert LONG in " ".join(shown[at:].split())
+        assert "× node has less" in shown
+        assert "errors" in shown and "3 nodes" in shown  # the figures are all there
+        assert all(len(line) <= columns for line in shown.splitlines())
+
+
 def test_top_reports_lost_connection(berth, berth_path):
     with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
         terminal.wait_for("healthy")

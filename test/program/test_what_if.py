@@ -1,10 +1,12 @@
 """What-if: decisions that were made, replayed with other policies."""
 
 import json
+import subprocess
 
 import pytest
+import yaml
 
-from client import ask, get, wait_until
+from client import PATIENCE, ask, get, wait_until
 from test_bundle import POLICY, decide, equal_of, files, run, text_of  # noqa: F401
 
 OTHER = POLICY.replace("params: {maxPods: 3}", "params: {maxPods: 1}")
@@ -100,6 +102,42 @@ def test_mistakes(berth_path, berth, arguments, status, text):
     assert text in result.stderr.decode()
 
 
+def test_errors_in_values_point_into_the_setting(berth_path, berth):
+    result = what_if(berth_path, berth, "--set", "zones.near.weight=heavy")
+    assert result.returncode == 1
+    assert "--set zones.near.weight:1:19: error: weight must be a number" in result.stderr.decode()
+    assert "  1 | zones.near.weight=heavy\n    |                   ^^^^^\n" in result.stderr.decode()
+
+
+def test_errors_elsewhere_point_into_the_file(berth_path, berth, tmp_path):
+    text = POLICY.replace("params: {maxPods: 3}", "params: {maxPods: 3, unused: 1}")
+    (tmp_path / "p.yaml").write_text(text + "  nonsense: 1\n")
+    result = what_if(berth_path, berth, "--policy", tmp_path / "p.yaml", "--set", "zones.params.maxPods=1")
+    line = (text + "x").count("\n") + 1
+    assert f"{tmp_path}/p.yaml:{line}:3: error: unknown field" in result.stderr.decode()
+
+
+def test_keys_with_dots(start_berth, berth_path, files):  # noqa: F811
+    (files / "policy.yaml").write_text(
+        POLICY.split("spec:")[0] + "spec:\n  filters:\n    - {name: gpu, headroom: {nvidia.com/gpu: 0}}\n"
+    )
+    berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
+    decide(berth, "kraken-1")
+    for path in ('zones.gpu.headroom["nvidia.com/gpu"]', "zones.gpu.headroom.nvidia.com/gpu"):
+        page = json.loads(text_of(what_if(berth_path, berth, "--set", path + "=1", "-o", "json")))
+        assert page["changes"]["newly-rejected"] == 1, path
+    as_yaml = text_of(what_if(berth_path, berth, "--set", path + "=1", "-o", "yaml"))
+    assert yaml.safe_load(as_yaml) == page
+
+
+def test_policies_on_standard_input(berth_path, berth):
+    """As the command of the what-if page gives them."""
+    result = subprocess.run([berth_path, "what-if", "--policy", "-", "--server", berth.url, "-o", "json"],
+                            input=OTHER.encode(), capture_output=True, timeout=PATIENCE)
+    page = ask_page(berth, {"policies": [{"name": "other.yaml", "text": OTHER}], "set": {}}).json()
+    assert json.loads(result.stdout) == page
+
+
 def test_policy_with_errors(berth_path, berth, tmp_path):
     (tmp_path / "bad.yaml").write_text(POLICY.replace("maxPods\"", "maxPodz\""))
     result = what_if(berth_path, berth, "--policy", tmp_path / "bad.yaml")
@@ -165,7 +203,13 @@ def test_page_reports_errors(berth):
     assert page["Error"] == "berth: the policies have 1 error"
     (one,) = page["diagnostics"]
     assert one["file"] == "policy.yaml" and one["line"] == 8 and one["column"] > 1
-    assert "maxPodz" in one["message"]
+    assert "maxPodz" in one["message"] and "maxPodz" in one["source"]
+
+
+def test_page_reports_errors_of_settings(berth):
+    (one,) = ask_page(berth, {"set": {"zones.near.weight": "heavy"}}).json()["diagnostics"]
+    assert (one["file"], one["line"], one["column"]) == ("--set zones.near.weight", 1, 19)
+    assert one["source"] == 'zones.near.weight="heavy"'
 
 
 @pytest.mark.parametrize(

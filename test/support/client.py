@@ -15,6 +15,7 @@ FIXTURES = REPOSITORY / "test" / "data" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
 FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # exit codes
 PATIENCE = 30  # seconds; the machine may be busy
+FAULT_SCALE = int(os.environ.get("FAULT_SCALE", "1"))  # multiplies the counts of faults: for long runs
 
 
 def no_duplicates(pairs):
@@ -161,3 +162,10 @@ def write_cluster(path, nodes, pods=()):
     items += [{"apiVersion": "v1", "kind": "Pod", **pod} for pod in pods]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path
+
+
+def without_kubeconfig(home, **variables):
+    """Our environment, but with nothing of the user's own clusters and berths."""
+    ours = ("KUBECONFIG", "BERTH_SERVER", "XDG_CONFIG_HOME", "KUBERNETES_SERVICE_HOST")
+    inherited = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**inherited, "HOME": str(home), **variables}

@@ -92,6 +92,14 @@ export class Berth {
     if (code !== 0) throw new Error(`berth ended with ${code}`);
   }
 
+  /** After the test has ended the process itself. */
+  async gone() {
+    Berth.running.delete(this);
+    this.agent?.destroy();
+    await this.ended;
+    await rm(this.folder, { recursive: true });
+  }
+
   /** One request; the reply's body as text. */
   ask(method, path, body, headers = {}) {
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { NODES, pod } from './cluster.mjs';
-import { raise } from './stage.mjs';
+import { raise, recordedBerth, shotPath } from './stage.mjs';
 import { openPage, watch } from './browser.mjs';
 
 const QUIET_MS = 2500; // more than two updates would have come by then
@@ -114,4 +114,62 @@ test('the page shows since when berth is unreachable', async () => {
   await lost.context().setOffline(false);
   await lost.locator('#live', { hasText: 'live' }).waitFor();
   await lost.context().close();
+});
+
+const SOON = { timeout: 5000 }; // the banner is correct within 5 seconds
+const banner = (of, look) => of.locator(`#health-summary.${look}`);
+
+test('pods that policies keep pending turn the banner amber, with a link to them', async () => {
+  await page.goto('/');
+  await banner(page, 'degraded').waitFor(SOON);
+  const text = await page.locator('#health-summary p').textContent();
+  const pending = Number(/policies keep (\d+) pods pending/.exec(text)?.[1]);
+  assert.ok(pending > 0, text);
+  await page.locator('#health-summary p').getByRole('link', { name: 'Show' }).click();
+  await page.locator('#paging', { hasText: `${pending} pods.` }).waitFor();
+});
+
+test('without berth the banner is grey with the age of the page, and ages count on', async () => {
+  const own = await recordedBerth();
+  const left = await openPage(stage.browser, own.url);
+  await left.goto('/');
+  await banner(left, 'degraded').waitFor();
+  const seconds = async () => {
+    const text = await left.locator('#decisions time').first().textContent();
+    const [, min, s] = /^(?:(\d+) min ?)?(?:(\d+) s)? ago$/.exec(text);
+    return 60 * Number(min ?? 0) + Number(s ?? 0);
+  };
+  const before = await seconds();
+  process.kill(own.process.pid, 'SIGKILL');
+  await banner(left, 'unknown').waitFor(SOON);
+  await left
+    .locator('#health-summary', { hasText: /berth is not answering: this page is \d+ s old/ })
+    .waitFor();
+  await left.waitForFunction((age) => {
+    const text = document.getElementById('health-summary').textContent;
+    return Number(/(\d+) s old/.exec(text)[1]) > age;
+  }, 2);
+  assert.ok((await seconds()) > before, 'ages stay as they were');
+  await left.screenshot({ path: shotPath('gone') });
+  await own.gone();
+  await left.context().close();
+});
+
+test('a berth that hangs is noticed, and that it goes on, too', async () => {
+  await page.goto('/');
+  await banner(page, 'degraded').waitFor();
+  process.kill(stage.berth.process.pid, 'SIGSTOP');
+  try {
+    await banner(page, 'unknown').waitFor(SOON);
+  } finally {
+    process.kill(stage.berth.process.pid, 'SIGCONT');
+  }
+  await banner(page, 'degraded').waitFor(SOON);
+});
+
+test('a paused page shows how old it is', async () => {
+  await page.locator('#pause').click();
+  await page.locator('#health-summary.unknown', { hasText: 'paused: this page is' }).waitFor(SOON);
+  await page.locator('#pause').click();
+  await banner(page, 'degraded').waitFor(SOON);
 });

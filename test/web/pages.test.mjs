@@ -88,7 +88,11 @@ test('large screens get larger text, and no page is wider than the screen', asyn
 test('the main tables can be read without a script', async () => {
   const page = await openPage(stage.browser, stage.berth.url, { script: false });
   const wanted = {
-    '/': ['berth is healthy', 'edge/gateway-0', 'node is not in the gpu pool'],
+    '/': [
+      'berth is degraded because policies keep 7 pods pending',
+      'edge/gateway-0',
+      '8 nodes: node has no free GPU · 52 nodes: node is not in the gpu pool',
+    ],
     '/pods': ['ml/train-1', 'pending', 'shop/web-70'],
     '/pod?namespace=ml&name=train-1': ['pending', 'node has no free GPU', 'node-53'],
     '/policies': ['cool', 'edge', 'Nodes rejected'],

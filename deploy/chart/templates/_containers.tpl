@@ -87,6 +87,9 @@ seccompProfile: {type: RuntimeDefault}
     {{- if include "berth.tokenSecret" . }}
     - --pages-token-file=/etc/berth/pages/token
     {{- end }}
+    {{- if include "berth.viewerSecret" . }}
+    - --pages-viewer-token-file=/etc/berth/viewer/token
+    {{- end }}
     {{- range $v.pages.clientNames }}
     - --pages-client-name={{ . }}
     {{- end }}
@@ -146,6 +149,9 @@ seccompProfile: {type: RuntimeDefault}
     {{- if include "berth.tokenSecret" . }}
     - {name: pages, mountPath: /etc/berth/pages, readOnly: true}
     {{- end }}
+    {{- if include "berth.viewerSecret" . }}
+    - {name: viewer, mountPath: /etc/berth/viewer, readOnly: true}
+    {{- end }}
     {{- if $v.prometheus.sources }}
     - {name: sources, mountPath: /etc/berth/sources, readOnly: true}
     {{- end }}
@@ -168,6 +174,10 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 {{- with include "berth.tokenSecret" . }}
 - name: pages
+  secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- end }}
+{{- with include "berth.viewerSecret" . }}
+- name: viewer
   secret: {secretName: {{ . }}, defaultMode: 0440}
 {{- end }}
 {{- if .Values.prometheus.sources }}

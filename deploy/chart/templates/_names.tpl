@@ -75,7 +75,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{/* Whether /metrics and /api/v1 are readable from outside. */}}
 {{- define "berth.arePagesRead" -}}
-{{- with .Values.pages }}{{ if or .generateToken .tokenSecret .clientNames }}true{{ end }}{{ end -}}
+{{- with .Values.pages }}{{ if or .generateToken .tokenSecret .viewerTokenSecret .clientNames }}true{{ end }}{{ end -}}
 {{- end }}
 
 {{- define "berth.usesTls" -}}
@@ -108,6 +108,15 @@ true
 {{- .Values.pages.tokenSecret -}}
 {{- else if .Values.pages.generateToken -}}
 {{- include "berth.fullname" . }}-pages
+{{- end -}}
+{{- end }}
+
+{{/* The token of viewers: no what-if, no bundles. */}}
+{{- define "berth.viewerSecret" -}}
+{{- if .Values.pages.viewerTokenSecret -}}
+{{- .Values.pages.viewerTokenSecret -}}
+{{- else if .Values.pages.generateToken -}}
+{{- include "berth.fullname" . }}-viewer
 {{- end -}}
 {{- end }}
 

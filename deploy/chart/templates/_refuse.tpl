@@ -26,9 +26,6 @@
 {{- fail "tls.mode is existing, but tls.existing.clientSecret is empty: name the Secret with kube-scheduler's tls.crt, tls.key and ca.crt." -}}
 {{- end -}}
 {{- end -}}
-{{- if and $v.pages.generateToken $v.pages.tokenSecret -}}
-{{- fail "pages.generateToken and pages.tokenSecret: berth takes one token. Remove one of them." -}}
-{{- end -}}
 {{- if eq (int $v.pages.port) (int $v.service.port) -}}
 {{- fail "pages.port and service.port are the same. Change one of them." -}}
 {{- end -}}
@@ -36,11 +33,11 @@
 {{- if eq $v.mode "default-scheduler" -}}
 {{- fail "serviceMonitor: in mode default-scheduler berth answers on the host's loopback only; scrape it there (deploy/static-pod/README.md)." -}}
 {{- end -}}
-{{- if not (include "berth.tokenSecret" .) -}}
-{{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken or pages.tokenSecret." -}}
+{{- if not (or (include "berth.tokenSecret" .) (include "berth.viewerSecret" .)) -}}
+{{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken, pages.tokenSecret or pages.viewerTokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
 {{- range $v.extraArgs -}}
 {{- $flag := regexReplaceAll "^--([a-z-]+).*$" . "${1}" -}}
 {{- if has $flag $flags -}}

@@ -1,6 +1,7 @@
 // Makes the pages live. Every page is complete without this; what is here only saves reloading,
 // scrolling and typing. Text is set as text everywhere: nothing from a pod ever becomes markup.
 
+import { startAges } from './ages.js';
 import { addThemeButton } from './theme.js';
 import { addCopyButtons } from './copy.js';
 import { addSorting } from './sort.js';
@@ -18,6 +19,7 @@ function decorate() {
 }
 
 const live = startLive(decorate);
+startAges();
 addThemeButton();
 decorate();
 addKeys(live);

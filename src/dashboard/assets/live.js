@@ -3,6 +3,7 @@
 // up to date. Nothing is fetched while nobody looks, while it is paused, or more than once a
 // second.
 
+import { startBanner } from './banner.js';
 import { make, makeButton, toolbar } from './make.js';
 import { morph } from './morph.js';
 
@@ -27,6 +28,7 @@ export function startLive(decorate) {
     retry: 0,
     goneSince: null,
   };
+  const banner = startBanner(() => state.paused);
   const button = makeButton('', { id: 'pause' }, toggle);
   const note = make('span', { id: 'live', role: 'status', 'data-own': 'added' });
   toolbar()?.append(note, button);
@@ -43,7 +45,9 @@ export function startLive(decorate) {
     state.stream = new EventSource('/api/v1/events');
     state.stream.addEventListener('update', ({ data }) => {
       state.retryMs = RETRY_FIRST_MS;
+      isDue ||= state.goneSince !== null;
       setGone(null);
+      banner.update(JSON.parse(data).sentence);
       const gist = gistOf(data);
       isDue ||= gist !== state.gist || performance.now() > earliest + IDLE_MS;
       state.gist = gist;
@@ -55,6 +59,7 @@ export function startLive(decorate) {
   function onGone() {
     state.stream.close();
     setGone(state.goneSince ?? new Date());
+    banner.gone();
     state.retry = setTimeout(connect, state.retryMs);
     state.retryMs = Math.min(state.retryMs * 2, RETRY_MOST_MS);
   }

@@ -24,10 +24,10 @@ export function startWhatIf(decorate) {
   });
 }
 
-const isChanged = (field) =>
-  field.dataset.was === undefined
-    ? field.value !== field.defaultValue
-    : Number(field.value) !== Number(field.dataset.was);
+/** Amounts ("500m") are compared as they are written, numbers as numbers: 1.0 is 1. */
+const isChanged = (field) => valueOf(field, field.value) !== valueOf(field, field.defaultValue);
+
+const valueOf = (field, text) => (field.type === 'number' ? Number(text) : text);
 
 /**
  * @returns {{texts: HTMLTextAreaElement[], edited: HTMLTextAreaElement[], set: Object, last:
@@ -39,7 +39,9 @@ function read(form) {
   return {
     texts,
     edited: texts.filter(isChanged),
-    set: Object.fromEntries(numbers.map((input) => [input.dataset.set, Number(input.value)])),
+    set: Object.fromEntries(
+      numbers.map((input) => [input.dataset.set, valueOf(input, input.value)]),
+    ),
     last: Number(form.querySelector('#what-if-last').value),
   };
 }
@@ -80,12 +82,13 @@ const failed = (sum) => ({ sum, cases: [] });
 
 /** What is wrong, and where: file:line:column, as compilers say it. */
 function showErrors({ Error: text, diagnostics = [] }) {
-  const items = diagnostics.map(({ level, file, line, column, message, hint }) =>
+  const items = diagnostics.map(({ level, file, line, column, source, message, hint }) =>
     make(
       'li',
       {},
       make('code', {}, `${file}:${line}:${column}`),
       `: ${level}: ${message}`,
+      ...(source ? [make('pre', {}, make('code', {}, source))] : []),
       ...(hint ? [make('p', { class: 'quiet' }, hint)] : []),
     ),
   );
@@ -112,10 +115,10 @@ function patch({ texts, edited, set, last }) {
   }
   const words = [
     'berth what-if',
-    // As above: an edited file alone would be all the policies there are.
-    ...(edited.length ? texts : []).map((text) => `--policy ${quote(text.dataset.file)}`),
+    ...(edited.length ? ['--policy -'] : []),
     ...settings.map(([key, value]) => `--set ${quote(`${key}=${value}`)}`),
     `--last ${last} --all --server ${location.origin}`,
+    ...(edited.length ? [hereDocument(texts)] : []),
   ];
   const said = lines.length
     ? 'As a patch; apply it to the policy file to keep it:'
@@ -134,6 +137,17 @@ function patch({ texts, edited, set, last }) {
     make('p', {}, 'Command line equivalent:'),
     makeCommand(words.join(' ')),
   ];
+}
+
+/**
+ * The texts as they are on the page, on standard input: the files have not changed. All of them, as
+ * above: an edited one alone would be all the policies there are.
+ */
+function hereDocument(texts) {
+  const all = texts.map(({ value }) => value.replace(/\n?$/, '\n')).join('---\n');
+  let end = 'END';
+  while (all.split('\n').includes(end)) end += '_';
+  return `<<'${end}'\n${all}${end}`;
 }
 
 /** As one word of a shell. */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Terms: a pod's nodeAffinity.
+ * NodeTerms: a pod's nodeAffinity.
  *
  * A term matches a node if all its expressions (on labels) and fields (on the name) do; of several
  * required terms one is enough. As in kube-scheduler, a term without conditions, or with an invalid
@@ -18,7 +18,7 @@
 #include "model/selector.h"
 #include "json/read.h"
 
-/* Per pod; more is an error here, not in the API server. */
+/* Per pod; what is over is left out (is_too_large). The API server has no such limit. */
 #define TERMS_MAX 256u
 #define TERM_CONDITIONS_MAX 256u
 #define TERM_VALUES_MAX 4096u
@@ -34,13 +34,15 @@ typedef struct NodeTerm {
     const NameTest *names;
     size_t n_names;
     bool holds_nowhere;
+    bool is_too_large;
     int64_t weight; /* preferred terms: 1 to 100 */
 } NodeTerm;
 
 typedef struct NodeTerms {
     NodeTerm *items;
     size_t n;
-    bool is_given; /* if empty, no node matches */
+    bool is_given;     /* if empty, no node matches */
+    bool is_too_large; /* some were left out */
 } NodeTerms;
 
 /* The value of requiredDuringScheduling...: {nodeSelectorTerms: [...]}; and of preferred...:
@@ -48,7 +50,7 @@ typedef struct NodeTerms {
 void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret);
 void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret);
 
-/* Whether one of them matches. */
+/* Whether one of them matches, or none is given. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);
 
 /* The sum of the weights of matching terms. */

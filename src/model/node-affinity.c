@@ -1,6 +1,6 @@
 /* nodeAffinity: reads and matches its terms. */
 
-#include "simulate/terms.h"
+#include "model/node-affinity.h"
 
 #include "base/vec.h"
 #include "json/fields.h"
@@ -8,19 +8,28 @@
 typedef struct Condition {
     Str key, op;
     VEC(Str) values;
+    bool is_too_large;
 } Condition;
 
 /* --- reading ------------------------------------------------------------ */
 
-/* A new element of @vec, in @arena; NULL, after an error, when there are too many. */
-#define PUSH(vec, max, reader, arena)                                                              \
+/* Skips a value that is one too many, or for which there is no memory. */
+static void leave_out(JsonReader *reader, bool has_room, bool *ret_too_large) {
+    if (has_room)
+        json_fail(reader, JSON_E_MEMORY, "a node affinity");
+    *ret_too_large = true;
+    json_skip(reader, NULL);
+}
+
+/* A new element of @vec, in @arena; NULL when there are too many: the value is left out. */
+#define PUSH(vec, max, reader, arena, is_too_large)                                                \
     ((vec)->n < (max) && VEC_PUSH(vec, arena)                                                      \
             ? &(vec)->items[(vec)->n - 1]                                                          \
-            : (json_fail(reader, JSON_E_RANGE, "a node affinity is too large"), NULL))
+            : (leave_out(reader, (vec)->n < (max), (is_too_large)), NULL))
 
 static void decode_value(JsonReader *reader, Arena *arena, void *target) {
     Condition *condition = target;
-    Str *value = PUSH(&condition->values, TERM_VALUES_MAX, reader, arena);
+    Str *value = PUSH(&condition->values, TERM_VALUES_MAX, reader, arena, &condition->is_too_large);
 
     if (value)
         json_string(reader, arena, value);
@@ -76,11 +85,13 @@ static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
 
     json_array(reader);
     while (json_element(reader)) {
-        Requirement *requirement = PUSH(&requirements, TERM_CONDITIONS_MAX, reader, arena);
+        Requirement *requirement =
+            PUSH(&requirements, TERM_CONDITIONS_MAX, reader, arena, &term->is_too_large);
 
         if (!requirement)
-            break;
+            continue;
         decode_condition(reader, arena, &condition);
+        term->is_too_large |= condition.is_too_large;
         if (!make_requirement(&condition, requirement))
             term->holds_nowhere = true;
     }
@@ -94,11 +105,12 @@ static void decode_names(JsonReader *reader, Arena *arena, void *target) {
 
     json_array(reader);
     while (json_element(reader)) {
-        NameTest *test = PUSH(&names, TERM_CONDITIONS_MAX, reader, arena);
+        NameTest *test = PUSH(&names, TERM_CONDITIONS_MAX, reader, arena, &term->is_too_large);
 
         if (!test)
-            break;
+            continue;
         decode_condition(reader, arena, &condition);
+        term->is_too_large |= condition.is_too_large;
         test->is_not = str_is(condition.op, "NotIn");
         if (condition.values.n == 1)
             test->value = condition.values.items[0];
@@ -140,10 +152,12 @@ static void decode_list(JsonReader *reader, Arena *arena,
 
     json_array(reader);
     while (json_element(reader)) {
-        NodeTerm *term = PUSH(&terms, TERMS_MAX, reader, arena);
+        NodeTerm *term = PUSH(&terms, TERMS_MAX, reader, arena, &ret->is_too_large);
 
-        if (term)
-            decode(reader, arena, term);
+        if (!term)
+            continue;
+        decode(reader, arena, term);
+        ret->is_too_large |= term->is_too_large;
     }
     ret->items = terms.items;
     ret->n = terms.n;
@@ -179,6 +193,8 @@ static bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
 }
 
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels) {
+    if (!terms->is_given)
+        return true;
     for (size_t i = 0; i < terms->n; i++)
         if (term_holds(&terms->items[i], name, labels))
             return true;

@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Choices: what decides in generated test input. Random numbers, or the bytes of a fuzzer, so that
+ * libFuzzer can search for inputs that reach far. The same choices give the same input.
+ */
+
+#include <stdbool.h>
+
+#include "base/rng.h"
+
+/* @rng; or without it @bytes, and after the last of them always the first way. */
+typedef struct Choices {
+    Rng *rng;
+    const uint8_t *bytes;
+    size_t n;
+} Choices;
+
+/* 0 to @n - 1; at most 256 ways. */
+static inline unsigned choose(Choices *choices, unsigned n) {
+    if (choices->rng)
+        return (unsigned)rng_pick(choices->rng, n);
+    if (choices->n == 0)
+        return 0;
+    choices->n--;
+    return *choices->bytes++ % n;
+}
+
+/* Whether something happens that happens once in @n; never after the last byte. */
+static inline bool choose_rarely(Choices *choices, unsigned n) {
+    return choose(choices, n) == n - 1;
+}
+
+static inline const char *choose_word(Choices *choices, const char *const *words) {
+    unsigned n = 0;
+
+    while (words[n])
+        n++;
+    return words[choose(choices, n)];
+}
+
+#define CHOOSE(choices, ...) choose_word((choices), (const char *const[]){__VA_ARGS__, NULL})

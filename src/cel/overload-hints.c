@@ -1,0 +1,433 @@
+/* What to write instead of a call for which no overload fits. The heuristics are tried in order. A
+ * hint that names a rewrite has it as a fix, too: test/data/hints/expressions.test follows each. */
+
+#include <inttypes.h>
+
+#include "base/ascii.h"
+#include "base/quantity.h"
+#include "cel/overload-internal.h"
+
+static bool is_number(const CelType *type) {
+    return type->kind == CEL_T_INT || type->kind == CEL_T_UINT || type->kind == CEL_T_DOUBLE;
+}
+
+static bool is_one_of(Str op, const char *set) {
+    Str rest = str_from_c(set), one;
+
+    while (op.len > 0 && str_split(&rest, ' ', &one))
+        if (str_eq(op, one))
+            return true;
+    return false;
+}
+
+static bool is_comparison(const CelMismatch *mismatch) {
+    return is_one_of(mismatch->op, "== != < <= > >=");
+}
+
+/* The argument of the one of two that has @kind; SIZE_MAX: neither or both. */
+static size_t only_one(const CelMismatch *mismatch, CelTypeKind kind) {
+    bool first = mismatch->types[0]->kind == kind, second = mismatch->types[1]->kind == kind;
+
+    return first == second ? SIZE_MAX : second;
+}
+
+static Str source(const CelMismatch *mismatch, size_t arg) {
+    return cel_checker_source(mismatch->checker, mismatch->args[arg]);
+}
+
+static const CelNode *node_of(const CelMismatch *mismatch, size_t arg) {
+    return &mismatch->checker->tree->nodes[mismatch->args[arg]];
+}
+
+static bool is_int_literal(const CelNode *node) {
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_INT;
+}
+
+static bool is_text_literal(const CelNode *node) {
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING;
+}
+
+/* All of an argument's source, in brackets if a method could not follow it otherwise. */
+static Str operand(const CelMismatch *mismatch, size_t arg) {
+    Str text = cel_checker_text(mismatch->checker, mismatch->args[arg]);
+
+    return cel_checker_is_joined(mismatch->checker, mismatch->args[arg])
+               ? cel_checker_printf(mismatch->checker, "(%.*s)", STR_FMT(text))
+               : text;
+}
+
+/* Hints of this form: "write TEXT", in place of one argument, or of the whole call. */
+static Str instead_of(const CelMismatch *mismatch, size_t arg, Str text) {
+    const CelNode *node = node_of(mismatch, arg);
+
+    *mismatch->fix = (CelFix){node->from, node->to, text};
+    return cel_checker_printf(mismatch->checker, "write %.*s", STR_FMT(text));
+}
+
+static Str instead_of_call(const CelMismatch *mismatch, Str text) {
+    *mismatch->fix = (CelFix){mismatch->call->from, mismatch->call->to, text};
+    return cel_checker_printf(mismatch->checker, "write %.*s", STR_FMT(text));
+}
+
+/* A value of @type to take where there is none. */
+static const char *nothing_of(const CelType *type) {
+    switch (type->kind) {
+    case CEL_T_STRING:
+        return "''";
+    case CEL_T_INT:
+        return "0";
+    case CEL_T_UINT:
+        return "0u";
+    case CEL_T_DOUBLE:
+        return "0.0";
+    case CEL_T_BOOL:
+        return "false";
+    case CEL_T_LIST:
+        return "[]";
+    default:
+        return NULL;
+    }
+}
+
+static Str hint_optional(const CelMismatch *mismatch) {
+    for (size_t i = 0; i < mismatch->n_args; i++) {
+        const char *otherwise;
+
+        if (mismatch->types[i]->kind != CEL_T_OPTIONAL)
+            continue;
+        otherwise = nothing_of(cel_type_param(mismatch->types[i], 0));
+        if (otherwise)
+            return instead_of(mismatch, i,
+                cel_checker_printf(mismatch->checker, "%.*s.orValue(%s)",
+                    STR_FMT(operand(mismatch, i)), otherwise));
+        return cel_checker_printf(mismatch->checker,
+            "%.*s is optional: .orValue(…) says what to take when there is none",
+            STR_FMT(source(mismatch, i)));
+    }
+    return STR_NULL;
+}
+
+/* a.b == null, m['k'] != null */
+static Str hint_null(const CelMismatch *mismatch) {
+    const CelNode *node;
+    const char * not ;
+    size_t null;
+
+    if (mismatch->n_args != 2 || !is_comparison(mismatch))
+        return STR_NULL;
+    null = only_one(mismatch, CEL_T_NULL);
+    if (null == SIZE_MAX)
+        return STR_NULL;
+    node = node_of(mismatch, 1 - null);
+    not = is_one_of(mismatch->op, "==") ? "!" : "";
+    if (is_one_of(mismatch->op, "== !=") && node->kind == CEL_NODE_SELECT)
+        return instead_of_call(mismatch, cel_checker_printf(mismatch->checker, "%shas(%.*s)", not,
+                                             STR_FMT(operand(mismatch, 1 - null))));
+    return STR("it is never null; has(a.b) tells whether a field is set");
+}
+
+/* Turns an int literal into one of another type. */
+static const char *const suffixes[] = {[CEL_T_INT] = "", [CEL_T_UINT] = "u", [CEL_T_DOUBLE] = ".0"};
+
+/* -1 has no uint, and 0x10.0 is nothing. */
+static bool takes_suffix(const CelNode *node, Str text, CelTypeKind kind) {
+    return is_int_literal(node) && (kind == CEL_T_DOUBLE || node->literal.i >= 0) &&
+           str_find(text, 'x') == SIZE_MAX;
+}
+
+/* 1 + 2.0: numbers of two types. A literal is written differently, all else is converted. */
+static Str hint_numbers(const CelMismatch *mismatch) {
+    const CelType *const *types = mismatch->types;
+    size_t converted;
+
+    if (mismatch->n_args != 2 || mismatch->op.len == 0 || !is_number(types[0]) ||
+        !is_number(types[1]) || types[0]->kind == types[1]->kind)
+        return STR_NULL;
+    for (size_t i = 0; i < 2; i++)
+        if (takes_suffix(node_of(mismatch, i), source(mismatch, i), types[1 - i]->kind))
+            return cel_checker_printf(mismatch->checker,
+                "numbers of different types do not mix: %.*s",
+                STR_FMT(instead_of(mismatch, i,
+                    cel_checker_printf(mismatch->checker, "%.*s%s", STR_FMT(source(mismatch, i)),
+                        suffixes[types[1 - i]->kind]))));
+    converted = types[0]->kind == CEL_T_DOUBLE; /* a double loses the least */
+    return cel_checker_printf(mismatch->checker, "numbers of different types do not mix: %.*s",
+        STR_FMT(instead_of(mismatch, converted,
+            cel_checker_printf(mismatch->checker, "%.*s(%.*s)", STR_FMT(types[1 - converted]->name),
+                STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[converted]))))));
+}
+
+/* '1.5' and the type double: 1.5; '2Gi': as a number. STR_NULL: it is no number. */
+static Str number_in(const CelMismatch *mismatch, Str text, const CelType *type) {
+    bool is_double = type->kind == CEL_T_DOUBLE;
+    Quantity amount;
+    int64_t whole;
+
+    if (str_to_int64(text, &whole) && (whole >= 0 || type->kind != CEL_T_UINT))
+        return cel_checker_printf(mismatch->checker, "%" PRId64 "%s", whole, suffixes[type->kind]);
+    if (text.len == 0 || !quantity_parse(text, &amount) || type->kind == CEL_T_UINT)
+        return STR_NULL;
+    if (is_double && ascii_is_digit(text.ptr[text.len - 1]) && ascii_is_digit(text.ptr[0]))
+        return cel_checker_printf(mismatch->checker, "%.*s", STR_FMT(text));
+    return cel_checker_printf(mismatch->checker, "quantity('%.*s').%s", STR_FMT(text),
+        is_double ? "asApproximateFloat()" : "asInteger()");
+}
+
+/* Text beside a number or a bool: text that is written out becomes one, a literal beside text
+ * becomes text; to compare by size text is converted, and all else becomes text. */
+static Str hint_text(const CelMismatch *mismatch, size_t text) {
+    const CelNode *written = node_of(mismatch, text), *other = node_of(mismatch, 1 - text);
+    const CelType *type = mismatch->types[1 - text];
+    bool is_sum = is_one_of(mismatch->op, "+"), is_equality = is_one_of(mismatch->op, "== !=");
+    Str value = is_text_literal(written) ? cel_str(written->literal) : STR_NULL, number = STR_NULL;
+    Str name = type->name, plain = cel_checker_text(mismatch->checker, mismatch->args[text]);
+
+    if (!is_sum && is_number(type) && value.ptr)
+        number = number_in(mismatch, value, type);
+    else if (!is_sum && type->kind == CEL_T_BOOL &&
+             (str_is(value, "true") || str_is(value, "false")))
+        number = value;
+    if (number.ptr)
+        return instead_of(mismatch, text, number);
+    if (is_equality && other->kind == CEL_NODE_LITERAL)
+        return instead_of(mismatch, 1 - text,
+            cel_checker_printf(mismatch->checker, "'%.*s'", STR_FMT(source(mismatch, 1 - text))));
+    if (!is_sum && !is_equality && is_number(type) && !value.ptr)
+        return instead_of(mismatch, text,
+            cel_checker_printf(mismatch->checker, "%.*s(%.*s)", STR_FMT(name), STR_FMT(plain)));
+    return instead_of(mismatch, 1 - text,
+        cel_checker_printf(mismatch->checker, "string(%.*s)",
+            STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[1 - text]))));
+}
+
+static Str hint_string(const CelMismatch *mismatch) {
+    size_t text;
+
+    if (mismatch->n_args != 2 || !(is_one_of(mismatch->op, "+") || is_comparison(mismatch)))
+        return STR_NULL;
+    text = only_one(mismatch, CEL_T_STRING);
+    if (text == SIZE_MAX)
+        return STR_NULL;
+    switch (mismatch->types[1 - text]->kind) {
+    case CEL_T_INT:
+    case CEL_T_UINT:
+    case CEL_T_DOUBLE:
+    case CEL_T_BOOL:
+    case CEL_T_BYTES:
+        return hint_text(mismatch, text);
+    case CEL_T_TIMESTAMP:
+    case CEL_T_DURATION:
+        return instead_of(mismatch, text,
+            cel_checker_printf(mismatch->checker, "%s(%.*s)",
+                mismatch->types[1 - text]->kind == CEL_T_TIMESTAMP ? "timestamp" : "duration",
+                STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[text]))));
+    default:
+        return STR_NULL;
+    }
+}
+
+/* quantity('5m').asApproximateFloat(), which the hint for 5m suggests: '5m'. */
+static Str minutes_in(const CelMismatch *mismatch, size_t arg) {
+    static const Str before = STR("quantity("), after = STR(").asApproximateFloat()");
+    Str text = cel_checker_text(mismatch->checker, mismatch->args[arg]);
+
+    if (!str_has_prefix(text, before) || !str_has_suffix(text, after))
+        return STR_NULL;
+    return str_skip(str_take(text, text.len - after.len), before.len);
+}
+
+/* now - t > 90, now - 5m: numbers beside times are spans of time. */
+static Str hint_time(const CelMismatch *mismatch) {
+    size_t number = SIZE_MAX, time = SIZE_MAX;
+    Str minutes;
+
+    for (size_t i = 0; i < mismatch->n_args; i++) {
+        CelTypeKind kind = mismatch->types[i]->kind;
+
+        if (kind == CEL_T_TIMESTAMP || kind == CEL_T_DURATION)
+            time = i;
+        if (is_number(mismatch->types[i]))
+            number = i;
+    }
+    if (mismatch->op.len == 0 || time == SIZE_MAX || number == SIZE_MAX)
+        return STR_NULL;
+    if (mismatch->types[time]->kind == CEL_T_TIMESTAMP && is_comparison(mismatch))
+        return STR("a point in time is a timestamp: timestamp('2026-01-31T20:00:00Z')");
+    minutes = minutes_in(mismatch, number);
+    if (minutes.len > 0)
+        return instead_of(mismatch, number,
+            cel_checker_printf(mismatch->checker, "duration(%.*s)", STR_FMT(minutes)));
+    if (is_int_literal(node_of(mismatch, number)))
+        return instead_of(mismatch, number,
+            cel_checker_printf(
+                mismatch->checker, "duration('%.*ss')", STR_FMT(source(mismatch, number))));
+    return STR("a span of time is a duration: duration('90s')");
+}
+
+/* Kubernetes' own types have methods instead of operators. */
+static const struct {
+    const char *op, *method, *after;
+    bool for_semver;
+} methods[] = {
+    {"+", "add", "", false},
+    {"-", "sub", "", false},
+    {"<", "isLessThan", "", true},
+    {">", "isGreaterThan", "", true},
+    {"<=", "compareTo", " <= 0", true},
+    {">=", "compareTo", " >= 0", true},
+};
+
+/* An operand as a quantity or version: text is converted. */
+static Str as_opaque(const CelMismatch *mismatch, size_t arg, const char *name) {
+    Str text = operand(mismatch, arg);
+
+    return mismatch->types[arg]->kind == CEL_T_STRING
+               ? cel_checker_printf(mismatch->checker, "%s(%.*s)", name, STR_FMT(text))
+               : text;
+}
+
+static Str hint_opaque(const CelMismatch *mismatch) {
+    CelKind kinds[2];
+    size_t number = SIZE_MAX, text;
+    bool is_quantity, is_semver;
+    const char *name;
+
+    if (mismatch->n_args != 2 || mismatch->op.len == 0)
+        return STR_NULL;
+    for (size_t i = 0; i < 2; i++) {
+        kinds[i] = (CelKind)mismatch->types[i]->value_kind;
+        if (is_number(mismatch->types[i]))
+            number = i;
+    }
+    is_quantity = kinds[0] == CEL_QUANTITY || kinds[1] == CEL_QUANTITY;
+    is_semver = kinds[0] == CEL_SEMVER || kinds[1] == CEL_SEMVER;
+    if (is_quantity == is_semver)
+        return STR_NULL;
+    name = is_quantity ? "quantity" : "semver";
+    if (number != SIZE_MAX && is_quantity)
+        return instead_of(mismatch, 1 - number,
+            cel_checker_printf(mismatch->checker, "%.*s.asApproximateFloat()",
+                STR_FMT(operand(mismatch, 1 - number))));
+    text = only_one(mismatch, CEL_T_STRING);
+    if (text == SIZE_MAX && kinds[0] != kinds[1])
+        return is_quantity ? STR("make both a quantity: quantity('1Gi')")
+                           : STR("make both a version: semver('1.2.3')");
+    for (size_t i = 0; i < ELEMENTS_OF(methods); i++)
+        if (str_is(mismatch->op, methods[i].op) && (is_quantity || methods[i].for_semver))
+            return cel_checker_printf(mismatch->checker, "there are methods for that: %.*s",
+                STR_FMT(instead_of_call(
+                    mismatch, cel_checker_printf(mismatch->checker, "%.*s.%s(%.*s)%s",
+                                  STR_FMT(as_opaque(mismatch, 0, name)), methods[i].method,
+                                  STR_FMT(as_opaque(mismatch, 1, name)), methods[i].after))));
+    if (text == SIZE_MAX || !is_comparison(mismatch))
+        return STR_NULL;
+    return instead_of(mismatch, text, as_opaque(mismatch, text, name));
+}
+
+static Str hint_record(const CelMismatch *mismatch) {
+    size_t record;
+
+    if (mismatch->n_args != 2 || !is_comparison(mismatch))
+        return STR_NULL;
+    record = only_one(mismatch, CEL_T_RECORD);
+    if (record == SIZE_MAX || mismatch->types[1 - record]->kind != CEL_T_MAP)
+        return STR_NULL;
+    return STR("a record is not a map: compare its fields one by one");
+}
+
+/* 0 < n < 5 */
+static Str hint_chain(const CelMismatch *mismatch) {
+    const CelNode *left;
+    const char *op;
+    Str middle;
+
+    if (mismatch->n_args != 2 || !is_comparison(mismatch))
+        return STR_NULL;
+    left = node_of(mismatch, 0);
+    op = left->is_operator ? cel_operator_text(left->name) : NULL;
+    if (!op || !is_one_of(str_from_c(op), "< <= > >="))
+        return STR_NULL;
+    middle = cel_checker_text(mismatch->checker, mismatch->args[0] - 1);
+    return cel_checker_printf(mismatch->checker, "two comparisons are joined by '&&': %.*s",
+        STR_FMT(instead_of_call(
+            mismatch, cel_checker_printf(mismatch->checker, "%.*s && %.*s %.*s %.*s",
+                          STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[0])),
+                          STR_FMT(middle), STR_FMT(mismatch->op),
+                          STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[1]))))));
+}
+
+/* [1, 2].contains(1) */
+static Str hint_contains(const CelMismatch *mismatch) {
+    if (!str_is(mismatch->call->name, "contains") || mismatch->n_args != 2 ||
+        mismatch->types[0]->kind != CEL_T_LIST)
+        return STR_NULL;
+    return instead_of_call(
+        mismatch, cel_checker_printf(mismatch->checker, "%.*s in %.*s",
+                      STR_FMT(operand(mismatch, 1)), STR_FMT(operand(mismatch, 0))));
+}
+
+static Str hint_in(const CelMismatch *mismatch) {
+    if (!is_one_of(mismatch->op, "in") || mismatch->types[1]->kind != CEL_T_STRING)
+        return STR_NULL;
+    return instead_of_call(
+        mismatch, cel_checker_printf(mismatch->checker, "%.*s.contains(%.*s)",
+                      STR_FMT(operand(mismatch, 1)), STR_FMT(operand(mismatch, 0))));
+}
+
+/* 5 in [1u]. With dyn() numbers of all types compare. */
+static Str hint_member(const CelMismatch *mismatch) {
+    const CelType *member, *range;
+    Str type;
+
+    if (!is_one_of(mismatch->op, "in"))
+        return STR_NULL;
+    range = mismatch->types[1];
+    if (range->kind != CEL_T_LIST && range->kind != CEL_T_MAP)
+        return STR_NULL;
+    member = cel_type_param(range, 0);
+    if (!is_number(mismatch->types[0]) || !is_number(member))
+        return STR_NULL;
+    type = mismatch->types[0]->name;
+    return cel_checker_printf(mismatch->checker, "%.*s and %.*s are different types: %.*s",
+        STR_FMT(type), STR_FMT(member->name),
+        STR_FMT(instead_of(mismatch, 0,
+            takes_suffix(node_of(mismatch, 0), source(mismatch, 0), member->kind)
+                ? cel_checker_printf(mismatch->checker, "%.*s%s", STR_FMT(source(mismatch, 0)),
+                      suffixes[member->kind])
+                : cel_checker_printf(mismatch->checker, "dyn(%.*s)",
+                      STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[0]))))));
+}
+
+/* max(1, 2): max() is for lists. */
+Str cel_mismatch_shape_hint(const CelMismatch *mismatch) {
+    bool is_max = str_is(mismatch->call->name, "max");
+
+    if (mismatch->is_receiver || mismatch->n_args < 2 ||
+        !(is_max || str_is(mismatch->call->name, "min")))
+        return STR_NULL;
+    *mismatch->fix = (CelFix){mismatch->call->at, mismatch->call->at + 3,
+        is_max ? STR("math.greatest") : STR("math.least")};
+    return is_max ? STR("write math.greatest(a, b)") : STR("write math.least(a, b)");
+}
+
+static Str (*const rules_of_thumb[])(const CelMismatch *mismatch) = {
+    hint_optional,
+    hint_null,
+    hint_numbers,
+    hint_opaque,
+    hint_time,
+    hint_string,
+    hint_record,
+    hint_chain,
+    hint_contains,
+    hint_in,
+    hint_member,
+};
+
+Str cel_mismatch_hint(const CelMismatch *mismatch) {
+    Str hint = STR_NULL;
+
+    for (size_t i = 0; hint.len == 0 && i < ELEMENTS_OF(rules_of_thumb); i++)
+        hint = rules_of_thumb[i](mismatch);
+    return hint;
+}

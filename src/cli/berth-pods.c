@@ -1,0 +1,127 @@
+/* Reads a list of pods: which of them are berths, and where their pages are. */
+
+#include "cli/berth-pods.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "json/fields.h"
+
+#define CONTAINER "berth"
+#define PORT "pages"         /* of the container */
+#define TOKEN_VOLUME "pages" /* with the Secret of --pages-token-file */
+#define VIEWER_VOLUME "viewer"
+
+typedef struct Fields {
+    BerthPod pod;
+    Str phase, deleted;
+} Fields;
+
+static void read_labels(JsonReader *reader, Arena *arena, void *target) {
+    json_string_member(reader, arena, STR("app.kubernetes.io/instance"), target);
+}
+
+typedef struct Container {
+    Str name, scheme;
+    int64_t port;
+} Container;
+
+static void read_port(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Port {
+        Str name;
+        int64_t number;
+    } Port;
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Port, name)},
+        {"containerPort", JSON_FIELD_INT, offsetof(Port, number)},
+    };
+    Port port = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &port);
+    if (str_is(port.name, PORT))
+        *(int64_t *)target = port.number;
+}
+
+static void read_container(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Container, name)},
+        {"ports", JSON_FIELD_ARRAY, offsetof(Container, port), .read = read_port},
+        {"livenessProbe.httpGet.scheme", JSON_FIELD_TEXT, offsetof(Container, scheme)},
+    };
+    Container container = {0};
+    BerthPod *pod = target;
+
+    JSON_READ_FIELDS(reader, arena, fields, &container);
+    if (!str_is(container.name, CONTAINER))
+        return;
+    pod->port = container.port;
+    pod->is_tls = str_is(container.scheme, "HTTPS");
+}
+
+static void read_volume(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Volume {
+        Str name, secret;
+    } Volume;
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
+        {"secret.secretName", JSON_FIELD_TEXT, offsetof(Volume, secret)},
+    };
+    BerthPod *pod = target;
+    Volume volume = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &volume);
+    if (str_is(volume.name, TOKEN_VOLUME))
+        pod->token_secret = volume.secret;
+    else if (str_is(volume.name, VIEWER_VOLUME))
+        pod->viewer_secret = volume.secret;
+}
+
+static void read_pod(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(Fields, pod.name)},
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Fields, pod.namespace)},
+        {"metadata.deletionTimestamp", JSON_FIELD_TEXT, offsetof(Fields, deleted)},
+        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(Fields, pod.instance), .read = read_labels},
+        {"spec.containers", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_container},
+        {"spec.volumes", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_volume},
+        {"status.phase", JSON_FIELD_TEXT, offsetof(Fields, phase)},
+    };
+    BerthPods *pods = target;
+    Fields read = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &read);
+    if (read.pod.port <= 0 || read.pod.port > UINT16_MAX)
+        return; /* kube-scheduler's own pod has the label, too */
+    if (!str_is(read.phase, "Running") || !str_is_empty(read.deleted) || pods->n == BERTH_PODS_MAX)
+        pods->n_others++;
+    else
+        pods->items[pods->n++] = read.pod;
+}
+
+static int compare(const void *a, const void *b) {
+    const BerthPod *x = a, *y = b;
+    int order = str_cmp(x->namespace, y->namespace);
+
+    return order != 0 ? order : str_cmp(x->name, y->name);
+}
+
+bool berth_pods_read(Str list, Arena *arena, BerthPods *ret) {
+    static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_pod}};
+    JsonReader reader;
+
+    *ret = (BerthPods){0};
+    json_reader_init(&reader, list);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        return false;
+    JSON_READ_FIELDS(&reader, arena, fields, ret);
+    json_end(&reader);
+    qsort(ret->items, ret->n, sizeof(ret->items[0]), compare);
+    return json_error(&reader) == JSON_OK;
+}
+
+Str berth_pod_proxy_path(const BerthPod *pod, Arena *arena) {
+    return arena_printf(arena, "/api/v1/namespaces/%.*s/pods/%s:%.*s:%" PRId64 "/proxy",
+        STR_FMT(pod->namespace), pod->is_tls ? "https" : "http", STR_FMT(pod->name), pod->port);
+}

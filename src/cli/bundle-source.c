@@ -1,0 +1,47 @@
+/* Bundles of a running berth, or from a file. */
+
+#include "cli/bundle-source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/terminal.h"
+#include "input/file.h"
+
+/* To make one of 10,000 decisions takes a berth some seconds. */
+#define FETCH_TIMEOUT_SEC 120
+
+int bundle_source_fetch(
+    const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error) {
+    Str path = arena_printf(arena, "/api/v1/bundle?last=%" PRId64 "%s%s", request->last,
+        request->is_anonymous ? "&anonymize=true" : "",
+        request->only_digest ? "&cluster=digest" : "");
+    BerthAccess patient = *access;
+
+    patient.timeout_sec = FETCH_TIMEOUT_SEC;
+    return path.ptr ? berth_client_get(&patient, path, arena, ret, error) : -ENOMEM;
+}
+
+int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret) {
+    char error[BUNDLE_ERROR_MAX], text[2 * BUNDLE_ERROR_MAX];
+    int r = bundle_read(file, ret, error);
+
+    if (r == 0)
+        return 0;
+    if (r < 0)
+        return terminal_failed(who, "the bundle", r, NULL);
+    (void)snprintf(text, sizeof(text), "%s: %s", name, error);
+    return terminal_complain(who, text);
+}
+
+int bundle_source_load(const char *path, const char *who, Bundle *ret) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(BUNDLE_MAX);
+    char error[FILE_ERROR_MAX];
+
+    if (file_read(path, &file, error) < 0)
+        return terminal_complain(who, error);
+    return bundle_source_unpack(buf_str(&file), path, who, ret);
+}

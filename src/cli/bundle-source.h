@@ -1,0 +1,30 @@
+#pragma once
+
+/* The bundle of a command: from a file, or from a running berth. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "bundle/bundle.h"
+#include "cli/berth-client.h"
+
+/* Which decisions, and how. */
+typedef struct BundleRequest {
+    int64_t last;
+    bool is_anonymous;
+    bool only_digest;
+} BundleRequest;
+
+/* The file as a berth sends it, in @arena. 0; 1 when there is none, with the reason in @error
+ * (BERTH_CLIENT_ERROR_MAX); or -ENOMEM. */
+int bundle_source_fetch(
+    const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error);
+
+/* Each returns 0; or an exit code, after complaining as @who. */
+
+/* The content of @file; @name is for messages. bundle_done() ends it, also after a failure. */
+int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);
+
+/* The same of a file by its path. */
+int bundle_source_load(const char *path, const char *who, Bundle *ret);

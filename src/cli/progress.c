@@ -1,0 +1,132 @@
+/* Draws the line of progress on the terminal, from a thread of its own. */
+
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/nsec.h"
+#include "base/visible.h"
+
+#define SHOWN_AFTER_NSEC (2 * NSEC_PER_SEC)
+#define SHOWN_EVERY_NSEC (200 * NSEC_PER_MSEC)
+#define LINE_MAX_BYTES ((size_t)1024)
+#define WIDTH_DEFAULT 80u
+
+static struct {
+    pthread_mutex_t lock; /* of all below but @thread */
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool is_running, is_over;
+    bool is_shown;
+    const char *what;
+    size_t done, of;
+    int64_t since_nsec;
+} progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static size_t terminal_width(void) {
+    struct winsize size = {0};
+
+    (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    return size.ws_col > 1 ? size.ws_col : WIDTH_DEFAULT;
+}
+
+/* One column less than there are, so that the line never wraps. */
+static void draw(int64_t now) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(LINE_MAX_BYTES), line = BUF_INIT(LINE_MAX_BYTES);
+
+    buf_printf(&text, "%s", progress.what);
+    if (progress.of > 0) {
+        buf_append(&text, STR(": "));
+        buf_append_grouped(&text, progress.done);
+        buf_append(&text, STR(" of "));
+        buf_append_grouped(&text, progress.of);
+    }
+    buf_printf(&text, ", %lld s", (long long)((now - progress.since_nsec) / NSEC_PER_SEC));
+    buf_append_char(&line, '\r');
+    (void)visible_append(&line, visible_take(buf_str(&text), terminal_width() - 1));
+    buf_append(&line, STR("\033[K"));
+    if (buf_error(&line) == 0)
+        (void)!write(STDERR_FILENO, line.data, line.len);
+    progress.is_shown = true;
+}
+
+/* Until progress_end(), with the lock held but while it waits. */
+static void draw_until_over(void) {
+    while (!progress.is_over) {
+        int64_t now = clock_monotonic_nsec(), next = progress.since_nsec + SHOWN_AFTER_NSEC;
+        struct timespec until;
+
+        if (now >= next) {
+            draw(now);
+            next = now + SHOWN_EVERY_NSEC;
+        }
+        until = (struct timespec){next / NSEC_PER_SEC, next % NSEC_PER_SEC};
+        (void)pthread_cond_clockwait(&progress.changed, &progress.lock, CLOCK_MONOTONIC, &until);
+    }
+    if (progress.is_shown)
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);
+}
+
+static void *run(void *context) {
+    (void)pthread_mutex_lock(&progress.lock);
+    draw_until_over();
+    (void)pthread_mutex_unlock(&progress.lock);
+    return NULL;
+}
+
+/* Signals go to the command's own thread, which may handle them. */
+static bool start_thread(void) {
+    sigset_t all, before;
+    int r;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&progress.thread, NULL, run, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r == 0; /* without a thread there is no progress to see */
+}
+
+void progress_begin(const char *what) {
+    if (!isatty(STDERR_FILENO))
+        return;
+    (void)pthread_mutex_lock(&progress.lock);
+    progress.what = what;
+    progress.done = progress.of = 0;
+    if (!progress.is_running) {
+        progress.is_over = progress.is_shown = false;
+        progress.since_nsec = clock_monotonic_nsec();
+        progress.is_running = start_thread();
+    }
+    (void)pthread_mutex_unlock(&progress.lock);
+}
+
+void progress_count(size_t done, size_t of) {
+    (void)pthread_mutex_lock(&progress.lock);
+    progress.done = done;
+    progress.of = of;
+    (void)pthread_mutex_unlock(&progress.lock);
+}
+
+void progress_end(void) {
+    bool was_running;
+
+    (void)pthread_mutex_lock(&progress.lock);
+    was_running = progress.is_running;
+    progress.is_running = false;
+    progress.is_over = true;
+    (void)pthread_cond_signal(&progress.changed);
+    (void)pthread_mutex_unlock(&progress.lock);
+    if (was_running)
+        (void)pthread_join(progress.thread, NULL);
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * Replicas: the running berths of a command: one server, or all replicas of a cluster.
+ *
+ * Replicas are found by the label of their pods, and asked through the API server's pod proxy: a
+ * kubeconfig is enough. The API server authenticates us; berth itself is shown the token of its
+ * pages, which we read from its Secret: the one that allows everything if we may, else that of
+ * viewers.
+ */
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "cli/berth-client.h"
+#include "cli/server-source.h"
+
+#define REPLICAS_MAX 16u
+#define REPLICAS_NAMESPACE "berth-system" /* where we look if we may not look everywhere */
+
+typedef struct Replicas {
+    BerthAccess items[REPLICAS_MAX];
+    const char *names[REPLICAS_MAX]; /* of the pod, or the URL */
+    size_t n;
+    bool is_cluster; /* through the API server */
+    Arena *arena;
+    Access *access;
+    Client *client;
+    char *token;
+} Replicas;
+
+/* Finds them; at least one. 0; or an exit code, after complaining as @who. replicas_done() ends it,
+ * also after a failure. @source is borrowed. */
+int replicas_open(ServerSource *source, const char *who, Replicas *ret);
+void replicas_done(Replicas *replicas); /* takes a zeroed one */
+
+/* A replica could not be asked: says so on stderr as @who, and that the others were. */
+void replicas_complain(const Replicas *replicas, const char *who, const char *error);
+
+/* "http://127.0.0.1:8080", or "2 replicas of berth in namespace berth-system". */
+const char *replicas_describe(const Replicas *replicas);

@@ -1,0 +1,253 @@
+/*
+ * berth check --cluster: what is wrong with policies for one cluster: names that nothing in it has
+ * (policy/lint.h), and rules that reject all of its nodes.
+ *
+ * A rule is tried with some pods of the cluster that its policy is for, and with a made-up one that
+ * requests nothing. Rules that read metrics or the time are left out: their answer is another
+ * tomorrow.
+ */
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "cluster/snapshot.h"
+#include "commands/check-internal.h"
+#include "extender/explain.h"
+#include "input/objects.h"
+#include "input/zones.h"
+#include "policy/lint.h"
+#include "schema/schema.h"
+#include "json/read.h"
+
+#define WHO "berth check"
+#define PODS_BUDGET ((size_t)1024 * 1024 * 1024)
+#define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+
+/* Pods of the cluster that a policy is tried with; one is enough for most rules. */
+#define SAMPLES_MAX 8u
+
+typedef struct ClusterCheck {
+    const Program *program;
+    const View *view;
+    VEC(const Pod *) pods;
+    Arena *arena; /* of the pods */
+    DiagList *diags;
+} ClusterCheck;
+
+/* --- the pods ------------------------------------------------------------------------------ */
+
+static int add_pod(ClusterCheck *check, const Pod *pod) {
+    const Pod **place = VEC_PUSH(&check->pods, check->arena);
+
+    if (!place)
+        return -ENOMEM;
+    *place = pod;
+    return 0;
+}
+
+/* A snapshot has the pods of its nodes; pending ones are only in the file. */
+static int add_pending(void *context, const Object *object) {
+    ClusterCheck *check = context;
+    JsonReader reader;
+    Pod *pod;
+    Str json;
+
+    if (!str_is(object->kind, "Pod"))
+        return 0;
+    pod = ARENA_NEW(check->arena, Pod);
+    json = arena_copy(check->arena, object->json);
+    if (!pod || !json.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, json);
+    pod_decode(&reader, check->arena, pod);
+    if (json_error(&reader) != JSON_OK || !str_is_empty(pod->node_name) || pod->is_terminal)
+        return 0; /* loading the cluster has reported it, or has it */
+    return add_pod(check, pod);
+}
+
+static int gather_pods(ClusterCheck *check, const char *path, const NodeTable *table) {
+    char error[OBJECTS_ERROR_MAX];
+    int r = 0;
+
+    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++) {
+        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
+        for (uint32_t i = 0; r == 0 && pods && i < pods->n; i++)
+            r = add_pod(check, pods->items[i]);
+    }
+    return r == 0 ? objects_each(path, add_pending, check, error) : r;
+}
+
+/* --- rules that reject every node ---------------------------------------------------------- */
+
+/* The pods that one policy is tried with, and its rules that have rejected every node so far. */
+typedef struct Trial {
+    const Policy *policy;
+    bool *is_suspect; /* by filter of the policy */
+    Str *details;     /* the same: why the first node failed */
+    size_t n_suspects;
+    size_t n_pods; /* that the policy is for */
+} Trial;
+
+/* Whether the rule gives the same answer whenever it is asked. */
+static bool is_lasting(const Filter *filter) {
+    return !(filter->test.groups & SCHEMA_BIT(SCHEMA_NOW)) && filter->test.metrics == 0 &&
+           filter->test.workload_metrics == 0;
+}
+
+static bool applies(const Explanation *explanation, const Policy *policy) {
+    for (size_t i = 0; i < explanation->n_policies; i++)
+        if (explanation->policies[i].policy == policy)
+            return explanation->policies[i].fit == FIT_APPLIES;
+    return false;
+}
+
+static const FailedRule *find_failed(const NodeExplanation *node, const Filter *filter) {
+    for (size_t i = 0; i < node->n_failed; i++)
+        if (node->failed[i].filter == filter)
+            return &node->failed[i];
+    return NULL;
+}
+
+static bool fails_everywhere(const Explanation *explanation, const Filter *filter) {
+    for (size_t i = 0; i < explanation->n_nodes; i++)
+        if (!find_failed(&explanation->nodes[i], filter))
+            return false;
+    return true;
+}
+
+static void note_failures(const ClusterCheck *check, Trial *trial, const Explanation *explanation) {
+    for (size_t i = 0; i < trial->policy->n_filters; i++) {
+        const Filter *filter = &trial->policy->filters[i];
+        const NodeExplanation *first = &explanation->nodes[0];
+
+        if (!trial->is_suspect[i])
+            continue;
+        if (!fails_everywhere(explanation, filter)) {
+            trial->is_suspect[i] = false;
+            trial->n_suspects--;
+        } else if (!trial->details[i].ptr) {
+            Str detail = find_failed(first, filter)->detail;
+
+            trial->details[i] =
+                detail.len > 0 ? arena_printf(check->diags->arena, "on %.*s: %.*s",
+                                     STR_FMT(first->node), STR_FMT(detail))
+                               : STR("`berth explain --cluster FILE --pod FILE --node NAME` shows "
+                                     "the values");
+        }
+    }
+}
+
+static int try_pod(const ClusterCheck *check, Trial *trial, const Pod *pod) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
+    Explanation explanation;
+    int r = arena ? extender_explain(check->view, 0, pod, arena, &explanation) : -ENOMEM;
+
+    if (r < 0 || !applies(&explanation, trial->policy))
+        return r;
+    trial->n_pods++;
+    note_failures(check, trial, &explanation);
+    return 0;
+}
+
+/* A pod that the policy selects, and that requests nothing. */
+static int make_pod(const Match *match, Arena *arena, Pod *ret) {
+    Label *labels = ARENA_ARRAY(arena, Label, match->pod_selector.n);
+    Labels all = {.items = labels};
+
+    if (!labels)
+        return -ENOMEM;
+    for (size_t i = 0; i < match->pod_selector.n; i++) {
+        const Requirement *one = &match->pod_selector.items[i];
+
+        if (one->op == SELECTOR_IN || one->op == SELECTOR_EXISTS)
+            annotations_add(&all, (Label){one->key, one->n_values > 0 ? one->values[0] : STR("x")});
+    }
+    *ret = (Pod){.name = STR("made-up"),
+        .namespace = match->namespaces.n > 0 ? match->namespaces.items[0] : STR("default"),
+        .labels = all};
+    return 0;
+}
+
+static void report(const ClusterCheck *check, const Trial *trial) {
+    for (size_t i = 0; trial->n_pods > 0 && i < trial->policy->n_filters; i++) {
+        const Filter *filter = &trial->policy->filters[i];
+
+        if (trial->is_suspect[i])
+            diag_add(check->diags, DIAG_WARNING, filter->test.place, trial->policy->source,
+                arena_printf(check->diags->arena,
+                    "the rule \"%.*s\" rejects every node of the cluster (%zu), for each pod that "
+                    "was tried (%zu)",
+                    STR_FMT(filter->name), check->view->table->names->n_nodes, trial->n_pods),
+                trial->details[i]);
+    }
+}
+
+static int try_policy(const ClusterCheck *check, const Policy *policy) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(PODS_BUDGET);
+    Trial trial = {.policy = policy,
+        .is_suspect = arena ? ARENA_ARRAY(arena, bool, policy->n_filters + 1) : NULL,
+        .details = arena ? ARENA_ARRAY(arena, Str, policy->n_filters + 1) : NULL};
+    size_t n_tried = 0;
+    Pod pod;
+    int r = trial.is_suspect && trial.details ? make_pod(&policy->match, arena, &pod) : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
+        trial.n_suspects += trial.is_suspect[i] = is_lasting(&policy->filters[i]);
+    if (r == 0 && trial.n_suspects > 0)
+        r = try_pod(check, &trial, &pod);
+    for (size_t i = 0; r == 0 && i < check->pods.n && n_tried < SAMPLES_MAX && trial.n_suspects > 0;
+         i++) {
+        if (!policy_selects(policy, check->pods.items[i]))
+            continue;
+        n_tried++;
+        r = try_pod(check, &trial, check->pods.items[i]);
+    }
+    if (r == 0)
+        report(check, &trial);
+    return r;
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static int check_all(ClusterCheck *check, const char *path) {
+    int r = gather_pods(check, path, check->view->table);
+
+    if (r < 0)
+        return r;
+    lint_cluster(
+        check->program, check->view->table, check->pods.items, check->pods.n, check->diags);
+    for (size_t i = 0; r == 0 && i < check->program->n_policies; i++)
+        r = try_policy(check, &check->program->policies[i]);
+    diag_list_sort(check->diags, 0);
+    return r;
+}
+
+int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(PODS_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(view_unrefp) View *view = NULL;
+    ClusterCheck check = {.program = program, .arena = arena, .diags = diags};
+    int r;
+
+    if (!arena || !zones)
+        return terminal_out_of_memory(WHO, "the pods of the cluster", NULL);
+    r = cluster_source_load(cluster, WHO, &snapshot);
+    if (r != 0)
+        return r;
+    if (snapshot_table(snapshot)->names->n_nodes == 0) {
+        terminal_complain(WHO, "the cluster has no nodes to check against");
+        return EXIT_FAILED;
+    }
+    r = view_new(
+        &(ViewParts){.snapshot = snapshot, .program = program, .zones = zones_finder(zones)},
+        /* before= */ NULL, &view);
+    check.view = view;
+    if (r == 0)
+        r = check_all(&check, cluster->file);
+    return r < 0 ? terminal_failed(WHO, "the rules for the cluster", r, arena) : 0;
+}

@@ -1,0 +1,186 @@
+/* The pod, node, cluster and time of `berth eval`: as policies see them, with their types. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cel/program.h"
+#include "cel/report.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "commands/eval-internal.h"
+#include "input/workload.h"
+
+#define WHO "berth eval"
+#define NODES_SHOWN 3u
+
+CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot) {
+    while (values->n <= slot)
+        if (!VEC_PUSH(values, context->arena))
+            return NULL;
+    return &values->items[slot];
+}
+
+static bool has_cluster(const EvalData *data) {
+    return data->cluster.file || cluster_source_is_live(&data->cluster);
+}
+
+/* A name has one slash and is no file. */
+static bool is_pod_name(const char *pod) {
+    const char *slash = strchr(pod, '/');
+
+    return slash && slash > pod && slash[1] && !strchr(slash + 1, '/') && access(pod, F_OK) < 0;
+}
+
+const char *eval_data_check(const EvalData *data) {
+    if (data->node && !has_cluster(data))
+        return "--node names a node of --cluster FILE, --kubeconfig or --in-cluster";
+    if (data->pod && is_pod_name(data->pod) && !has_cluster(data))
+        return "--pod NAMESPACE/NAME is a pod of --cluster FILE, --kubeconfig or --in-cluster; a "
+               "pod in a file needs none";
+    return has_cluster(data) ? cluster_source_check(&data->cluster)
+                             : cluster_source_check_live(&data->cluster);
+}
+
+static int bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValue value) {
+    CelValue *place = value.kind == CEL_ABSENT ? NULL : eval_slot(context, values, slot);
+
+    if (!place)
+        return eval_out_of_memory(context, "the data");
+    *place = value;
+    return 0;
+}
+
+/* The names of some nodes, for a message. */
+static Str list_nodes(const EvalData *data, Arena *arena) {
+    const NodeNames *names = snapshot_table(data->snapshot)->names;
+    Str list = STR("");
+    size_t n = 0;
+
+    for (size_t row = 0; row < names->n_rows && n < NODES_SHOWN; row++)
+        if (!str_is_empty(names->names[row]))
+            list = arena_printf(arena, "%.*s%s%.*s", STR_FMT(list), n++ > 0 ? ", " : "",
+                STR_FMT(names->names[row]));
+    return names->n_nodes > n ? arena_printf(arena, "%.*s, …", STR_FMT(list)) : list;
+}
+
+static int load_node(const EvalData *data, EvalContext *context, EvalValues *values) {
+    const NodeTable *table = snapshot_table(data->snapshot);
+    uint32_t row = table_find(table, str_from_c(data->node));
+    Str near;
+
+    if (row < table->n_rows)
+        return bind(
+            context, values, context->schema->node_slot, schema_node(table, row, context->arena));
+    near = str_nearest(str_from_c(data->node), table->names->names, table->names->n_rows);
+    if (near.len > 0)
+        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; did you mean \"%.*s\"?\n",
+            data->node, STR_FMT(near));
+    else
+        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; it has %.*s\n", data->node,
+            STR_FMT(list_nodes(data, context->arena)));
+    return EXIT_UNREACHABLE;
+}
+
+/* The one pod of a file, or the first of its one workload. */
+static int load_pod_file(const char *path, Arena *arena, Pod *ret) {
+    char error[OBJECTS_ERROR_MAX];
+    WorkloadList list;
+    int r = workloads_load(path, arena, &list, error);
+
+    if (r == 0 && list.n != 1) {
+        (void)snprintf(error, sizeof(error), "%s has %zu pods and pod templates; --pod takes one",
+            path, list.n);
+        r = -EINVAL;
+    }
+    if (r == 0)
+        *ret = list.items[0].pod;
+    else
+        terminal_complain(WHO, error);
+    return r == 0 ? 0 : r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+}
+
+static int load_pod(const EvalData *data, EvalContext *context, EvalValues *values) {
+    Pod *pod = ARENA_NEW(context->arena, Pod);
+    int r;
+
+    if (!pod)
+        return eval_out_of_memory(context, "the pod");
+    r = is_pod_name(data->pod)
+            ? cluster_source_pod(&data->cluster, WHO, data->pod, context->arena, pod)
+            : load_pod_file(data->pod, context->arena, pod);
+    if (r != 0)
+        return r;
+    return bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
+}
+
+static int load_cluster(EvalData *data, EvalContext *context, EvalValues *values) {
+    int r = cluster_source_load(&data->cluster, WHO, &data->snapshot);
+
+    if (r != 0)
+        return r;
+    return bind(context, values, context->schema->cluster_slot,
+        schema_cluster(snapshot_table(data->snapshot), context->arena));
+}
+
+int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
+    int64_t now_nsec = data->now_nsec ? data->now_nsec : clock_wall_nsec();
+    int r = bind(context, values, context->schema->now_slot, schema_now(now_nsec));
+
+    if (r == 0 && has_cluster(data))
+        r = load_cluster(data, context, values);
+    if (r == 0 && data->node)
+        r = load_node(data, context, values);
+    if (r == 0 && data->pod)
+        r = load_pod(data, context, values);
+    return r;
+}
+
+void eval_data_done(EvalData *data) {
+    data->snapshot = snapshot_unref(data->snapshot);
+}
+
+/* The option that gives the variable of slot @slot; STR_NULL: it is given. */
+static Str find_missing(const EvalData *data, const EvalContext *context, uint32_t slot) {
+    const Schema *schema = context->schema;
+
+    if (slot == schema->pod_slot && !data->pod)
+        return STR("--pod FILE gives it, or --cluster FILE --pod NAMESPACE/NAME");
+    if (slot == schema->cluster_slot && !has_cluster(data))
+        return STR("--cluster FILE gives it: the output of `kubectl get nodes,pods -A -o json`");
+    if (slot != schema->node_slot || data->node)
+        return STR_NULL;
+    return has_cluster(data) ? arena_printf(context->arena, "--node NAME chooses one: %.*s",
+                                   STR_FMT(list_nodes(data, context->arena)))
+                             : STR("--cluster FILE --node NAME gives one");
+}
+
+int eval_data_report(const EvalData *data, const EvalContext *context, Str file, Str source,
+    const CelOptions *options, DiagList *diags) {
+    DiagList others = DIAG_LIST_IN(context->arena);
+    CelChecked *checked = NULL;
+    uint64_t reported = 0;
+    int r =
+        cel_compile_tree(context->env, file, source, options, context->arena, &others, &checked);
+
+    for (uint32_t i = 0; r == 0 && i < checked->tree->n_nodes; i++) {
+        const CelNodeInfo *info = &checked->infos[i];
+        const CelNode *node = &checked->tree->nodes[i];
+        Str hint;
+
+        if (info->ref != CEL_REF_VARIABLE || info->variable->slot >= 64 ||
+            (reported >> info->variable->slot & 1))
+            continue;
+        hint = find_missing(data, context, info->variable->slot);
+        if (str_is_empty(hint))
+            continue;
+        reported |= UINT64_C(1) << info->variable->slot;
+        cel_report(diags, file, source, node->from, node->to,
+            arena_printf(context->arena, "there is no %.*s to evaluate it for",
+                STR_FMT(info->variable->name)),
+            hint);
+    }
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,264 @@
+/* Explains every pod template of a file, a row for each. */
+
+#include "commands/explain-workloads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/visible.h"
+#include "extender/explain.h"
+#include "json/write.h"
+
+#define NAME_COLUMNS_MAX 60u
+
+/* --- by name --------------------------------------------------------------------------------- */
+
+/* "web", "Deployment/web" or "shop/web". */
+static bool is_named(const WorkloadObject *workload, Str name) {
+    size_t slash = str_find(name, '/');
+    Str first = str_take(name, slash);
+
+    if (slash == SIZE_MAX)
+        return str_eq(workload->name, name);
+    return str_eq(workload->name, str_skip(name, slash + 1)) &&
+           (str_eq_nocase(workload->kind, first) || str_eq(workload->namespace, first));
+}
+
+const WorkloadPod *workloads_find(
+    const WorkloadList *list, const char *name, char error[static WORKLOAD_NAME_ERROR_MAX]) {
+    const WorkloadPod *found = NULL;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const WorkloadObject *workload = &list->items[i].workload;
+
+        if (!is_named(workload, str_from_c(name)))
+            continue;
+        if (found) {
+            (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
+                "\"%s\" is ambiguous: there are %.*s/%.*s and %.*s/%.*s", name,
+                STR_FMT(found->workload.kind), STR_FMT(str_take(found->workload.name, 128)),
+                STR_FMT(workload->kind), STR_FMT(str_take(workload->name, 128)));
+            return NULL;
+        }
+        found = &list->items[i];
+    }
+    if (!found)
+        (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
+            "the file has no \"%s\"; without a name, all of them are listed", name);
+    return found;
+}
+
+/* --- reasons --------------------------------------------------------------------------------- */
+
+/* Nodes whose verdict is one filter. */
+typedef struct Rejected {
+    const Filter *filter;
+    size_t n;         /* nodes */
+    size_t n_closest; /* of those, the ones that are as close to eligible as any */
+} Rejected;
+
+typedef struct Rejections {
+    Rejected *items;
+    size_t n;
+} Rejections;
+
+static uint32_t least_distance(const Explanation *explanation) {
+    uint32_t least = UINT32_MAX;
+
+    for (size_t i = 0; i < explanation->n_nodes; i++)
+        if (explanation->nodes[i].verdict && explanation->nodes[i].distance < least)
+            least = explanation->nodes[i].distance;
+    return least;
+}
+
+static int compare_rejected(const void *a, const void *b) {
+    const Rejected *x = a, *y = b;
+
+    if (x->n_closest != y->n_closest)
+        return x->n_closest > y->n_closest ? -1 : 1;
+    if (x->n != y->n)
+        return x->n > y->n ? -1 : 1;
+    return x->filter->number < y->filter->number ? -1 : 1;
+}
+
+/* Those of the nodes that are closest to eligible first: their rule is the main reason. */
+static int find_rejections(const Explanation *explanation, Arena *arena, Rejections *ret) {
+    uint32_t least = least_distance(explanation);
+    size_t n = 0;
+    Rejected *items = ARENA_ARRAY(arena, Rejected, PROGRAM_FILTERS_MAX);
+
+    if (!items)
+        return -ENOMEM;
+    for (size_t i = 0; i < explanation->n_nodes; i++) {
+        const NodeExplanation *node = &explanation->nodes[i];
+        size_t at = 0;
+
+        if (!node->verdict)
+            continue;
+        while (at < n && items[at].filter != node->verdict)
+            at++;
+        if (at == n)
+            items[n++] = (Rejected){.filter = node->verdict};
+        items[at].n++;
+        items[at].n_closest += node->distance == least;
+    }
+    if (n > 0)
+        qsort(items, n, sizeof(*items), compare_rejected);
+    *ret = (Rejections){.items = items, .n = n};
+    return 0;
+}
+
+static int explain(
+    WorkloadReport *report, const WorkloadPod *pod, Explanation *ret, Rejections *ret_rejections) {
+    int r;
+
+    arena_reset(report->scratch);
+    r = extender_explain(report->view, report->now_nsec, &pod->pod, report->scratch, ret);
+    return r < 0 ? r : find_rejections(ret, report->scratch, ret_rejections);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static size_t print_name(const WorkloadObject *workload, Buf *out) {
+    _cleanup_(buf_done) Buf name = BUF_INIT(4096);
+
+    buf_printf(&name, "%.*s %.*s/%.*s", STR_FMT(workload->kind), STR_FMT(workload->namespace),
+        STR_FMT(workload->name));
+    return visible_append(out, visible_take(buf_str(&name), NAME_COLUMNS_MAX));
+}
+
+static size_t name_width(const WorkloadList *list) {
+    size_t widest = STR("WORKLOAD").len;
+
+    for (size_t i = 0; i < list->n; i++) {
+        _cleanup_(buf_done) Buf name = BUF_INIT(8192);
+        size_t width = print_name(&list->items[i].workload, &name);
+
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* "12 of 100". */
+static void print_eligible(WorkloadReport *report, const Explanation *explanation) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    const char *colour = explanation->n_passed == 0 ? report->paint.bad : report->paint.good;
+
+    buf_append_grouped(&text, explanation->n_passed);
+    buf_append(&text, STR(" of "));
+    buf_append_grouped(&text, explanation->n_nodes);
+    buf_append_repeat(report->out, ' ', text.len < 15 ? 15 - text.len : 0);
+    buf_printf(report->out, "%s%.*s%s", colour, STR_FMT(buf_str(&text)), report->paint.off);
+}
+
+/* The rule that most of the closest nodes fail. */
+static void print_reason(WorkloadReport *report, const Rejections *rejections) {
+    const Rejected *main = rejections->n > 0 ? &rejections->items[0] : NULL;
+
+    if (!main)
+        return;
+    buf_append(report->out, STR("  "));
+    visible_print(report->out, "{}/{}: {}", main->filter->policy->name, main->filter->name,
+        main->filter->reason);
+    buf_printf(report->out, " %s(", report->paint.dim);
+    buf_append_grouped(report->out, main->n);
+    buf_printf(report->out, " node%s)%s", main->n == 1 ? "" : "s", report->paint.off);
+}
+
+static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t width) {
+    _cleanup_(buf_done) Buf pods = BUF_INIT(64);
+    Explanation explanation;
+    Rejections rejections;
+    int r = explain(report, pod, &explanation, &rejections);
+    size_t used;
+
+    if (r < 0)
+        return r;
+    used = print_name(&pod->workload, report->out);
+    buf_append_repeat(report->out, ' ', width - used);
+    if (pod->workload.is_per_node)
+        buf_append(&pods, STR("per node"));
+    else
+        buf_append_grouped(&pods, (uint64_t)pod->workload.n_pods);
+    buf_append_repeat(report->out, ' ', pods.len < 10 ? 10 - pods.len : 1);
+    buf_append(report->out, buf_str(&pods));
+    print_eligible(report, &explanation);
+    print_reason(report, &rejections);
+    buf_append_char(report->out, '\n');
+    return 0;
+}
+
+int workloads_print_table(WorkloadReport *report) {
+    const WorkloadList *list = report->list;
+    size_t width = name_width(list);
+    int r = 0;
+
+    visible_append_padded(report->out, STR("WORKLOAD"), width);
+    buf_append(report->out, STR("      PODS ELIGIBLE NODES  MAIN REASON OF REJECTIONS\n"));
+    for (size_t i = 0; r == 0 && i < list->n; i++)
+        r = print_row(report, &list->items[i], width);
+    buf_append_char(report->out, '\n');
+    if (list->n_others > 0)
+        buf_printf(report->out, "%zu other object%s skipped: no pods\n", list->n_others,
+            list->n_others == 1 ? "" : "s");
+    buf_append(report->out, STR("for the nodes, scores and suggestions of one, add its name: "));
+    visible_print(
+        report->out, "{}/{}\n", list->items[0].workload.kind, list->items[0].workload.name);
+    return r;
+}
+
+/* --- for programs ---------------------------------------------------------------------------- */
+
+static void write_rejections(const Rejections *rejections, JsonWriter *writer) {
+    json_member_array(writer, "rejectedBy");
+    for (size_t i = 0; i < rejections->n; i++) {
+        const Filter *filter = rejections->items[i].filter;
+
+        json_write_object(writer);
+        json_write_member(writer, STR("policy"), filter->policy->name);
+        json_write_member(writer, STR("rule"), filter->name);
+        json_write_member(writer, STR("reason"), filter->reason);
+        json_member_int(writer, "nodes", (int64_t)rejections->items[i].n);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static int write_row(WorkloadReport *report, const WorkloadPod *pod, JsonWriter *writer) {
+    const WorkloadObject *workload = &pod->workload;
+    Explanation explanation;
+    Rejections rejections;
+    int r = explain(report, pod, &explanation, &rejections);
+
+    if (r < 0)
+        return r;
+    json_write_object(writer);
+    json_write_member(writer, STR("kind"), workload->kind);
+    json_write_member(writer, STR("namespace"), workload->namespace);
+    json_write_member(writer, STR("name"), workload->name);
+    if (workload->is_per_node)
+        json_member_null(writer, "pods");
+    else
+        json_member_int(writer, "pods", workload->n_pods);
+    json_member_int(writer, "nodes", (int64_t)explanation.n_nodes);
+    json_member_int(writer, "eligible", (int64_t)explanation.n_passed);
+    write_rejections(&rejections, writer);
+    json_write_end_object(writer);
+    return 0;
+}
+
+int workloads_print_json(WorkloadReport *report) {
+    JsonWriter writer = {.out = report->out, .indent = 2};
+    int r = 0;
+
+    json_write_object(&writer);
+    json_member_array(&writer, "workloads");
+    for (size_t i = 0; r == 0 && i < report->list->n; i++)
+        r = write_row(report, &report->list->items[i], &writer);
+    json_write_end_array(&writer);
+    json_member_int(&writer, "otherObjects", (int64_t)report->list->n_others);
+    json_write_end_object(&writer);
+    buf_append_char(report->out, '\n');
+    return r;
+}

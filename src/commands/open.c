@@ -1,0 +1,183 @@
+/* berth open: the dashboard of a berth in a cluster, on a port of this machine. */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/calendar.h"
+#include "base/nsec.h"
+#include "cli/replicas.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "commands/page-proxy.h"
+#include "json/read.h"
+
+#define WHO "berth open"
+#define OPEN_BUDGET ((size_t)64 * 1024 * 1024)
+#define TEXT_MAX 1024u
+
+typedef struct Settings {
+    ServerSource source;
+    int64_t port;
+    const char *replica; /* NULL: the one that decided last */
+} Settings;
+
+static volatile sig_atomic_t is_over;
+
+static void stop(int number) {
+    (void)number;
+    is_over = 1;
+}
+
+/* --- which replica ---------------------------------------------------------------------------- */
+
+/* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
+static int64_t last_decision(const BerthAccess *access, Arena *arena) {
+    char error[BERTH_CLIENT_ERROR_MAX];
+    Str page = STR_NULL, time = STR_NULL, key;
+    uint32_t nanos = 0;
+    int64_t sec = 0;
+    JsonReader reader;
+
+    if (berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error) != 0)
+        return 0;
+    json_reader_init(&reader, page);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (!json_key_is(&reader, key, STR("decisions"))) {
+            json_skip(&reader, NULL);
+            continue;
+        }
+        json_array(&reader);
+        while (json_element(&reader))
+            json_string_member(&reader, arena, STR("time"), &time);
+    }
+    return json_error(&reader) == JSON_OK && calendar_parse(time, &sec, &nanos)
+               ? sec * NSEC_PER_SEC + nanos
+               : 0;
+}
+
+static size_t find_busiest(const Replicas *replicas, Arena *arena) {
+    int64_t newest = -1;
+    size_t at = 0;
+
+    for (size_t i = 0; replicas->n > 1 && i < replicas->n; i++) {
+        int64_t last = last_decision(&replicas->items[i], arena);
+
+        if (last > newest) {
+            newest = last;
+            at = i;
+        }
+    }
+    return at;
+}
+
+/* 0; or an exit code, after complaining. */
+static int choose(const Settings *settings, const Replicas *replicas, size_t *ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(OPEN_BUDGET);
+    char text[TEXT_MAX];
+
+    if (!arena)
+        return terminal_out_of_memory(WHO, "berth's reply", NULL);
+    if (!replicas->is_cluster) {
+        (void)snprintf(text, sizeof(text),
+            "it is for berths in a cluster; the dashboard of a server is at its own address: %s",
+            replicas->names[0]);
+        return terminal_complain(WHO, text);
+    }
+    if (!settings->replica) {
+        *ret = find_busiest(replicas, arena);
+        return 0;
+    }
+    for (*ret = 0; *ret < replicas->n; ++*ret)
+        if (strcmp(replicas->names[*ret], settings->replica) == 0)
+            return 0;
+    (void)snprintf(text, sizeof(text), "there is no replica %s; `%s status` lists them",
+        settings->replica, program_name);
+    return terminal_complain(WHO, text);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void greet(const Replicas *replicas, size_t chosen, const PageProxy *proxy) {
+    char url[PAGE_PROXY_URL_MAX];
+
+    page_proxy_url(proxy, url);
+    (void)printf("dashboard of %s\n  %s\n", replicas->items[chosen].server, url);
+    for (size_t i = 0; i < replicas->n; i++)
+        if (i != chosen)
+            (void)printf("another replica: --replica %s\n", replicas->names[i]);
+    (void)printf("Ctrl-C ends it.\n");
+    (void)fflush(stdout);
+}
+
+static int serve(const Settings *settings, const Replicas *replicas, size_t chosen) {
+    _cleanup_(page_proxy_freep) PageProxy *proxy = NULL;
+    const struct sigaction action = {.sa_handler = stop};
+    char text[TEXT_MAX];
+    int r = page_proxy_new(&replicas->items[chosen], (uint16_t)settings->port, &proxy);
+
+    if (r < 0) {
+        (void)snprintf(text, sizeof(text), "cannot listen on 127.0.0.1, port %d: %s",
+            (int)settings->port, strerror(-r));
+        return terminal_complain(WHO, text);
+    }
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    greet(replicas, chosen, proxy);
+    while (!is_over && r == 0)
+        r = page_proxy_step(proxy);
+    return r == 0 ? EXIT_FINE : terminal_failed(WHO, "the requests", r, NULL);
+}
+
+static int run(void *context, const Arguments *arguments) {
+    _cleanup_(replicas_done) Replicas replicas = {0};
+    Settings *settings = context;
+    size_t chosen = 0;
+    int r;
+
+    settings->source.prefers_cluster = true;
+    r = replicas_open(&settings->source, WHO, &replicas);
+    if (r == 0)
+        r = choose(settings, &replicas, &chosen);
+    if (r == 0)
+        r = serve(settings, &replicas, chosen);
+    server_source_done(&settings->source);
+    return r;
+}
+
+#define AT(member) OPTION_AT(Settings, member)
+
+/* clang-format off */
+static const Option options[] = {
+    {"port", OPTION_NUMBER, .argument = "PORT", AT(port), .min = 0, .max = UINT16_MAX,
+        .initial = "0: the system picks one", .help = "port on 127.0.0.1"},
+    {"replica", OPTION_TEXT, .argument = "POD", AT(replica), .initial = "the one that decided last",
+        .help = "whose dashboard; each replica shows its own decisions"},
+
+    OPTION_GROUP("The cluster"),
+    CLUSTER_SOURCE_LIVE_OPTIONS(Settings, source.cluster),
+    SERVER_SOURCE_NAMESPACE_OPTION(Settings, source),
+    {0},
+};
+/* clang-format on */
+
+static const char *check(void *context, const Arguments *arguments) {
+    return server_source_check(&((Settings *)context)->source);
+}
+
+const Command open_command = {
+    .name = "open",
+    .summary = "show the dashboard of a berth in a cluster",
+    .usage = "[OPTIONS]",
+    .about = "Serves the dashboard of a berth in a cluster on a port of this machine, through the "
+             "API server: a kubeconfig is enough. Open the URL that it prints in a browser. The "
+             "port is on 127.0.0.1, and answers only browsers that were given the URL, which has a "
+             "random key.",
+    .options = options,
+    .settings_size = sizeof(Settings),
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,343 @@
+/* berth status: the state of the running berths, a line each. */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/calendar.h"
+#include "base/clock.h"
+#include "base/nsec.h"
+#include "base/visible.h"
+#include "cli/replicas.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "json/fields.h"
+#include "json/write.h"
+
+#define WHO "berth status"
+#define STATUS_BUDGET ((size_t)256 * 1024 * 1024)
+#define TEXT_MAX ((size_t)64 * 1024 * 1024)
+#define DIGEST_SHOWN 8u
+#define COLUMNS 9u
+
+typedef struct Settings {
+    ServerSource source;
+    bool json;
+} Settings;
+
+/* What one replica says of itself (docs/api.md). */
+typedef struct ReplicaStatus {
+    const char *name;
+    Str error; /* why there is none; empty: there is */
+    Str raw;   /* /api/v1/status, as it came */
+    bool is_ready;
+    Str readiness; /* lines of the checks that failed */
+    Str version, time, policy_digest, refused, cluster_digest, cluster_error, last;
+    double uptime_sec;
+    int64_t n_policies, n_nodes, n_pods, n_requests;
+    bool holds_lease;
+} ReplicaStatus;
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Scheduler {
+        int64_t n;
+        Str last;
+    } Scheduler;
+    static const JsonField fields[] = {
+        {"asked", JSON_FIELD_INT, offsetof(Scheduler, n)},
+        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Scheduler, last)},
+    };
+    ReplicaStatus *status = target;
+    Scheduler scheduler = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &scheduler);
+    status->n_requests += scheduler.n;
+    if (str_cmp(scheduler.last, status->last) > 0)
+        status->last = scheduler.last;
+}
+
+#define AT(member) offsetof(ReplicaStatus, member)
+
+static bool read_status(Arena *arena, ReplicaStatus *status) {
+    static const JsonField fields[] = {
+        {"version", JSON_FIELD_TEXT, AT(version)},
+        {"time", JSON_FIELD_TEXT, AT(time)},
+        {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
+        {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
+        {"policy.policies", JSON_FIELD_INT, AT(n_policies)},
+        {"policy.refused", JSON_FIELD_TEXT, AT(refused)},
+        {"cluster.nodes", JSON_FIELD_INT, AT(n_nodes)},
+        {"cluster.pods", JSON_FIELD_INT, AT(n_pods)},
+        {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
+        {"cluster.error", JSON_FIELD_TEXT, AT(cluster_error)},
+        {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
+        {"schedulers", JSON_FIELD_ARRAY, .read = read_scheduler},
+    };
+    JsonReader reader;
+
+    json_reader_init(&reader, status->raw);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        return false;
+    JSON_READ_FIELDS(&reader, arena, fields, status);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && !str_is_empty(status->version);
+}
+
+/* Lines that start with [-]. */
+static Str failed_checks(Str page, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
+    Str line;
+
+    while (str_split(&page, '\n', &line))
+        if (str_has_prefix(line, STR("[-]")))
+            buf_printf(&text, "%s%.*s", text.len > 0 ? "; " : "", STR_FMT(str_skip(line, 3)));
+    return arena_copy(arena, buf_str(&text));
+}
+
+/* False: out of memory. */
+static bool fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
+    char error[BERTH_CLIENT_ERROR_MAX];
+    BlockingReply health;
+    int r = berth_client_request(access, STR("/readyz?verbose"), STR_NULL, arena, &health, error);
+
+    if (r == 0)
+        r = berth_client_get(access, STR("/api/v1/status"), arena, &ret->raw, error);
+    if (r < 0)
+        return false;
+    if (r == 0 && !read_status(arena, ret)) {
+        (void)snprintf(error, sizeof(error), "%s does not reply like a berth", access->server);
+        r = 1;
+    }
+    if (r > 0) {
+        ret->error = arena_copy(arena, str_from_c(error));
+        return ret->error.ptr != NULL;
+    }
+    ret->is_ready = health.status == 200;
+    if (!ret->is_ready)
+        ret->readiness = failed_checks(health.body, arena);
+    return true;
+}
+
+/* --- for people ------------------------------------------------------------------------------- */
+
+/* "3d4h", "5h12m", "7m3s", "12s". */
+static void print_age(Buf *out, double sec) {
+    int64_t n = sec > 0 ? (int64_t)sec : 0;
+
+    if (n >= 86400)
+        buf_printf(out, "%lldd%lldh", (long long)(n / 86400), (long long)(n / 3600 % 24));
+    else if (n >= 3600)
+        buf_printf(out, "%lldh%lldm", (long long)(n / 3600), (long long)(n / 60 % 60));
+    else if (n >= 60)
+        buf_printf(out, "%lldm%llds", (long long)(n / 60), (long long)(n % 60));
+    else
+        buf_printf(out, "%llds", (long long)n);
+}
+
+/* Since the last request, by the clock of the replica. */
+static void print_last(Buf *out, const ReplicaStatus *status) {
+    uint32_t nanos;
+    int64_t last, now;
+
+    if (!calendar_parse(status->last, &last, &nanos) ||
+        !calendar_parse(status->time, &now, &nanos)) {
+        buf_append(out, STR("never"));
+        return;
+    }
+    print_age(out, (double)(now - last));
+    buf_append(out, STR(" ago"));
+}
+
+typedef struct Row {
+    Str cells[COLUMNS];
+} Row;
+
+static Str number(int64_t n, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    buf_append_grouped(&text, n > 0 ? (uint64_t)n : 0);
+    return arena_copy(arena, buf_str(&text));
+}
+
+static Row row_of(const ReplicaStatus *status, Arena *arena) {
+    _cleanup_(buf_done) Buf up = BUF_INIT(64), last = BUF_INIT(64);
+
+    if (!str_is_empty(status->error))
+        return (Row){{str_from_c(status->name), STR("no reply"), STR("-"), STR("-"), STR("-"),
+            STR("-"), STR("-"), STR("-"), STR("-")}};
+    print_age(&up, status->uptime_sec);
+    print_last(&last, status);
+    return (Row){{
+        str_from_c(status->name),
+        status->is_ready ? STR("yes") : STR("no"),
+        status->version,
+        arena_copy(arena, buf_str(&up)),
+        number(status->n_nodes, arena),
+        number(status->n_pods, arena),
+        arena_printf(arena, "%lld (%.*s)", (long long)status->n_policies,
+            STR_FMT(str_take(status->policy_digest, DIGEST_SHOWN))),
+        number(status->n_requests, arena),
+        arena_copy(arena, buf_str(&last)),
+    }};
+}
+
+static void print_table(const ReplicaStatus *list, size_t n, Arena *arena, Buf *out) {
+    static const Row head = {{STR("REPLICA"), STR("READY"), STR("VERSION"), STR("UP"), STR("NODES"),
+        STR("PODS"), STR("POLICIES"), STR("FILTERS"), STR("LAST")}};
+    Row rows[REPLICAS_MAX + 1];
+    size_t widths[COLUMNS] = {0};
+
+    rows[0] = head;
+    for (size_t i = 0; i < n; i++)
+        rows[i + 1] = row_of(&list[i], arena);
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k < COLUMNS; k++)
+            if (rows[i].cells[k].len > widths[k])
+                widths[k] = rows[i].cells[k].len;
+    for (size_t i = 0; i <= n; i++) {
+        for (size_t k = 0; k + 1 < COLUMNS; k++) {
+            visible_append_padded(out, rows[i].cells[k], widths[k]);
+            buf_append(out, STR("  "));
+        }
+        (void)visible_append(out, rows[i].cells[COLUMNS - 1]);
+        buf_append_char(out, '\n');
+    }
+}
+
+static void print_note(Buf *out, const ReplicaStatus *status, const char *what, Str text) {
+    if (str_is_empty(text))
+        return;
+    buf_printf(out, "%s: %s", status->name, what);
+    visible_print(out, "{}\n", text);
+}
+
+static bool differ(Str a, Str b) {
+    return !str_is_empty(a) && !str_is_empty(b) && !str_eq(a, b);
+}
+
+static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
+    for (size_t i = 0; i < n; i++) {
+        const ReplicaStatus *status = &list[i];
+
+        print_note(out, status, "", status->error);
+        print_note(out, status, "not ready: ", status->readiness);
+        print_note(out, status, "the newest policies were refused: ", status->refused);
+        print_note(out, status, "the API server: ", status->cluster_error);
+        if (status->holds_lease)
+            buf_printf(out, "%s: holds the Lease, and binds\n", status->name);
+    }
+    for (size_t i = 1; i < n; i++)
+        if (differ(list[i].policy_digest, list[0].policy_digest)) {
+            buf_append(out, STR("the replicas have different policies\n"));
+            return;
+        }
+}
+
+/* --- for programs ----------------------------------------------------------------------------- */
+
+static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    writer.indent = 2;
+    json_write_object(&writer);
+    json_member_array(&writer, "replicas");
+    for (size_t i = 0; i < n; i++) {
+        json_write_object(&writer);
+        json_write_member(&writer, STR("name"), str_from_c(list[i].name));
+        json_member_bool(&writer, "ready", list[i].is_ready);
+        json_write_member(&writer, STR("error"), list[i].error);
+        json_write_key(&writer, STR("status"));
+        if (str_is_empty(list[i].error))
+            json_write_raw(&writer, str_trim(list[i].raw));
+        else
+            json_write_null(&writer);
+        json_write_end_object(&writer);
+    }
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int judge(const ReplicaStatus *list, size_t n) {
+    size_t n_ready = 0, n_silent = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_ready += list[i].is_ready;
+        n_silent += !str_is_empty(list[i].error);
+    }
+    if (n_silent == n)
+        return EXIT_UNREACHABLE;
+    return n_ready == n ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int show(const Settings *settings, const Replicas *replicas, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    ReplicaStatus list[REPLICAS_MAX];
+    int r;
+
+    for (size_t i = 0; i < replicas->n; i++) {
+        list[i] = (ReplicaStatus){.name = replicas->names[i]};
+        if (!fetch(&replicas->items[i], arena, &list[i]))
+            return terminal_out_of_memory(WHO, "berth's reply", arena);
+    }
+    if (settings->json)
+        print_json(list, replicas->n, &out);
+    else {
+        if (replicas->is_cluster)
+            buf_printf(&out, "%s\n\n", replicas_describe(replicas));
+        print_table(list, replicas->n, arena, &out);
+        print_notes(list, replicas->n, &out);
+    }
+    r = terminal_finish(&out, WHO);
+    return r == EXIT_FINE ? judge(list, replicas->n) : r;
+}
+
+static int run(void *context, const Arguments *arguments) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(STATUS_BUDGET);
+    _cleanup_(replicas_done) Replicas replicas = {0};
+    Settings *settings = context;
+    int r;
+
+    if (!arena)
+        return terminal_out_of_memory(WHO, "berth's reply", NULL);
+    r = replicas_open(&settings->source, WHO, &replicas);
+    if (r == 0)
+        r = show(settings, &replicas, arena);
+    server_source_done(&settings->source);
+    return r;
+}
+
+/* clang-format off */
+static const Option options[] = {
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json", OPTION_AT(Settings, json), .initial = "table",
+        .help = "output format"},
+
+    SERVER_SOURCE_GROUP(Settings, source),
+    {0},
+};
+/* clang-format on */
+
+static const char *check(void *context, const Arguments *arguments) {
+    return server_source_check(&((Settings *)context)->source);
+}
+
+const Command status_command = {
+    .name = "status",
+    .summary = "show the state of the running berths",
+    .usage = "[OPTIONS]",
+    .about =
+        "Shows a line for each replica: whether it is ready, its version and uptime, the nodes and "
+        "pods it knows, its policies with their digest, how many filter requests it answered, and "
+        "when the last one came. Below, everything that is wrong. The exit code is 1 when a "
+        "replica "
+        "is not ready, and 3 when none replies.",
+    .options = options,
+    .settings_size = sizeof(Settings),
+    .check = check,
+    .run = run,
+};

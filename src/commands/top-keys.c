@@ -1,0 +1,141 @@
+/* Keys of `berth top`: what they change on the screen. */
+
+#include <string.h>
+
+#include "commands/top-screen.h"
+
+#define KEY_BACKSPACE 127
+#define KEY_ESCAPE 27
+
+static bool is_enter(char key) {
+    return key == '\r' || key == '\n';
+}
+
+/* --- the filter ----------------------------------------------------------------------------- */
+
+static void type(TopScreen *screen, char key) {
+    size_t n = strlen(screen->filter);
+
+    if (is_enter(key))
+        screen->is_typing = false;
+    else if (key == KEY_ESCAPE) {
+        screen->filter[0] = '\0';
+        screen->is_typing = false;
+    } else if (key == KEY_BACKSPACE || key == '\b')
+        screen->filter[n > 0 ? n - 1 : 0] = '\0';
+    else if ((unsigned char)key >= ' ' && n + 1 < sizeof(screen->filter)) {
+        screen->filter[n] = key;
+        screen->filter[n + 1] = '\0';
+    }
+}
+
+/* --- the selected row ----------------------------------------------------------------------- */
+
+/* The shown decision @number, from 0; NULL: there are fewer. */
+static const TopDecision *find_shown(
+    const TopScreen *screen, const TopState *state, size_t number) {
+    const TopDecision *decision;
+
+    for (size_t back = 0; (decision = top_state_decision(state, back)); back++)
+        if (top_screen_shows(screen, decision) && number-- == 0)
+            return decision;
+    return NULL;
+}
+
+/* The number of the selected one among those shown; SIZE_MAX: it is not there. */
+static size_t find_selected(const TopScreen *screen, const TopState *state) {
+    const TopDecision *decision;
+
+    for (size_t i = 0; screen->selected && (decision = find_shown(screen, state, i)); i++)
+        if (decision->id == screen->selected)
+            return i;
+    return SIZE_MAX;
+}
+
+static void select_row(TopScreen *screen, const TopState *state, size_t number) {
+    const TopDecision *decision = find_shown(screen, state, number);
+
+    if (decision)
+        screen->selected = decision->id;
+}
+
+static void open_selected(TopScreen *screen, const TopState *state) {
+    if (find_selected(screen, state) == SIZE_MAX)
+        select_row(screen, state, 0);
+    screen->wants_explanation = find_selected(screen, state) != SIZE_MAX;
+}
+
+static void move(TopScreen *screen, const TopState *state, bool is_down) {
+    size_t at = find_selected(screen, state);
+
+    if (at == SIZE_MAX)
+        select_row(screen, state, 0);
+    else
+        select_row(screen, state, is_down ? at + 1 : at - (at > 0));
+}
+
+/* --- the explanation ------------------------------------------------------------------------ */
+
+static void scroll(TopScreen *screen, char key) {
+    size_t page = screen->height > 4 ? screen->height - 4 : 1;
+
+    switch (key) {
+    case 'j':
+    case KEYBOARD_DOWN:
+        screen->text_offset++;
+        break;
+    case 'k':
+    case KEYBOARD_UP:
+        screen->text_offset -= screen->text_offset > 0;
+        break;
+    case ' ':
+    case KEYBOARD_PAGE_DOWN:
+        screen->text_offset += page;
+        break;
+    case KEYBOARD_PAGE_UP:
+        screen->text_offset -= screen->text_offset < page ? screen->text_offset : page;
+        break;
+    case 'g':
+        screen->text_offset = 0;
+        break;
+    case 'q':
+    case '\r':
+    case '\n':
+    case KEY_ESCAPE:
+    case KEY_BACKSPACE:
+        screen->text = STR_NULL;
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
+    bool is_list = !screen->is_typing && !screen->text.ptr;
+
+    if (key == KEYBOARD_INTERRUPT || (is_list && key == 'q'))
+        return true;
+    if (screen->is_typing)
+        type(screen, key);
+    else if (screen->text.ptr)
+        scroll(screen, key);
+    else if (is_enter(key))
+        open_selected(screen, state);
+    else if (key == 'j' || key == 'k' || key == KEYBOARD_DOWN || key == KEYBOARD_UP)
+        move(screen, state, key == 'j' || key == KEYBOARD_DOWN);
+    else if (key == 'p' || key == ' ')
+        screen->is_paused = !screen->is_paused;
+    else if (key == 'w')
+        screen->only_rejected = !screen->only_rejected;
+    else if (key == 'g')
+        screen->selected = 0;
+    else if (key == '?')
+        screen->shows_help = !screen->shows_help;
+    else if (key == '/' || key == KEY_ESCAPE) {
+        screen->is_typing = key == '/';
+        screen->filter[0] = '\0';
+    }
+    return false;
+}

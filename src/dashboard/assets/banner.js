@@ -1,0 +1,69 @@
+// The banner says what is known now. Every update has the health of berth; without one for some
+// seconds nothing is known, and the banner says how old the page is instead of what it said last.
+
+import { durationOf } from './ages.js';
+
+const EVERY_MS = 500;
+const SILENT_MS = 3500; // updates come once a second
+const LOOKS = {
+  healthy: ['√', 'healthy'],
+  degraded: ['‼', 'degraded'],
+  bypassed: ['×', 'bypassed'],
+  'not ready': ['×', 'not-ready'],
+};
+
+/**
+ * @param {() => boolean} isPaused the page is not brought up to date because the reader wants it so
+ */
+export function startBanner(isPaused) {
+  let isGone = false; // the stream of updates has ended
+  let knownAt = performance.now(); // what the page shows is as of then
+  setInterval(look, EVERY_MS);
+
+  function look() {
+    const ageMs = performance.now() - knownAt;
+    if (isGone || ageMs > SILENT_MS) showUnknown(ageMs / 1000, isPaused());
+  }
+
+  return {
+    /** An update has come: {health, text}. */
+    update({ health, text }) {
+      isGone = false;
+      if (isPaused()) return;
+      knownAt = performance.now();
+      showHealth(health, text);
+    },
+    gone() {
+      isGone = true;
+      look();
+    },
+  };
+}
+
+function parts() {
+  const banner = document.getElementById('health-summary');
+  return {
+    banner,
+    symbol: banner?.querySelector('.symbol'),
+    text: banner?.querySelector('strong'),
+  };
+}
+
+function set(look, symbolText, words) {
+  const { banner, symbol, text } = parts();
+  if (!text) return;
+  const className = `health-summary ${look}`;
+  if (banner.className !== className) banner.className = className;
+  if (symbol.textContent !== symbolText) symbol.textContent = symbolText;
+  if (text.textContent !== words) text.textContent = words;
+}
+
+function showHealth(health, words) {
+  const [symbol, look] = LOOKS[health] ?? LOOKS.degraded;
+  set(look, symbol, words);
+}
+
+function showUnknown(seconds, isPaused) {
+  const why = isPaused ? 'paused' : 'not answering';
+  set('unknown', '?', `${why}: this page is ${durationOf(seconds)} old`);
+}

@@ -1,0 +1,485 @@
+/*
+ * Lines of a journal: 16 hexadecimal digits of a checksum, a blank, and a JSON object with one of
+ *
+ *   form      the version of the format: the first line of a file
+ *   rules     the names of the filters of program number @program
+ *   nodes     names of list number @list, for numbers from @first on
+ *   decision  a summary, of a program; "columns" has the outcomes of the nodes of a list as base64
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/base64.h"
+#include "base/vec.h"
+#include "history/journal-internal.h"
+#include "history/journal.h"
+#include "json/fields.h"
+#include "json/write.h"
+
+#define SUM_DIGITS 16u
+
+void journal_context_reset(JournalContext *context) {
+    context->rule_names = rule_names_unref(context->rule_names);
+    context->node_numbers = node_numbers_unref(context->node_numbers);
+    context->n_names = 0;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Room for the checksum; returns where the object begins. */
+static size_t begin_line(Buf *out) {
+    buf_append_repeat(out, '0', SUM_DIGITS);
+    buf_append_char(out, ' ');
+    return out->len;
+}
+
+static void end_line(Buf *out, size_t start) {
+    char sum[SUM_DIGITS + 1];
+
+    if (buf_error(out))
+        return;
+    (void)snprintf(sum, sizeof(sum), "%016" PRIx64,
+        digest_of(str_of(out->data + start, out->len - start)).low);
+    memcpy(out->data + start - SUM_DIGITS - 1, sum, SUM_DIGITS);
+    buf_append_char(out, '\n');
+}
+
+void journal_line_head(Buf *out) {
+    size_t start = begin_line(out);
+
+    buf_printf(out, "{\"form\":%d}", JOURNAL_FORM);
+    end_line(out, start);
+}
+
+static void write_rules(const JournalContext *context, Buf *out) {
+    const RuleNames *rule_names = context->rule_names;
+    JsonWriter writer = JSON_WRITER(out);
+    char digest[DIGEST_TEXT_MAX];
+    size_t start = begin_line(out);
+
+    json_write_object(&writer);
+    json_write_member(&writer, STR("digest"), str_from_c(digest_print(rule_names->digest, digest)));
+    json_member_int(&writer, "program", context->program);
+    json_member_array(&writer, "rules");
+    for (size_t i = 0; i < rule_names->n_rules; i++) {
+        const RuleName *rule = &rule_names->rules[i];
+
+        json_write_object(&writer);
+        json_write_member(&writer, STR("policy"), rule->policy);
+        json_write_member(&writer, STR("name"), rule->name);
+        json_write_member(&writer, STR("reason"), rule->reason);
+        json_member_bool(&writer, "unresolvable", rule->is_unresolvable);
+        json_member_bool(&writer, "permanent", rule->is_permanent);
+        json_write_end_object(&writer);
+    }
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    end_line(out, start);
+}
+
+/* The names that @outcomes needs and the file has not got. */
+static void write_names(JournalContext *context, Decisions *decisions, const Outcomes *outcomes,
+    Arena *arena, Buf *out) {
+    uint32_t highest = outcomes_highest(outcomes);
+    JsonWriter writer = JSON_WRITER(out);
+    const Str *names;
+    size_t start;
+
+    if (context->node_numbers != outcomes_numbers(outcomes)) {
+        node_numbers_unref(context->node_numbers);
+        context->node_numbers = node_numbers_ref(outcomes_numbers(outcomes));
+        context->n_names = 0;
+        context->list++;
+    } else if (highest <= context->n_names) {
+        return;
+    }
+    names = decisions_names(decisions, outcomes, arena);
+    if (!names) {
+        out->error = -ENOMEM;
+        return;
+    }
+    start = begin_line(out);
+    json_write_object(&writer);
+    json_member_int(&writer, "list", context->list);
+    json_member_int(&writer, "first", context->n_names + 1);
+    json_member_array(&writer, "nodes");
+    for (; context->n_names < highest; context->n_names++)
+        json_write_string(&writer, names[context->n_names]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    end_line(out, start);
+}
+
+static void write_counts(const PastDecision *past, JsonWriter *writer) {
+    const DecisionSummary *summary = &past->summary;
+
+    json_member_int(writer, "in", (int64_t)summary->n_in);
+    json_member_int(writer, "out", (int64_t)summary->n_out);
+    json_member_int(writer, "rejected", (int64_t)summary->n_rejected);
+    json_member_int(writer, "unknown", (int64_t)summary->n_unknown);
+    json_member_int(writer, "narrowed", (int64_t)summary->n_narrowed);
+    json_member_int(writer, "late", (int64_t)summary->n_late);
+    json_member_int(writer, "unjudged", (int64_t)summary->n_unjudged);
+    json_member_array(writer, "rules");
+    for (size_t i = 0; i < past->n_rules; i++) {
+        const RuleCount *rule = &past->rules[i];
+
+        json_write_array(writer);
+        json_write_int(writer, rule->number);
+        json_write_int(writer, rule->rejected);
+        json_write_int(writer, rule->observed);
+        json_write_int(writer, rule->failed);
+        json_write_int(writer, rule->missing);
+        json_write_end_array(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_main(const MainReason *main, JsonWriter *writer) {
+    json_member_object(writer, "main");
+    json_member_int(writer, "rule", main->filter);
+    json_member_int(writer, "nodes", main->n_nodes);
+    json_member_int(writer, "neverRule", main->never_filter);
+    json_write_member(writer, STR("neverResource"), main->never_resource);
+    json_member_int(writer, "never", main->n_never);
+    json_write_end_object(writer);
+}
+
+static void write_outcomes(const Outcomes *outcomes, JsonWriter *writer) {
+    OutcomesColumns columns = outcomes_columns(outcomes);
+
+    json_member_int(writer, "entries", (int64_t)columns.n);
+    json_member_bool(writer, "listed", columns.has_numbers);
+    json_member_bool(writer, "ranked", columns.has_places);
+    json_member_bool(writer, "scored", columns.has_scores);
+    json_write_key(writer, STR("columns"));
+    json_write_raw(writer, STR("\"")); /* base64 needs no escapes */
+    base64_encode(columns.bytes, writer->out);
+    buf_append_char(writer->out, '"');
+}
+
+static void write_decision(const JournalContext *context, const FoundDecision *found, Buf *out) {
+    const PastDecision *past = found->past;
+    JsonWriter writer = JSON_WRITER(out);
+    char digest[DIGEST_TEXT_MAX];
+    size_t start = begin_line(out);
+
+    json_write_object(&writer);
+    json_member_object(&writer, "decision");
+    json_member_int(&writer, "id", (int64_t)past->id);
+    json_member_int(&writer, "program", context->program);
+    json_member_int(&writer, "list", context->list);
+    json_write_member(&writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    json_member_int(&writer, "at", past->at_nsec);
+    json_member_int(&writer, "duration", past->duration_nsec);
+    json_write_member(&writer, STR("namespace"), past->pod_namespace);
+    json_write_member(&writer, STR("pod"), past->pod_name);
+    json_write_member(&writer, STR("uid"), past->pod_uid);
+    json_write_member(&writer, STR("node"), past->node);
+    json_write_member(&writer, STR("error"), past->error);
+    json_write_member(&writer, STR("digest"), str_from_c(digest_print(past->pod_digest, digest)));
+    json_member_int(&writer, "generation", (int64_t)past->generation);
+    json_member_int(&writer, "known", (int64_t)past->n_known);
+    json_member_bool(&writer, "exempt", past->is_exempt);
+    json_member_bool(&writer, "names", past->had_names);
+    write_counts(past, &writer);
+    if (past_main(past))
+        write_main(past_main(past), &writer);
+    if (found->outcomes)
+        write_outcomes(found->outcomes, &writer);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    end_line(out, start);
+}
+
+void journal_line_decision(JournalContext *context, Decisions *decisions,
+    const FoundDecision *found, Arena *arena, Buf *out) {
+    RuleNames *rule_names = found->past->rule_names;
+
+    if (context->rule_names != rule_names) {
+        rule_names_unref(context->rule_names);
+        context->rule_names = rule_names_ref(rule_names);
+        context->program++;
+        write_rules(context, out);
+    }
+    if (found->outcomes)
+        write_names(context, decisions, found->outcomes, arena, out);
+    write_decision(context, found, out);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* A line, before its parts are put together. */
+typedef struct Line {
+    int64_t form, program, list, first;
+    Str digest;
+    VEC(RuleName) rules;
+    VEC(Str) nodes;
+    PastDecision past; /* strings of the line */
+    Str pod_digest;
+    int64_t id;
+    VEC(RuleCount) counts;
+    struct {
+        int64_t rule, n_nodes, never_rule, n_never;
+        Str never_resource;
+    } main; /* n_nodes 0: none */
+    OutcomesColumns columns;
+    bool has_rules, has_nodes, has_decision, has_columns;
+} Line;
+
+#define AT(member) offsetof(Line, member)
+
+static void read_rule(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"policy", JSON_FIELD_TEXT, offsetof(RuleName, policy)},
+        {"name", JSON_FIELD_TEXT, offsetof(RuleName, name)},
+        {"reason", JSON_FIELD_TEXT, offsetof(RuleName, reason)},
+        {"unresolvable", JSON_FIELD_BOOL, offsetof(RuleName, is_unresolvable)},
+        {"permanent", JSON_FIELD_BOOL, offsetof(RuleName, is_permanent)},
+    };
+    Line *line = target;
+    RuleName *rule = line->rules.n < PROGRAM_FILTERS_MAX ? VEC_PUSH(&line->rules, arena) : NULL;
+
+    if (rule)
+        JSON_READ_FIELDS(reader, arena, fields, rule);
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many rules");
+}
+
+static void read_rules(JsonReader *reader, Arena *arena, void *target) {
+    ((Line *)target)->has_rules = true;
+    json_read_array(reader, arena, read_rule, target);
+}
+
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    Str *name = VEC_PUSH(&((Line *)target)->nodes, arena);
+
+    if (name)
+        json_string(reader, arena, name);
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many nodes");
+}
+
+static void read_nodes(JsonReader *reader, Arena *arena, void *target) {
+    ((Line *)target)->has_nodes = true;
+    json_read_array(reader, arena, read_node, target);
+}
+
+static void read_verb(JsonReader *reader, Arena *arena, void *target) {
+    Line *line = target;
+    Str word = STR_NULL;
+
+    json_string(reader, arena, &word);
+    if (!verb_parse(word, &line->past.verb))
+        json_fail(reader, JSON_E_TYPE, "a verb was expected");
+}
+
+static void read_count(JsonReader *reader, Arena *arena, void *target) {
+    Line *line = target;
+    RuleCount *count = line->counts.n < PROGRAM_FILTERS_MAX ? VEC_PUSH(&line->counts, arena) : NULL;
+    int64_t numbers[5] = {0};
+    size_t n = 0;
+
+    if (!count) {
+        json_fail(reader, JSON_E_MEMORY, "too many rules");
+        return;
+    }
+    json_array(reader);
+    for (; n < ELEMENTS_OF(numbers) && json_element(reader); n++) {
+        json_int64(reader, &numbers[n]);
+        if (numbers[n] < 0 || numbers[n] > (n == 0 ? UINT16_MAX : UINT32_MAX))
+            json_fail(reader, JSON_E_RANGE, "a smaller number was expected");
+    }
+    if (n != ELEMENTS_OF(numbers) || json_element(reader))
+        json_fail(reader, JSON_E_TYPE, "five numbers were expected");
+    *count = (RuleCount){
+        .number = (uint16_t)numbers[0],
+        .rejected = (uint32_t)numbers[1],
+        .observed = (uint32_t)numbers[2],
+        .failed = (uint32_t)numbers[3],
+        .missing = (uint32_t)numbers[4],
+    };
+}
+
+static void read_columns(JsonReader *reader, Arena *arena, void *target) {
+    Line *line = target;
+
+    line->has_columns = true;
+    json_string(reader, arena, &line->columns.bytes);
+}
+
+static void read_decision(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"id", JSON_FIELD_INT, AT(id)},
+        {"program", JSON_FIELD_INT, AT(program)},
+        {"list", JSON_FIELD_INT, AT(list)},
+        {"verb", JSON_FIELD_CUSTOM, .read = read_verb},
+        {"at", JSON_FIELD_INT, AT(past.at_nsec)},
+        {"duration", JSON_FIELD_INT, AT(past.duration_nsec)},
+        {"namespace", JSON_FIELD_TEXT, AT(past.pod_namespace)},
+        {"pod", JSON_FIELD_TEXT, AT(past.pod_name)},
+        {"uid", JSON_FIELD_TEXT, AT(past.pod_uid)},
+        {"node", JSON_FIELD_TEXT, AT(past.node)},
+        {"error", JSON_FIELD_TEXT, AT(past.error)},
+        {"digest", JSON_FIELD_TEXT, AT(pod_digest)},
+        {"generation", JSON_FIELD_COUNT, AT(past.generation)},
+        {"known", JSON_FIELD_COUNT, AT(past.n_known)},
+        {"exempt", JSON_FIELD_BOOL, AT(past.is_exempt)},
+        {"names", JSON_FIELD_BOOL, AT(past.had_names)},
+        {"in", JSON_FIELD_COUNT, AT(past.summary.n_in)},
+        {"out", JSON_FIELD_COUNT, AT(past.summary.n_out)},
+        {"rejected", JSON_FIELD_COUNT, AT(past.summary.n_rejected)},
+        {"unknown", JSON_FIELD_COUNT, AT(past.summary.n_unknown)},
+        {"narrowed", JSON_FIELD_COUNT, AT(past.summary.n_narrowed)},
+        {"late", JSON_FIELD_COUNT, AT(past.summary.n_late)},
+        {"unjudged", JSON_FIELD_COUNT, AT(past.summary.n_unjudged)},
+        {"rules", JSON_FIELD_ARRAY, .read = read_count},
+        {"main.rule", JSON_FIELD_INT, AT(main.rule)},
+        {"main.nodes", JSON_FIELD_INT, AT(main.n_nodes)},
+        {"main.neverRule", JSON_FIELD_INT, AT(main.never_rule)},
+        {"main.neverResource", JSON_FIELD_TEXT, AT(main.never_resource)},
+        {"main.never", JSON_FIELD_INT, AT(main.n_never)},
+        {"entries", JSON_FIELD_COUNT, AT(columns.n)},
+        {"listed", JSON_FIELD_BOOL, AT(columns.has_numbers)},
+        {"ranked", JSON_FIELD_BOOL, AT(columns.has_places)},
+        {"scored", JSON_FIELD_BOOL, AT(columns.has_scores)},
+        {"columns", JSON_FIELD_CUSTOM, .read = read_columns},
+    };
+
+    ((Line *)target)->has_decision = true;
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+static bool parse(Str text, Arena *arena, Line *ret) {
+    static const JsonField fields[] = {
+        {"form", JSON_FIELD_INT, AT(form)},
+        {"digest", JSON_FIELD_TEXT, AT(digest)},
+        {"rules", JSON_FIELD_CUSTOM, .read = read_rules},
+        {"program", JSON_FIELD_INT, AT(program)},
+        {"list", JSON_FIELD_INT, AT(list)},
+        {"first", JSON_FIELD_INT, AT(first)},
+        {"nodes", JSON_FIELD_CUSTOM, .read = read_nodes},
+        {"decision", JSON_FIELD_CUSTOM, .read = read_decision},
+    };
+    JsonReader reader;
+
+    json_reader_init(&reader, text);
+    JSON_READ_FIELDS(&reader, arena, fields, ret);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK;
+}
+
+static bool take_rules(JournalContext *context, const Line *line) {
+    Digest digest;
+
+    rule_names_unref(context->rule_names);
+    context->rule_names = digest_parse(line->digest, &digest)
+                              ? rule_names_load(line->rules.items, line->rules.n, digest)
+                              : NULL;
+    context->program = line->program;
+    return context->rule_names != NULL;
+}
+
+/* Numbers must be what they were: a name that stands twice would shift all after it. */
+static bool take_nodes(JournalContext *context, const Line *line) {
+    if (line->first == 1) {
+        node_numbers_unref(context->node_numbers);
+        context->node_numbers = node_numbers_new();
+        context->list = line->list;
+    }
+    if (!context->node_numbers || context->list != line->list ||
+        line->first != (int64_t)node_numbers_size(context->node_numbers) + 1)
+        return false;
+    for (size_t i = 0; i < line->nodes.n; i++)
+        if (node_numbers_add(context->node_numbers, line->nodes.items[i]) !=
+            line->first + (int64_t)i)
+            return false;
+    return true;
+}
+
+static Outcomes *load_outcomes(const JournalContext *context, const Line *line) {
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(JOURNAL_LINE_MAX);
+    OutcomesColumns columns = line->columns;
+
+    if (!line->has_columns || !context->node_numbers || context->list != line->list ||
+        !base64_decode(line->columns.bytes, &bytes) || buf_error(&bytes))
+        return NULL;
+    columns.bytes = buf_str(&bytes);
+    return outcomes_load(&columns, line->counts.n, context->node_numbers);
+}
+
+static bool is_decision(const JournalContext *context, const Line *line) {
+    const PastDecision *past = &line->past;
+
+    if (!context->rule_names || context->program != line->program || line->id <= 0 ||
+        past->pod_namespace.len > PAST_NAME_MAX || past->pod_name.len > PAST_NAME_MAX ||
+        past->pod_uid.len > PAST_UID_MAX || past->node.len > PAST_NAME_MAX ||
+        past->error.len > PAST_ERROR_MAX)
+        return false;
+    for (size_t i = 0; i < line->counts.n; i++)
+        if (line->counts.items[i].number >= context->rule_names->n_rules)
+            return false;
+    return true;
+}
+
+static bool is_below(int64_t number, size_t limit) {
+    return number >= 0 && (uint64_t)number < limit;
+}
+
+/* Not written, or damaged: pages fall back on the counts. */
+static void take_main(const JournalContext *context, const Line *line, PastDecision *past) {
+    size_t n_rules = context->rule_names->n_rules, n_in = past->summary.n_in;
+
+    if (line->main.n_nodes <= 0 || !is_below(line->main.rule, n_rules) ||
+        !is_below(line->main.never_rule, n_rules) || !is_below(line->main.n_nodes, n_in + 1) ||
+        !is_below(line->main.n_never, n_in + 1 - (size_t)line->main.n_nodes))
+        return;
+    (void)past_set_main(past, &(MainReason){
+                                  .n_nodes = (uint32_t)line->main.n_nodes,
+                                  .filter = (uint16_t)line->main.rule,
+                                  .never_filter = (uint16_t)line->main.never_rule,
+                                  .never_resource = line->main.never_resource,
+                                  .n_never = (uint32_t)line->main.n_never,
+                              });
+}
+
+/* Without its outcomes a decision is still worth its summary. */
+static bool take_decision(const JournalContext *context, Line *line, Decisions *decisions) {
+    PastDecision *past;
+
+    if (!is_decision(context, line) || !digest_parse(line->pod_digest, &line->past.pod_digest))
+        return false;
+    line->past.id = (uint64_t)line->id;
+    line->past.rule_names = context->rule_names;
+    past = past_load(&line->past, line->counts.items, line->counts.n);
+    if (!past)
+        return false;
+    take_main(context, line, past);
+    decisions_restore(decisions, past, load_outcomes(context, line));
+    return true;
+}
+
+static bool has_sum(Str line) {
+    char sum[SUM_DIGITS + 1];
+
+    if (line.len <= SUM_DIGITS || line.ptr[SUM_DIGITS] != ' ')
+        return false;
+    (void)snprintf(sum, sizeof(sum), "%016" PRIx64, digest_of(str_skip(line, SUM_DIGITS + 1)).low);
+    return memcmp(line.ptr, sum, SUM_DIGITS) == 0;
+}
+
+bool journal_line_read(JournalContext *context, Str text, Arena *arena, Decisions *decisions) {
+    Line line = {0};
+
+    if (!has_sum(text) || !parse(str_skip(text, SUM_DIGITS + 1), arena, &line))
+        return false;
+    if (line.has_decision)
+        return take_decision(context, &line, decisions);
+    if (line.has_nodes)
+        return take_nodes(context, &line);
+    if (line.has_rules)
+        return take_rules(context, &line);
+    return line.form == JOURNAL_FORM;
+}

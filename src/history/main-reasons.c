@@ -1,0 +1,164 @@
+/*
+ * Finds the main reason of filters in which no node passed. That takes another evaluation of the
+ * rules, which no decision waits for: it happens a moment later, on the view that the filter was
+ * answered from. References are taken under the lock, a few at a time.
+ */
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "extender/explain.h"
+#include "history/decisions-internal.h"
+#include "json/read.h"
+
+/* So many are looked at under one hold of the lock. */
+#define AT_ONCE 8u
+
+/* Filters that are further behind keep the reason of most nodes: newer ones matter more. */
+#define BEHIND_MAX 4096u
+
+#define REASON_BUDGET ((size_t)256 * 1024 * 1024)
+
+typedef struct ReasonSearch {
+    Decisions *decisions;
+    const MainReasonOptions *options;
+    Arena *arena, *scratch;   /* of one decision */
+    View *restored;           /* the last one that is not in force; a reference, or NULL */
+    SavedView *restored_from; /* the same */
+} ReasonSearch;
+
+static bool needs_reason(const Kept *kept) {
+    const PastDecision *past = kept->past;
+
+    return past->verb == VERB_FILTER && past->summary.n_out == 0 && past->summary.n_rejected > 0 &&
+           kept->outcomes && kept->saved_view && kept->saved_view->saved_view && kept->pod_text;
+}
+
+/* Up to AT_ONCE of the oldest that have not been looked at; how many. */
+static size_t take_some(Decisions *decisions, FoundDecision *ret) {
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    decisions_raise(&decisions->next_reason, decisions_oldest(decisions));
+    if (decisions->next > BEHIND_MAX)
+        decisions_raise(&decisions->next_reason, decisions->next - BEHIND_MAX);
+    for (; n < AT_ONCE && decisions->next_reason < decisions->next; decisions->next_reason++) {
+        const Kept *kept = decisions_at(decisions, decisions->next_reason);
+
+        if (needs_reason(kept))
+            ret[n++] = decisions_take(kept);
+    }
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n;
+}
+
+/* The view that @found was answered from; borrowed. NULL: it cannot be made any more. */
+static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
+    const View *now = search->options->view;
+    const RestoreOptions setting = {.zones = now->zones, .exemptions = now->exemptions};
+    Program *program = found->saved_view->program;
+
+    if (saved_view_is_of(found->saved_view, now))
+        return now;
+    if (search->restored && search->restored_from == found->saved_view)
+        return search->restored;
+    if (!program && digest_equal(found->saved_view->policy, now->program->digest))
+        program = now->program;
+    search->restored = view_unref(search->restored);
+    search->restored_from = saved_view_unref(search->restored_from);
+    if (!program || saved_view_restore(found->saved_view, program, &setting,
+                        program == now->program ? now : NULL, &search->restored, NULL) < 0)
+        return NULL;
+    search->restored_from = saved_view_ref(found->saved_view);
+    return search->restored;
+}
+
+/* The nodes of the request, as rows. NULL: out of memory. */
+static const uint32_t *rows_of(
+    const ReasonSearch *search, const FoundDecision *found, const NodeTable *table, size_t *ret_n) {
+    const Str *names = decisions_names(search->decisions, found->outcomes, search->arena);
+    uint32_t *rows = ARENA_RAW(search->arena, uint32_t, outcomes_size(found->outcomes));
+
+    *ret_n = 0;
+    for (size_t i = 0; names && rows && i < outcomes_size(found->outcomes); i++) {
+        uint32_t number, row;
+
+        if (outcomes_at(found->outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
+            continue;
+        row = table_find(table, names[number - 1]);
+        if (row < table->n_rows)
+            rows[(*ret_n)++] = row;
+    }
+    return names ? rows : NULL;
+}
+
+/* False: not known. */
+static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainReason *ret) {
+    RequestTime time = {.now_nsec = found->past->at_nsec, .scratch = search->scratch};
+    const View *view = view_of(search, found);
+    const uint32_t *rows;
+    JsonReader reader;
+    NodeSet node_set;
+    Pod pod;
+    size_t n;
+
+    if (!view || !digest_equal(view->program->digest, found->past->rule_names->digest))
+        return false;
+    rows = rows_of(search, found, view->table, &n);
+    if (!rows)
+        return false;
+    json_reader_init(&reader, pod_text_str(found->pod_text));
+    pod_decode(&reader, search->arena, &pod);
+    if (json_error(&reader) != JSON_OK)
+        return false;
+    node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+    return view_adjust(view, &time, &pod, NULL, 0, search->arena, &node_set) == 0 &&
+           extender_main_reason(view, &time, &node_set, &pod, rows, n, search->arena, ret) == 0 &&
+           ret->n_nodes > 0;
+}
+
+static void set_reason(Decisions *decisions, PastDecision *past, const MainReason *reason) {
+    size_t before = past->bytes;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions))
+        decisions->figures.bytes += past->bytes - before;
+    (void)pthread_mutex_unlock(&decisions->mutex);
+}
+
+static void look_at(ReasonSearch *search, const FoundDecision *found) {
+    const MainReasonOptions *options = search->options;
+    MainReason reason;
+
+    arena_reset(search->arena);
+    arena_reset(search->scratch);
+    if (!find_reason(search, found, &reason))
+        return;
+    set_reason(search->decisions, found->past, &reason);
+    if (options->found)
+        options->found(options->context, found->past);
+}
+
+bool decisions_find_reasons(Decisions *decisions, const MainReasonOptions *options) {
+    _cleanup_(arena_freep) Arena *arena = decisions ? arena_new(REASON_BUDGET) : NULL;
+    _cleanup_(arena_freep) Arena *scratch = decisions ? arena_new(REASON_BUDGET) : NULL;
+    ReasonSearch search = {
+        .decisions = decisions, .options = options, .arena = arena, .scratch = scratch};
+    int64_t end = clock_thread_cpu_nsec() + MAIN_REASONS_NSEC;
+    size_t n = AT_ONCE;
+
+    if (!arena || !scratch)
+        return true;
+    while (n == AT_ONCE && clock_thread_cpu_nsec() < end) {
+        FoundDecision found[AT_ONCE];
+
+        n = take_some(decisions, found);
+        for (size_t i = 0; i < n; i++) {
+            look_at(&search, &found[i]);
+            found_done(&found[i]);
+        }
+    }
+    view_unref(search.restored);
+    saved_view_unref(search.restored_from);
+    return n < AT_ONCE;
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+/* Shared by connections.c (states and deadlines) and places.c (limits, and which to close first).
+ */
+
+#include <pthread.h>
+
+#include "http/connections.h"
+
+struct Connections {
+    ServerOptions options;
+    atomic_uint_fast64_t *refused;
+    atomic_uint_fast64_t total;
+
+    pthread_mutex_t lock; /* guards what follows */
+    Connection **slots;   /* NULL: free */
+    unsigned capacity;
+    unsigned n;          /* cut ones included */
+    uint64_t turn;       /* of the last handshake */
+    Connection *evicted; /* in the state NEW */
+};
+
+void connections_lock(const Connections *connections);
+void connections_unlock(const Connections *connections);
+
+void connections_count_refusal(Connections *connections, ServerRefusal refusal);
+
+/* Shuts the socket down, @how as in shutdown(2). With the lock held. */
+void connection_shut(Connection *connection, int how);

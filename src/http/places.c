@@ -1,0 +1,290 @@
+/* Places of the table of connections: limits, who is kept, and whom a newcomer evicts. */
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nsec.h"
+#include "http/connections-internal.h"
+
+static void copy_address(const struct sockaddr *from, unsigned char to[16]) {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    if (from->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const void *)from;
+
+        memcpy(to, &in6->sin6_addr, 16);
+    } else if (from->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)from;
+
+        memcpy(to, mapped, sizeof(mapped));
+        memcpy(to + sizeof(mapped), &in->sin_addr, 4);
+    }
+}
+
+static bool has_address(const Connection *connection, const unsigned char address[16]) {
+    return memcmp(connection->address, address, sizeof(connection->address)) == 0;
+}
+
+/* Connections of one address, or of all, that were not cut. */
+typedef struct Tally {
+    unsigned all, handshakes, kept, unknown;
+    uint64_t next_turn; /* after those that are not kept */
+} Tally;
+
+static bool is_among(const Connection *connection, const unsigned char *address) {
+    return connection && !connection->is_cut && (!address || has_address(connection, address));
+}
+
+/* @address: NULL for all. */
+static Tally tally_of(const Connections *connections, const unsigned char *address) {
+    bool has_handshakes = connections->options.tls;
+    Tally tally = {.next_turn = connections->turn};
+
+    for (unsigned i = 0; i < connections->capacity; i++) {
+        const Connection *connection = connections->slots[i];
+
+        if (!is_among(connection, address))
+            continue;
+        tally.all++;
+        tally.handshakes += has_handshakes && connection->state == CONNECTION_NEW;
+        tally.kept += connection->is_kept;
+        tally.unknown += connection->is_unknown;
+        if (!connection->is_kept && connection->turn >= tally.next_turn)
+            tally.next_turn = connection->turn + 1;
+    }
+    return tally;
+}
+
+/* --- eviction --- */
+
+/* Its first bytes are still to be read, or its handshake is not complete: it soon waits for its
+ * client, or has gone. */
+static bool is_early(const Connection *connection) {
+    return connection->state == CONNECTION_NEW || connection->state == CONNECTION_HEADERS;
+}
+
+/* Whether no thread uses it. The accepting thread calls this, and holds those in NEW. */
+static bool is_evictable(const Connection *connection) {
+    return !connection->is_kept && connection->state != CONNECTION_HANDLING &&
+           connection->state != CONNECTION_STREAM &&
+           (connection->state == CONNECTION_NEW || !atomic_load(&connection->is_held));
+}
+
+/* Refused ones go first, those whose request is under way last. */
+static unsigned rank_of(const Connection *connection) {
+    return connection->state == CONNECTION_LINGER ? 0 : is_early(connection) ? 1 : 2;
+}
+
+/* Whether to close @a before @b. */
+static bool goes_before(const Connection *a, const Connection *b) {
+    unsigned rank_a = rank_of(a), rank_b = rank_of(b);
+
+    return rank_a != rank_b ? rank_a < rank_b : a->heard_nsec < b->heard_nsec;
+}
+
+/* Whether @candidate came later in its address's queue than @newcomer in its own. Past turns do not
+ * count. */
+static bool is_behind(
+    const Connections *connections, const Connection *candidate, const Connection *newcomer) {
+    return candidate->turn > connections->turn && candidate->turn > newcomer->turn;
+}
+
+/* Whether @newcomer may replace @candidate if that is silent: not if its own address has more new
+ * connections. */
+static bool may_replace(
+    const Connections *connections, const Connection *candidate, const Connection *newcomer) {
+    return newcomer->turn <= connections->turn || candidate->turn >= newcomer->turn ||
+           has_address(candidate, newcomer->address);
+}
+
+static void evict(Connections *connections, Connection *victim) {
+    connections_count_refusal(connections, SERVER_REFUSED_CONNECTIONS);
+    connection_shut(victim, SHUT_RDWR);
+    if (victim->state == CONNECTION_NEW) {
+        victim->next_evicted = connections->evicted;
+        connections->evicted = victim;
+    }
+}
+
+/* Connections that a newcomer may replace. */
+typedef struct Candidates {
+    Connection *silent; /* the one that has been silent the longest */
+    Connection *last;   /* the one of the last turn, if that is after the newcomer's */
+    bool has_early, has_due;
+} Candidates;
+
+/* Whether to close @connection before the one that has been silent the longest so far. */
+static bool is_more_silent(const Candidates *candidates, const Connection *connection) {
+    if (candidates->silent && !goes_before(connection, candidates->silent))
+        return false;
+    return !is_early(connection) || !connection_has_unread(connection);
+}
+
+static void consider(Candidates *candidates, const Connections *connections, Connection *connection,
+    const Connection *newcomer) {
+    bool is_due = atomic_load(&connection->is_due);
+
+    candidates->has_early |= is_early(connection);
+    candidates->has_due |= is_due;
+    if (!is_evictable(connection))
+        return;
+    if (!is_due && may_replace(connections, connection, newcomer) &&
+        is_more_silent(candidates, connection))
+        candidates->silent = connection;
+    if (is_due && is_behind(connections, connection, newcomer) &&
+        (!candidates->last || connection->turn > candidates->last->turn))
+        candidates->last = connection;
+}
+
+/* Evicts a connection, of @address unless that is NULL, for @newcomer: one that is silent; or, if
+ * all wait for this server, the last one of a longer queue. 0 or CONNECTIONS_E_*. */
+static int evict_one(Connections *connections, const Connection *newcomer,
+    const unsigned char *address, bool only_handshakes) {
+    Candidates candidates = {0};
+    Connection *silent;
+
+    for (unsigned i = 0; i < connections->capacity; i++) {
+        Connection *connection = connections->slots[i];
+
+        if (is_among(connection, address) && !connection->is_kept &&
+            (!only_handshakes || connection->state == CONNECTION_NEW))
+            consider(&candidates, connections, connection, newcomer);
+    }
+    silent = candidates.silent;
+    if (silent && candidates.has_due && is_early(silent) &&
+        newcomer->since_nsec - silent->heard_nsec < CONNECTION_GRACE_MSEC * NSEC_PER_MSEC)
+        silent = NULL;
+    if (!silent && !candidates.last)
+        return !candidates.has_early                ? CONNECTIONS_E_FULL
+               : newcomer->turn > connections->turn ? CONNECTIONS_E_QUEUED
+                                                    : CONNECTIONS_E_WAIT;
+    evict(connections, silent ? silent : candidates.last);
+    return 0;
+}
+
+/* --- newcomers --- */
+
+/* Makes room for one more of @address, or of all. */
+static int make_room(Connections *connections, const Connection *newcomer,
+    const unsigned char *address, const Tally *tally, unsigned max) {
+    unsigned handshakes_max = (max + CONNECTIONS_HANDSHAKE_SHARE - 1) / CONNECTIONS_HANDSHAKE_SHARE;
+    bool has_too_many_handshakes = !address && tally->handshakes >= handshakes_max;
+
+    if (!has_too_many_handshakes && tally->all < max)
+        return 0;
+    return evict_one(connections, newcomer, address, has_too_many_handshakes);
+}
+
+static void take_slot(Connections *connections, Connection *connection) {
+    while (connections->slots[connection->slot])
+        connection->slot++;
+    connections->slots[connection->slot] = connection;
+    connections->n++;
+}
+
+/* With the lock held. */
+static int find_place(Connections *connections, Connection *newcomer) {
+    const ServerOptions *options = &connections->options;
+    Tally same = tally_of(connections, newcomer->address), all;
+    int r;
+
+    if (connections->n == connections->capacity)
+        return CONNECTIONS_E_WAIT;
+    newcomer->turn = same.next_turn;
+    r = make_room(
+        connections, newcomer, newcomer->address, &same, options->connections_per_address_max);
+    if (r != 0)
+        return r;
+    all = tally_of(connections, NULL);
+    r = make_room(connections, newcomer, NULL, &all, options->connections_max);
+    if (r == 0)
+        take_slot(connections, newcomer);
+    return r;
+}
+
+int connections_add(Connections *connections, int fd, const struct sockaddr *address, int epoll_fd,
+    int64_t now, Connection **ret) {
+    Connection *connection = calloc(1, sizeof(*connection));
+    int r = CONNECTIONS_E_FULL;
+
+    if (connection) {
+        *connection = (Connection){
+            .transport.fd = fd,
+            .epoll_fd = epoll_fd,
+            .state = CONNECTION_NEW,
+            .since_nsec = now,
+            .heard_nsec = now,
+            .is_held = true,
+        };
+        copy_address(address, connection->address);
+        connections_lock(connections);
+        r = find_place(connections, connection);
+        connections_unlock(connections);
+    }
+    if (r != 0) {
+        free(connection);
+        return r;
+    }
+    atomic_fetch_add_explicit(&connections->total, 1, memory_order_relaxed);
+    *ret = connection;
+    return 0;
+}
+
+Connection *connections_take_evicted(Connections *connections) {
+    Connection *connection;
+
+    connections_lock(connections);
+    connection = connections->evicted;
+    if (connection)
+        connections->evicted = connection->next_evicted;
+    connections_unlock(connections);
+    return connection;
+}
+
+Connection *connections_next_handshake(Connections *connections, int64_t now) {
+    Connection *next = NULL;
+
+    connections_lock(connections);
+    for (unsigned i = 0; i < connections->capacity; i++) {
+        Connection *connection = connections->slots[i];
+
+        if (connection && connection->state == CONNECTION_NEW && connection->is_due &&
+            (!next || connection->turn < next->turn ||
+                (connection->turn == next->turn && connection->since_nsec < next->since_nsec)))
+            next = connection;
+    }
+    if (next) {
+        next->heard_nsec = now;
+        if (next->turn > connections->turn)
+            connections->turn = next->turn;
+    }
+    connections_unlock(connections);
+    return next;
+}
+
+/* --- kept connections --- */
+
+/* One more kept connection still leaves the share of new ones. */
+static bool may_keep(const Tally *tally, unsigned max, bool is_unknown) {
+    return tally->kept < max - max / CONNECTIONS_NEW_SHARE &&
+           (!is_unknown || tally->unknown < max / CONNECTIONS_UNKNOWN_SHARE);
+}
+
+bool connection_keep(Connections *connections, Connection *connection, bool is_unknown) {
+    const ServerOptions *options = &connections->options;
+
+    if (connection->is_kept)
+        return true;
+    connections_lock(connections);
+    if (!connection->is_cut) {
+        Tally same = tally_of(connections, connection->address);
+        Tally all = tally_of(connections, NULL);
+
+        connection->is_kept = may_keep(&same, options->connections_per_address_max, is_unknown) &&
+                              may_keep(&all, options->connections_max, is_unknown);
+        connection->is_unknown = connection->is_kept && is_unknown;
+    }
+    connections_unlock(connections);
+    return connection->is_kept;
+}

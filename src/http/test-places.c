@@ -1,0 +1,189 @@
+/* Which connection a newcomer replaces, and whose handshake is next. */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+#include "http/connections.h"
+
+#define MAX 8u
+#define HANDSHAKES_MAX 4u
+
+typedef struct Table {
+    ServerOptions options;
+    atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
+    Connections *connections;
+    int peers[64];
+    size_t n_peers;
+    int64_t now;
+} Table;
+
+static void table_init(Table *table, bool has_tls) {
+    *table = (Table){.options = server_default_options(), .now = NSEC_PER_SEC};
+    table->options.connections_max = MAX;
+    table->options.connections_per_address_max = MAX;
+    /* Nothing here uses it. */
+    table->options.tls = has_tls ? (TlsStore *)(uintptr_t)table : NULL;
+    table->connections = connections_new(&table->options, table->refused);
+    assert_non_null(table->connections);
+}
+
+static void end_evicted(Table *table) {
+    for (Connection *evicted; (evicted = connections_take_evicted(table->connections));)
+        connections_remove(table->connections, evicted);
+}
+
+static void table_done(Table *table) {
+    for (Connection *connection; (connection = connections_first(table->connections));)
+        connections_remove(table->connections, connection);
+    connections_free(table->connections);
+    for (size_t i = 0; i < table->n_peers; i++)
+        (void)close(table->peers[i]);
+}
+
+/* A client of @address connects. NULL: *@ret_r says why not. */
+static Connection *come(Table *table, const char *address, int *ret_r) {
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    Connection *connection = NULL;
+    int fds[2];
+
+    assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_true(table->n_peers < 64);
+    table->peers[table->n_peers++] = fds[1];
+    *ret_r = connections_add(
+        table->connections, fds[0], (void *)&from, /* epoll_fd= */ -1, table->now, &connection);
+    end_evicted(table);
+    if (*ret_r != 0)
+        (void)close(fds[0]);
+    table->now += NSEC_PER_MSEC;
+    return connection;
+}
+
+/* The same, and its first bytes have arrived. */
+static Connection *come_and_send(Table *table, const char *address) {
+    int r;
+    Connection *connection = come(table, address, &r);
+
+    assert_int_equal(r, 0);
+    assert_int_equal(write(table->peers[table->n_peers - 1], "x", 1), 1);
+    atomic_store(&connection->is_due, true);
+    return connection;
+}
+
+/* The bytes of @connection have been read. */
+static void is_read(Connection *connection) {
+    char byte;
+
+    assert_int_equal(read(connection->transport.fd, &byte, 1), 1);
+    atomic_store(&connection->is_due, false);
+}
+
+static uint64_t n_refused(const Table *table) {
+    return atomic_load(&table->refused[SERVER_REFUSED_CONNECTIONS]);
+}
+
+/* Addresses take turns, so one that has come late is not behind all of another one. */
+static void test_addresses_take_turns(void **state) {
+    Connection *order[4];
+    Table table;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ true);
+    order[0] = come_and_send(&table, "10.0.0.1");
+    order[2] = come_and_send(&table, "10.0.0.1");
+    order[3] = come_and_send(&table, "10.0.0.1");
+    order[1] = come_and_send(&table, "10.0.0.2");
+    for (size_t i = 0; i < 4; i++) {
+        assert_ptr_equal(connections_next_handshake(table.connections, table.now), order[i]);
+        is_read(order[i]);
+    }
+    assert_null(connections_next_handshake(table.connections, table.now));
+    table_done(&table);
+}
+
+/* All handshakes wait for the server: another address replaces the last one of the longest queue,
+ * and the address with that queue replaces none. */
+static void test_newcomer_replaces_the_last_of_the_longest_queue(void **state) {
+    Connection *first = NULL;
+    Table table;
+    int r;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ true);
+    for (unsigned i = 0; i < HANDSHAKES_MAX; i++) {
+        Connection *connection = come_and_send(&table, "10.0.0.1");
+
+        first = first ? first : connection;
+    }
+    assert_null(come(&table, "10.0.0.1", &r));
+    assert_int_equal(r, CONNECTIONS_E_QUEUED);
+    assert_int_equal(n_refused(&table), 0);
+    assert_non_null(come(&table, "10.0.0.2", &r));
+    assert_int_equal(n_refused(&table), 1);
+    assert_int_equal(connections_count(table.connections), HANDSHAKES_MAX);
+    assert_ptr_equal(connections_next_handshake(table.connections, table.now), first);
+    table_done(&table);
+}
+
+/* Each is the first of its address: the newcomer waits until one has been read. That one was heard
+ * a moment ago, so it has to be silent for a while, or all others have been read. */
+static void test_newcomer_waits_for_the_server(void **state) {
+    Connection *clients[MAX];
+    Table table;
+    int r;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ false);
+    for (unsigned i = 0; i < MAX; i++) {
+        char address[] = "10.0.0.0";
+
+        address[sizeof(address) - 2] = (char)('1' + i);
+        clients[i] = come_and_send(&table, address);
+    }
+    assert_null(come(&table, "10.0.0.9", &r));
+    assert_int_equal(r, CONNECTIONS_E_WAIT);
+    is_read(clients[0]);
+    assert_null(come(&table, "10.0.0.9", &r));
+    assert_int_equal(r, CONNECTIONS_E_WAIT);
+    table.now += CONNECTION_GRACE_MSEC * NSEC_PER_MSEC;
+    assert_non_null(come(&table, "10.0.0.9", &r));
+    assert_int_equal(n_refused(&table), 1);
+    for (unsigned i = 1; i < MAX; i++)
+        is_read(clients[i]);
+    assert_non_null(come(&table, "10.0.0.10", &r));
+    assert_int_equal(n_refused(&table), 2);
+    table_done(&table);
+}
+
+/* Kept connections are never replaced. */
+static void test_refuses_among_kept_connections(void **state) {
+    Table table;
+    int r;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ false);
+    table.options.connections_max = table.options.connections_per_address_max = 1;
+    connections_free(table.connections);
+    table.connections = connections_new(&table.options, table.refused);
+    assert_true(connection_keep(table.connections, come(&table, "10.0.0.1", &r), false));
+    assert_null(come(&table, "10.0.0.2", &r));
+    assert_int_equal(r, CONNECTIONS_E_FULL);
+    assert_null(come(&table, "10.0.0.1", &r));
+    assert_int_equal(r, CONNECTIONS_E_FULL);
+    table_done(&table);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses_take_turns),
+        cmocka_unit_test(test_newcomer_replaces_the_last_of_the_longest_queue),
+        cmocka_unit_test(test_newcomer_waits_for_the_server),
+        cmocka_unit_test(test_refuses_among_kept_connections),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* Finds the numbers of policies that can be set, with their names. */
+
+#include <errno.h>
+
+#include "base/ascii.h"
+#include "base/diag.h"
+#include "base/vec.h"
+#include "input/policy-path.h"
+#include "input/policy-set.h"
+#include "yaml/document.h"
+
+#define PATH_MAX_BYTES ((size_t)4096)
+#define AMOUNT_MAX 32u /* bytes of "1h30m" */
+
+typedef struct Finder {
+    Arena *arena;
+    VEC(PolicyNumber) numbers;
+    Str policy, rule;
+    bool is_score;
+    Buf *path;  /* of the node that is looked at */
+    size_t own; /* bytes of it before the field */
+    bool has_failed;
+} Finder;
+
+static Str text_of(const YamlNode *node) {
+    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
+}
+
+/* "500m", "2Gi", "10%", "90s", "1h30m": written without quotes, so no label's value. */
+static bool is_amount(const YamlNode *node) {
+    if (node->kind != YAML_STRING || !node->is_plain || node->text.len > AMOUNT_MAX ||
+        str_is_empty(node->text) || !ascii_is_digit(node->text.ptr[0]))
+        return false;
+    for (size_t i = 0; i < node->text.len; i++)
+        if (!ascii_is_alnum(node->text.ptr[i]) && node->text.ptr[i] != '.' &&
+            node->text.ptr[i] != '%')
+            return false;
+    return true;
+}
+
+static void add_number(Finder *finder, Str value, YamlKind kind) {
+    PolicyNumber *number =
+        finder->numbers.n < POLICY_NUMBERS_MAX ? VEC_PUSH(&finder->numbers, finder->arena) : NULL;
+    Str path;
+
+    if (finder->numbers.n >= POLICY_NUMBERS_MAX && !number)
+        return;
+    path = arena_copy(finder->arena, buf_str(finder->path));
+    finder->has_failed |= !number || !path.ptr || buf_error(finder->path);
+    if (finder->has_failed)
+        return;
+    *number = (PolicyNumber){
+        .path = path,
+        .policy = finder->policy,
+        .rule = finder->rule,
+        .field = str_skip(path, finder->own),
+        .is_score = finder->is_score,
+        .value = value,
+        .is_text = kind == YAML_STRING,
+    };
+}
+
+/* Fields that hold labels and names, not numbers. */
+static bool holds_names(Str key) {
+    static const Str keys[] = {STR("match"), STR("nodeLabels"), STR("podSelector"),
+        STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
+        STR("filters"), STR("scores")};
+
+    for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
+        if (str_eq(key, keys[i]))
+            return true;
+    return false;
+}
+
+/* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
+static void find_below(Finder *finder, const YamlNode *node) {
+    size_t len = finder->path->len;
+
+    if (node->kind == YAML_INT || node->kind == YAML_FLOAT || is_amount(node))
+        add_number(finder, node->text, node->kind);
+    for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
+        if (holds_names(node->pairs[i].key->text))
+            continue;
+        policy_path_add(finder->path, node->pairs[i].key->text);
+        find_below(finder, node->pairs[i].value);
+        finder->path->len = len;
+    }
+    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++) {
+        buf_printf(finder->path, "[%zu]", i);
+        find_below(finder, node->items[i]);
+        finder->path->len = len;
+    }
+}
+
+static void find_in_rule(Finder *finder, const YamlNode *rule, bool is_score) {
+    size_t len = finder->path->len;
+
+    finder->rule = text_of(yaml_find(rule, STR("name")));
+    finder->is_score = is_score;
+    if (str_is_empty(finder->rule))
+        return;
+    buf_append_char(finder->path, '.');
+    buf_append(finder->path, finder->rule);
+    finder->own = finder->path->len + 1;
+    find_below(finder, rule);
+    if (is_score && !yaml_find(rule, STR("weight"))) {
+        buf_append(finder->path, STR(".weight"));
+        add_number(finder, STR("1"), YAML_FLOAT);
+    }
+    finder->path->len = len;
+}
+
+static void find_in_rules(Finder *finder, const YamlNode *rules, bool is_score) {
+    for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++)
+        find_in_rule(finder, rules->items[i], is_score);
+    finder->rule = STR_NULL;
+    finder->is_score = false;
+}
+
+/* Names of policies and rules are letters, digits and dots: they need no brackets. */
+static void find_in_policy(Finder *finder, const YamlNode *document) {
+    const YamlNode *spec = yaml_find(document, STR("spec"));
+
+    finder->policy = text_of(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
+    if (str_is_empty(finder->policy) || !spec || spec->kind != YAML_MAPPING)
+        return;
+    buf_reset(finder->path);
+    buf_append(finder->path, finder->policy);
+    finder->own = finder->path->len + 1;
+    find_below(finder, spec);
+    find_in_rules(finder, yaml_find(spec, STR("filters")), false);
+    find_in_rules(finder, yaml_find(spec, STR("scores")), true);
+}
+
+int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNumbers *ret) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
+    Finder finder = {.arena = arena, .path = &path};
+
+    for (size_t i = 0; i < n; i++) {
+        DiagList diags = DIAG_LIST_IN(arena);
+        YamlStream stream;
+        int r = yaml_parse(sources[i].file, sources[i].text, arena, &diags, &stream);
+
+        if (r == -ENOMEM)
+            return r;
+        for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
+            find_in_policy(&finder, stream.documents[j]);
+    }
+    *ret = (PolicyNumbers){.items = finder.numbers.items, .n = finder.numbers.n};
+    return finder.has_failed ? -ENOMEM : 0;
+}

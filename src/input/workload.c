@@ -1,0 +1,401 @@
+/* Reads objects with pod templates, and writes the pods that their controllers create. */
+
+#include "input/workload.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "json/fields.h"
+#include "json/write.h"
+
+#define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+struct WorkloadKind {
+    const char *kind;
+    const char *template;              /* where it is */
+    const char *owner_version, *owner; /* of the pods; NULL: they have none */
+};
+
+/* A Pod has itself. */
+static const WorkloadKind kinds[] = {
+    {"Pod", "", NULL, NULL},
+    {"Deployment", "spec.template", "apps/v1", "ReplicaSet"},
+    {"ReplicaSet", "spec.template", "apps/v1", "ReplicaSet"},
+    {"ReplicationController", "spec.template", "v1", "ReplicationController"},
+    {"StatefulSet", "spec.template", "apps/v1", "StatefulSet"},
+    {"DaemonSet", "spec.template", "apps/v1", "DaemonSet"},
+    {"Job", "spec.template", "batch/v1", "Job"},
+    {"CronJob", "spec.jobTemplate.spec.template", "batch/v1", "Job"},
+    {"PodTemplate", "template", NULL, NULL},
+};
+
+static const WorkloadKind *find_kind(Str kind) {
+    for (size_t i = 0; i < ELEMENTS_OF(kinds); i++)
+        if (str_is(kind, kinds[i].kind))
+            return &kinds[i];
+    return NULL;
+}
+
+static bool is_kind(const WorkloadObject *workload, const char *kind) {
+    return str_is(workload->kind, kind);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* The fields of all kinds together. */
+typedef struct WorkloadFields {
+    Str namespace, name, template;
+    int64_t replicas;                 /* of all but Jobs */
+    int64_t parallelism, completions; /* of Jobs */
+    bool is_suspended;
+} WorkloadFields;
+
+static void read_raw(JsonReader *reader, Arena *arena, void *target) {
+    if (!json_null(reader))
+        json_skip(reader, target);
+}
+
+static void read_fields(
+    JsonReader *reader, Arena *arena, const WorkloadKind *type, WorkloadFields *ret) {
+    bool is_cron = str_is(STR("CronJob"), type->kind);
+    const JsonField fields[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
+        {type->template, JSON_FIELD_CUSTOM, offsetof(WorkloadFields, template), read_raw},
+        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
+        {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
+            offsetof(WorkloadFields, parallelism), NULL},
+        {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
+            offsetof(WorkloadFields, completions), NULL},
+        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
+    };
+
+    *ret = (WorkloadFields){.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
+    JSON_READ_FIELDS(reader, arena, fields, ret);
+}
+
+/* How many pods there are at a time. */
+static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *fields) {
+    int64_t n = 1;
+
+    if (is_kind(workload, "Job") || is_kind(workload, "CronJob"))
+        n = fields->is_suspended                        ? 0
+            : fields->parallelism < fields->completions ? fields->parallelism
+                                                        : fields->completions;
+    else if (!workload->is_per_node && !is_kind(workload, "PodTemplate"))
+        n = fields->replicas;
+    return n > 0 ? n : 0;
+}
+
+/* Decodes the template where it is, so that errors have a place in the file. */
+static int check_template(const Object *object, Str template, Arena *arena) {
+    JsonReader reader;
+    Pod pod;
+
+    json_reader_init(&reader, template);
+    pod_decode(&reader, arena, &pod);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
+static int read_pod(const Object *object, Arena *arena, WorkloadObject *ret) {
+    JsonReader reader;
+    Pod pod;
+
+    json_reader_init(&reader, object->json);
+    pod_decode(&reader, arena, &pod);
+    if (json_error(&reader) != JSON_OK)
+        return object_failed(object, &reader);
+    ret->namespace = pod.namespace;
+    ret->name = pod.name;
+    ret->template = object->json;
+    ret->n_pods = 1;
+    return 0;
+}
+
+static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
+    WorkloadFields fields;
+    JsonReader reader;
+
+    json_reader_init(&reader, object->json);
+    read_fields(&reader, arena, ret->type, &fields);
+    if (json_error(&reader) != JSON_OK)
+        return object_failed(object, &reader);
+    ret->namespace = fields.namespace;
+    ret->name = fields.name;
+    ret->template = fields.template;
+    ret->is_per_node = is_kind(ret, "DaemonSet");
+    ret->has_numbered_names = is_kind(ret, "StatefulSet");
+    ret->n_pods = count_pods(ret, &fields);
+    if (str_is_empty(fields.template))
+        return object_wrong(object, object->json, "%s \"%.*s\" has no pod template: it goes to %s",
+            ret->type->kind, STR_FMT(fields.name), ret->type->template);
+    return check_template(object, fields.template, arena);
+}
+
+int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
+    const WorkloadKind *type = find_kind(object->kind);
+    int r;
+
+    if (!type)
+        return WORKLOAD_E_OTHER;
+    *ret = (WorkloadObject){.type = type, .kind = str_from_c(type->kind)};
+    r = is_kind(ret, "Pod") ? read_pod(object, arena, ret) : read_controller(object, arena, ret);
+    if (str_is_empty(ret->namespace))
+        ret->namespace = STR("default");
+    return r;
+}
+
+/* --- writing pods ------------------------------------------------------------------------- */
+
+/* Copies the members of the object @raw, but not @without (NULL: all). The object stays open. */
+static void copy_members(JsonWriter *writer, Str raw, const char *const *without, size_t n) {
+    JsonReader reader;
+    Str key, value;
+
+    json_reader_init(&reader, str_is_empty(raw) ? STR("{}") : raw);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        bool is_left_out = false;
+
+        for (size_t i = 0; i < n; i++)
+            is_left_out |= json_key_is(&reader, key, str_from_c(without[i]));
+        json_skip(&reader, &value);
+        if (is_left_out || json_error(&reader) != JSON_OK)
+            continue;
+        json_write_raw_key(writer, key);
+        json_write_raw(writer, value);
+    }
+}
+
+/* The member @name of the object @raw; empty: it has none. */
+static Str find_member(Str raw, const char *name) {
+    JsonReader reader;
+    Str key, value, found = STR_NULL;
+
+    json_reader_init(&reader, str_is_empty(raw) ? STR("{}") : raw);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        bool is_it = json_key_is(&reader, key, str_from_c(name));
+
+        json_skip(&reader, &value);
+        if (is_it && !str_is(value, "null"))
+            found = value;
+    }
+    return found;
+}
+
+static void write_name(
+    JsonWriter *writer, const char *key, const WorkloadObject *workload, int64_t number) {
+    char suffix[32] = "";
+    _cleanup_(buf_done) Buf name = BUF_INIT(4096);
+
+    if (workload->has_numbered_names)
+        (void)snprintf(suffix, sizeof(suffix), "-%lld", (long long)number);
+    buf_append(&name, workload->name);
+    buf_append(&name, str_from_c(suffix));
+    json_write_member(writer, str_from_c(key), buf_str(&name));
+}
+
+/* Those that controllers add, and that can be known. */
+static void write_labels(
+    const WorkloadObject *workload, int64_t number, Str labels, JsonWriter *writer) {
+    char index[32];
+
+    (void)snprintf(index, sizeof(index), "%lld", (long long)number);
+    json_member_object(writer, "labels");
+    copy_members(writer, labels, NULL, 0);
+    if (workload->has_numbered_names) {
+        write_name(writer, "statefulset.kubernetes.io/pod-name", workload, number);
+        json_write_member(writer, STR("apps.kubernetes.io/pod-index"), str_from_c(index));
+    } else if (workload->type->owner && str_is(STR("Job"), workload->type->owner)) {
+        json_write_member(writer, STR("batch.kubernetes.io/job-name"), workload->name);
+        json_write_member(writer, STR("job-name"), workload->name);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_owner(const WorkloadObject *workload, JsonWriter *writer) {
+    if (!workload->type->owner)
+        return;
+    json_member_array(writer, "ownerReferences");
+    json_write_object(writer);
+    json_write_member(writer, STR("apiVersion"), str_from_c(workload->type->owner_version));
+    json_write_member(writer, STR("kind"), str_from_c(workload->type->owner));
+    json_write_member(writer, STR("name"), workload->name);
+    json_member_bool(writer, "controller", true);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+static void write_metadata(const WorkloadObject *workload, int64_t number, JsonWriter *writer) {
+    static const char *const own[] = {
+        "name", "generateName", "namespace", "labels", "ownerReferences"};
+    Str metadata = find_member(workload->template, "metadata");
+
+    json_member_object(writer, "metadata");
+    write_name(writer, "name", workload, number);
+    json_write_member(writer, STR("namespace"), workload->namespace);
+    copy_members(writer, metadata, own, ELEMENTS_OF(own));
+    write_labels(workload, number, find_member(metadata, "labels"), writer);
+    write_owner(workload, writer);
+    json_write_end_object(writer);
+}
+
+/* As the DaemonSet controller adds them, so that its pods stay on, and come to, troubled nodes. */
+static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
+    static const char *const added[][2] = {
+        {"node.kubernetes.io/not-ready", "NoExecute"},
+        {"node.kubernetes.io/unreachable", "NoExecute"},
+        {"node.kubernetes.io/disk-pressure", "NoSchedule"},
+        {"node.kubernetes.io/memory-pressure", "NoSchedule"},
+        {"node.kubernetes.io/pid-pressure", "NoSchedule"},
+        {"node.kubernetes.io/unschedulable", "NoSchedule"},
+        {"node.kubernetes.io/network-unavailable", "NoSchedule"}, /* with hostNetwork */
+    };
+    bool has_host_network = str_is(find_member(spec, "hostNetwork"), "true");
+    Str own = find_member(spec, "tolerations"), item;
+    JsonReader reader;
+
+    json_member_array(writer, "tolerations");
+    json_reader_init(&reader, str_is_empty(own) ? STR("[]") : own);
+    json_array(&reader);
+    while (json_element(&reader)) {
+        json_skip(&reader, &item);
+        json_write_raw(writer, item);
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(added) - !has_host_network; i++) {
+        json_write_object(writer);
+        json_write_member(writer, STR("key"), str_from_c(added[i][0]));
+        json_write_member(writer, STR("operator"), STR("Exists"));
+        json_write_member(writer, STR("effect"), str_from_c(added[i][1]));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* metadata.name In [NODE], in place of the terms that the template requires: the controller has
+ * checked those before it creates the pod. */
+static void write_daemon_affinity(Str spec, Str node, JsonWriter *writer) {
+    static const char *const required = "requiredDuringSchedulingIgnoredDuringExecution";
+    static const char *const own[] = {"nodeAffinity"};
+    Str affinity = find_member(spec, "affinity");
+
+    json_member_object(writer, "affinity");
+    copy_members(writer, affinity, own, ELEMENTS_OF(own));
+    json_member_object(writer, "nodeAffinity");
+    copy_members(writer, find_member(affinity, "nodeAffinity"), &required, 1);
+    json_member_object(writer, required);
+    json_member_array(writer, "nodeSelectorTerms");
+    json_write_object(writer);
+    json_member_array(writer, "matchFields");
+    json_write_object(writer);
+    json_write_member(writer, STR("key"), STR("metadata.name"));
+    json_write_member(writer, STR("operator"), STR("In"));
+    json_member_array(writer, "values");
+    json_write_string(writer, node);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
+static void write_spec(const WorkloadObject *workload, Str node, JsonWriter *writer) {
+    static const char *const own[] = {"tolerations", "affinity"};
+    Str spec = find_member(workload->template, "spec");
+    size_t n_own = !workload->is_per_node ? 0 : str_is_empty(node) ? 1 : 2;
+
+    json_member_object(writer, "spec");
+    copy_members(writer, spec, own, n_own);
+    if (n_own > 0)
+        write_daemon_tolerations(spec, writer);
+    if (n_own > 1)
+        write_daemon_affinity(spec, node, writer);
+    json_write_end_object(writer);
+}
+
+void workload_write_pod(const WorkloadObject *workload, int64_t number, Str node, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    if (is_kind(workload, "Pod")) {
+        buf_append(out, workload->template);
+        return;
+    }
+    json_write_object(&writer);
+    json_write_member(&writer, STR("apiVersion"), STR("v1"));
+    json_write_member(&writer, STR("kind"), STR("Pod"));
+    write_metadata(workload, number, &writer);
+    write_spec(workload, node, &writer);
+    json_write_end_object(&writer);
+}
+
+/* --- all of a file -------------------------------------------------------------------------- */
+
+typedef struct Loading {
+    Arena *arena, *scratch;
+    VEC(WorkloadPod) pods;
+    size_t n_others;
+} Loading;
+
+/* The pod's strings point into a text of its own. */
+static int add(Loading *loading, const Object *object, const WorkloadObject *workload) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
+    WorkloadPod *added =
+        loading->pods.n < WORKLOAD_FILE_PODS_MAX ? VEC_PUSH(&loading->pods, loading->arena) : NULL;
+    JsonReader reader;
+    Str kept;
+
+    if (!added)
+        return loading->pods.n < WORKLOAD_FILE_PODS_MAX
+                   ? -ENOMEM
+                   : object_wrong(object, object->json, "more than %u pods and pod templates",
+                         WORKLOAD_FILE_PODS_MAX);
+    workload_write_pod(workload, 0, STR_NULL, &text);
+    kept = arena_copy(loading->arena, buf_str(&text));
+    if (buf_error(&text) || !kept.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, kept);
+    pod_decode(&reader, loading->arena, &added->pod);
+    if (json_error(&reader) != JSON_OK)
+        return -ENOMEM; /* the template was read before: only memory can be missing */
+    added->workload = *workload;
+    added->workload.template = STR_NULL;
+    added->workload.namespace = arena_copy(loading->arena, workload->namespace);
+    added->workload.name = arena_copy(loading->arena, workload->name);
+    added->pod.namespace = added->workload.namespace;
+    return added->workload.namespace.ptr && added->workload.name.ptr ? 0 : -ENOMEM;
+}
+
+static int visit(void *context, const Object *object) {
+    Loading *loading = context;
+    WorkloadObject workload;
+    int r;
+
+    arena_reset(loading->scratch);
+    r = workload_read(object, loading->scratch, &workload);
+    loading->n_others += r == WORKLOAD_E_OTHER;
+    return r == WORKLOAD_E_OTHER ? 0 : r < 0 ? r : add(loading, object, &workload);
+}
+
+int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(POD_TEXT_MAX * 4);
+    Loading loading = {.arena = arena, .scratch = scratch};
+    int r = scratch ? objects_each(path, visit, &loading, error) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    if (loading.pods.n == 0) {
+        (void)snprintf(error, OBJECTS_ERROR_MAX,
+            "%s: contains no Pod, and no Deployment, StatefulSet, Job or other object with a pod "
+            "template",
+            path);
+        return -EINVAL;
+    }
+    *ret = (WorkloadList){
+        .items = loading.pods.items, .n = loading.pods.n, .n_others = loading.n_others};
+    return 0;
+}

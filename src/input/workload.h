@@ -1,0 +1,67 @@
+#pragma once
+
+/*
+ * WorkloadObject: an object of a file that has a pod template, and the pods that its controller
+ * creates.
+ *
+ * Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job, CronJob, PodTemplate;
+ * and Pod, which is its own template. A pod gets what the API server and the controller add, as far
+ * as scheduling depends on it: the namespace "default", an owner (of a Deployment a ReplicaSet, of
+ * a CronJob a Job), labels of StatefulSets and Jobs, tolerations and node affinity of DaemonSets.
+ * Controllers add random letters to the names of a Deployment's ReplicaSet and pods; here both have
+ * the Deployment's name.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "input/objects.h"
+#include "model/pod.h"
+
+#define WORKLOAD_FILE_PODS_MAX 10000u /* templates of one file, in a list */
+
+typedef struct WorkloadKind WorkloadKind;
+
+typedef struct WorkloadObject {
+    const WorkloadKind *type;
+    Str kind; /* static: "Deployment" */
+    Str namespace, name;
+    Str template; /* JSON of the shape of a Pod */
+    int64_t n_pods;
+    bool is_per_node;        /* DaemonSet: one pod for each node that it selects; n_pods is 1 */
+    bool has_numbered_names; /* StatefulSet: NAME-0, NAME-1 */
+} WorkloadObject;
+
+enum {
+    _WORKLOAD_E_SUCCESS,
+    WORKLOAD_E_OTHER, /* an object without pods: a Service */
+};
+
+/* Reads and checks an object. Strings are slices of it, or in @arena. 0, WORKLOAD_E_OTHER, or what
+ * objects_each() expects of a visit. */
+int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) MUST_CHECK;
+
+/* Appends the JSON of its pod @number, from 0. @node: of a DaemonSet, the node that this pod is
+ * for; empty: none yet. */
+void workload_write_pod(const WorkloadObject *workload, int64_t number, Str node, Buf *out);
+
+/* All of a file, each with its first pod. */
+typedef struct WorkloadPod {
+    WorkloadObject workload; /* without its template */
+    Pod pod;
+} WorkloadPod;
+
+typedef struct WorkloadList {
+    WorkloadPod *items;
+    size_t n;
+    size_t n_others; /* objects without pods */
+} WorkloadList;
+
+/* Everything is in @arena. 0; or a negative errno with a message in @error (OBJECTS_ERROR_MAX).
+ * There is at least one. */
+int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) MUST_CHECK;

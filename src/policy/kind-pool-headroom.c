@@ -1,0 +1,350 @@
+/*
+ * poolHeadroom: a pool of nodes keeps room, whatever node of it a pod goes to.
+ *
+ *     poolHeadroom: {nodeLabels: {pool: ci}, pods: 2, requests: {cpu: 4, memory: 8Gi}}
+ *     poolHeadroom: {nodeLabels: {pool: ci}, nodes: 1, exceptPriorityAtLeast: 1000}
+ *
+ * Room for a pod is on one node: a node with 7 cpus free has room for one pod of 4. Nodes' worth is
+ * a sum: an average node's amounts, wherever they are free. Nodes that are not Ready, or cordoned,
+ * have no room and keep none. The node of the pod counts with the pod on it; the sum over all nodes
+ * is known with the cluster, so a decision adds and compares.
+ */
+
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "model/resources.h"
+#include "policy/cel-text.h"
+#include "policy/kind.h"
+#include "policy/pod-rule.h"
+
+#define RESOURCES_NAMED_MAX 16u
+
+typedef struct Amount {
+    Str resource;
+    int64_t amount; /* of one pod, in the resource's units */
+} Amount;
+
+typedef struct PoolRule {
+    const YamlNode *labels; /* NULL: all nodes */
+    int64_t pods, nodes;    /* 0: not given */
+    VEC(Amount) amounts;    /* requests, or resources */
+    int64_t priority;       /* exceptPriorityAtLeast */
+    bool has_priority;
+    Str key;    /* a label that every node of the pool has */
+    Buf usable; /* the condition on `node`: it is of the pool and takes pods */
+    Buf pool;   /* for messages: "nodes with pool=ci keep" */
+} PoolRule;
+
+/* --- reading -------------------------------------------------------------------------- */
+
+static void read_labels(YamlReader *reader, const YamlNode *value, void *into) {
+    (void)reader;
+    ((PoolRule *)into)->labels = value;
+}
+
+static void read_priority(YamlReader *reader, const YamlNode *value, void *into) {
+    PoolRule *rule = into;
+
+    rule->has_priority =
+        reader_int(reader, value, "exceptPriorityAtLeast", INT32_MIN, INT32_MAX, &rule->priority);
+}
+
+static Amount *add_amount(YamlReader *reader, const YamlNode *name, PoolRule *rule) {
+    Amount *added = NULL;
+
+    if (!reader_resource_name(reader, name))
+        return NULL;
+    for (size_t i = 0; i < rule->amounts.n; i++)
+        if (str_eq(rule->amounts.items[i].resource, name->text)) {
+            reader_error(reader, name, "\"%.*s\" is named twice", STR_FMT(name->text));
+            return NULL;
+        }
+    if (rule->amounts.n < RESOURCES_NAMED_MAX)
+        added = VEC_PUSH(&rule->amounts, reader->arena);
+    else
+        reader_error(reader, name, "at most %u resources", RESOURCES_NAMED_MAX);
+    if (added)
+        *added = (Amount){.resource = name->text, .amount = 1};
+    return added;
+}
+
+static void read_request(YamlReader *reader, const YamlPair *pair, PoolRule *rule) {
+    Amount *added = add_amount(reader, pair->key, rule);
+    Str text = STR_NULL;
+
+    if (!added || !reader_label_value(reader, pair->value, "requests", &text))
+        return;
+    if (!str_is_empty(text) && (ascii_is_digit(text.ptr[0]) || text.ptr[0] == '.') &&
+        resource_amount_parse(added->resource, text, &added->amount) && added->amount > 0)
+        return;
+    added->amount = 1;
+    reader_error_hint(reader, pair->value, STR("an amount over 0 like 500m, 2 or 1.5Gi"),
+        "\"%.*s\" is not an amount of %.*s", STR_FMT(text), STR_FMT(added->resource));
+}
+
+static void read_requests(YamlReader *reader, const YamlNode *value, void *into) {
+    if (!reader_mapping(reader, value, "requests"))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "requests must name at least one resource");
+    for (size_t i = 0; i < value->n; i++)
+        read_request(reader, &value->pairs[i], into);
+}
+
+static void read_resources(YamlReader *reader, const YamlNode *value, void *into) {
+    if (!reader_sequence(reader, value, "resources"))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "resources must name at least one resource");
+    for (size_t i = 0; i < value->n; i++) {
+        Str name;
+
+        if (reader_string(reader, value->items[i], "a resource", &name))
+            (void)add_amount(reader, value->items[i], into);
+    }
+}
+
+static const Shape amounts_shape = {
+    .kind = SHAPE_MAP, .of = &shape_scalar, .min = 1, .max = RESOURCES_NAMED_MAX};
+static const Shape names_shape = {
+    .kind = SHAPE_LIST, .of = &shape_string, .min = 1, .max = RESOURCES_NAMED_MAX};
+static const Shape priority_shape = {.kind = SHAPE_INT, .min = INT32_MIN, .max = INT32_MAX};
+static const char *const choices[] = {"pods", "nodes", NULL};
+
+static const Field fields[] = {
+    {OPTIONAL("nodeLabels"), .shape = &kind_label_conditions_shape, .read = read_labels,
+        .about = "the nodes of the pool, as of the filter nodeLabels; default: all nodes"},
+    {OPTIONAL("pods"), INTO(PoolRule, pods, pod_rule_count_shape),
+        .about = "room for this many more pods of these requests, each on one node"},
+    {OPTIONAL("requests"), .shape = &amounts_shape, .read = read_requests,
+        .about = "with pods: the requests of one of them"},
+    {OPTIONAL("nodes"), INTO(PoolRule, nodes, pod_rule_count_shape),
+        .about = "as much free as this many average nodes of the pool have, in sum"},
+    {OPTIONAL("resources"), .shape = &names_shape, .read = read_resources,
+        .about = "with nodes: the resources that count; default: cpu and memory"},
+    {OPTIONAL("exceptPriorityAtLeast"), .shape = &priority_shape, .read = read_priority,
+        .about = "pods of this priority or more may use the room"},
+};
+static const Shape shape = {SHAPE_OF(fields), .one_of = choices};
+
+static void check_fields(YamlReader *reader, const YamlNode *value) {
+    bool has_pods = yaml_find(value, STR("pods")), has_nodes = yaml_find(value, STR("nodes"));
+
+    if (value->kind != YAML_MAPPING)
+        return;
+    if (has_pods == has_nodes)
+        reader_error_hint(reader, value,
+            STR("pods: 2 with requests: {cpu: 4, memory: 8Gi}, or nodes: 1"),
+            "poolHeadroom needs one of pods and nodes");
+    else if (has_pods && !yaml_find(value, STR("requests")))
+        reader_error_hint(reader, value, STR("requests: {cpu: 4, memory: 8Gi}"),
+            "poolHeadroom with pods needs requests: the size of one of them");
+    if (has_pods && !has_nodes && yaml_find(value, STR("resources")))
+        reader_error(reader, value, "resources goes with nodes, not with pods");
+    if (has_nodes && !has_pods && yaml_find(value, STR("requests")))
+        reader_error(reader, value, "requests goes with pods, not with nodes");
+}
+
+/* --- the pool -------------------------------------------------------------------------- */
+
+static bool is_value(const YamlNode *condition) {
+    return condition->kind != YAML_MAPPING && condition->kind != YAML_SEQUENCE;
+}
+
+/* "nodes with pool=ci, size=large keep"; conditions other than a value are not spelled out. */
+static void write_pool(PoolRule *rule) {
+    const YamlNode *labels = rule->labels;
+    Buf *out = &rule->pool;
+
+    if (!labels) {
+        buf_append(out, STR("the cluster keeps"));
+        return;
+    }
+    for (size_t i = 0; i < labels->n; i++)
+        if (!is_value(labels->pairs[i].value)) {
+            buf_append(out, STR("the pool keeps"));
+            return;
+        }
+    for (size_t i = 0; i < labels->n; i++)
+        cel_text(out, "$1$2=$3", TEXT_RAW(i > 0 ? ", " : "nodes with "),
+            TEXT_ESCAPED(labels->pairs[i].key->text), TEXT_ESCAPED(labels->pairs[i].value->text));
+    buf_append(out, STR(" keep"));
+}
+
+/* Nodes are summed by a label: by one of the pool, of which there are few values, or by the one
+ * that every node has. */
+static void find_pool(YamlReader *reader, PoolRule *rule) {
+    const YamlNode *labels = rule->labels;
+
+    rule->key = STR("kubernetes.io/hostname");
+    for (size_t i = 0; labels && labels->kind == YAML_MAPPING && i < labels->n; i++)
+        if (labels->pairs[i].value->kind != YAML_MAPPING) {
+            rule->key = labels->pairs[i].key->text;
+            break;
+        }
+    if (labels)
+        kind_write_condition(reader, &kind_node_labels, labels, &rule->usable, 0);
+    cel_text_separate(&rule->usable, 0, " && ");
+    buf_append(&rule->usable, str_from_c(kind_node_ready.expression));
+    if (!labels || labels->kind == YAML_MAPPING)
+        write_pool(rule);
+}
+
+/* The sum of @of, an expression of `node`, over the pool. */
+static void write_sum(Buf *out, const PoolRule *rule, const Buf *of) {
+    cel_text(out, "cluster.domains($1).map(d, d.nodes.filter(node, $2).map(node, $3).sum()).sum()",
+        TEXT_QUOTED(rule->key), TEXT_BUF(&rule->usable), TEXT_BUF(of));
+}
+
+/* The sum when the pod is on the node: its part before (@now) is replaced by that @after. */
+static void write_sum_after(Buf *out, const PoolRule *rule, const Buf *now, const Buf *after) {
+    write_sum(out, rule, now);
+    cel_text(out, " - $1 + $2", TEXT_BUF(now), TEXT_BUF(after));
+}
+
+static void write_exceptions(Buf *out, const PoolRule *rule) {
+    if (rule->has_priority)
+        cel_text(out, "pod.spec.priority >= $1 || ", TEXT_INT(rule->priority));
+    cel_text(out, "!($1) || ", TEXT_BUF(&rule->usable));
+}
+
+/* --- room for pods ---------------------------------------------------------------------- */
+
+/* How many pods fit on the node; with @is_after beside the pod. Each takes one of its pod slots. */
+static void write_slots(Buf *out, const PoolRule *rule, bool is_after) {
+    const char *free = is_after ? "(node.free$1 - pod.requests$1) / $2, " : "node.free$1 / $2, ";
+
+    buf_append(out, STR("math.greatest(0.0, math.floor(math.least("));
+    for (size_t i = 0; i < rule->amounts.n; i++)
+        cel_text(out, free, TEXT_RESOURCE(rule->amounts.items[i].resource),
+            TEXT_NUMBER((double)rule->amounts.items[i].amount));
+    cel_text(out, is_after ? "node.free$1 - pod.requests$1)))" : "node.free$1)))",
+        TEXT_RESOURCE(STR("pods")));
+}
+
+/* cpu 4, memory 8Gi */
+static void write_shape(Buf *out, const PoolRule *rule) {
+    for (size_t i = 0; i < rule->amounts.n; i++) {
+        const Amount *of = &rule->amounts.items[i];
+
+        cel_text(out, "$1$2 ", TEXT_RAW(i > 0 ? ", " : ""), TEXT_ESCAPED(of->resource));
+        resource_amount_print(of->resource, of->amount, out);
+    }
+}
+
+static void write_pods(const PoolRule *rule, RuleText *ret) {
+    _cleanup_(buf_done) Buf now = BUF_INIT(KIND_TEXT_MAX), after = BUF_INIT(KIND_TEXT_MAX);
+    _cleanup_(buf_done) Buf sizes = BUF_INIT(KIND_TEXT_MAX);
+
+    write_slots(&now, rule, /* is_after= */ false);
+    write_slots(&after, rule, /* is_after= */ true);
+    write_shape(&sizes, rule);
+    write_exceptions(&ret->expression, rule);
+    write_sum_after(&ret->expression, rule, &now, &after);
+    cel_text(&ret->expression, " >= $1", TEXT_NUMBER((double)rule->pods));
+
+    cel_text(&ret->message, "'$1 room for $2 more pod$3 of $4: room for ' + string(int(",
+        TEXT_BUF(&rule->pool), TEXT_INT(rule->pods), TEXT_RAW(rule->pods == 1 ? "" : "s"),
+        TEXT_BUF(&sizes));
+    write_sum_after(&ret->message, rule, &now, &after);
+    buf_append(&ret->message, STR(")) + ' would be left'"));
+}
+
+/* --- nodes' worth ------------------------------------------------------------------------ */
+
+/* One resource of the rule. */
+typedef struct Worth {
+    const PoolRule *rule;
+    Str resource;
+} Worth;
+
+static void write_free_after(Buf *out, const Worth *worth) {
+    _cleanup_(buf_done) Buf now = BUF_INIT(KIND_TEXT_MAX), after = BUF_INIT(KIND_TEXT_MAX);
+
+    cel_text(&now, "math.greatest(0.0, node.free$1)", TEXT_RESOURCE(worth->resource));
+    cel_text(
+        &after, "math.greatest(0.0, node.free$1 - pod.requests$1)", TEXT_RESOURCE(worth->resource));
+    write_sum_after(out, worth->rule, &now, &after);
+}
+
+static void write_allocatable(Buf *out, const Worth *worth) {
+    _cleanup_(buf_done) Buf of = BUF_INIT(KIND_TEXT_MAX);
+
+    cel_text(&of, "node.allocatable$1", TEXT_RESOURCE(worth->resource));
+    write_sum(out, worth->rule, &of);
+}
+
+static void write_n_nodes(Buf *out, const PoolRule *rule) {
+    _cleanup_(buf_done) Buf one = BUF_INIT(KIND_TEXT_MAX);
+
+    buf_append(&one, STR("1.0"));
+    write_sum(out, rule, &one);
+}
+
+/* free after >= nodes * allocatable / number of nodes. */
+static void write_worth(Buf *out, const void *item) {
+    const Worth *worth = item;
+
+    buf_append_char(out, '(');
+    write_free_after(out, worth);
+    buf_append(out, STR(") * "));
+    write_n_nodes(out, worth->rule);
+    cel_text(out, " >= $1 * ", TEXT_NUMBER((double)worth->rule->nodes));
+    write_allocatable(out, worth);
+}
+
+static void write_worth_message(Buf *out, const void *item) {
+    const Worth *worth = item;
+    const char *scale = str_is(worth->resource, "cpu") ? " / 1000.0" : "";
+
+    cel_text(
+        out, "'$1: ' + amount($2, (", TEXT_ESCAPED(worth->resource), TEXT_QUOTED(worth->resource));
+    write_free_after(out, worth);
+    cel_text(out, ")$1) + ' would remain free, ' + amount($2, math.ceil($3 * ", TEXT_RAW(scale),
+        TEXT_QUOTED(worth->resource), TEXT_NUMBER((double)worth->rule->nodes));
+    write_allocatable(out, worth);
+    buf_append(out, STR(" / "));
+    write_n_nodes(out, worth->rule);
+    cel_text(out, ")$1) + ' required'", TEXT_RAW(scale));
+}
+
+static void write_nodes(YamlReader *reader, const PoolRule *rule, RuleText *ret) {
+    static const TextPart part = {write_worth, write_worth_message};
+    static const Str usual[] = {STR("cpu"), STR("memory")};
+    size_t n = rule->amounts.n > 0 ? rule->amounts.n : ELEMENTS_OF(usual);
+    Worth *items = ARENA_ARRAY(reader->arena, Worth, n);
+    RuleText parts = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+
+    for (size_t i = 0; items && i < n; i++)
+        items[i] = (Worth){rule, rule->amounts.n > 0 ? rule->amounts.items[i].resource : usual[i]};
+    cel_text_all(&parts, &part, items, items ? n : 0, sizeof(*items));
+    write_exceptions(&ret->expression, rule);
+    cel_text(&ret->expression, "$1", TEXT_BUF(&parts.expression));
+    cel_text(&ret->message, "'$1 $2 node$3 worth free: ' + $4", TEXT_BUF(&rule->pool),
+        TEXT_INT(rule->nodes), TEXT_RAW(rule->nodes == 1 ? "\\'s" : "s\\'"),
+        TEXT_BUF(&parts.message));
+    buf_done(&parts.expression);
+    buf_done(&parts.message);
+}
+
+/* --------------------------------------------------------------------------------------- */
+
+static void write_pool_headroom(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    PoolRule rule = {.usable = BUF_INIT(KIND_TEXT_MAX), .pool = BUF_INIT(KIND_TEXT_MAX)};
+
+    reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
+    check_fields(reader, value);
+    find_pool(reader, &rule);
+    if (rule.nodes > 0)
+        write_nodes(reader, &rule, ret);
+    else
+        write_pods(&rule, ret);
+    buf_done(&rule.usable);
+    buf_done(&rule.pool);
+}
+
+const RuleKind kind_pool_headroom = {STR("poolHeadroom"),
+    "the node's pool keeps room for more pods after the pod is placed", &shape,
+    write_pool_headroom};

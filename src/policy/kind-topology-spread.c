@@ -1,0 +1,169 @@
+/*
+ * topologySpread: matching pods evenly over domains, by the rules of Kubernetes' own
+ * topologySpreadConstraints with DoNotSchedule.
+ *
+ *     topologySpread: {topologyKey: topology.kubernetes.io/zone, maxSkew: 1, podSelector: {…}}
+ *     topologySpread: {…, minDomains: 3, nodeTaintsPolicy: Honor}
+ *     topologySpread: {…, nodeAffinityPolicy: Ignore}      # every node counts
+ *     topologySpread: {…, nodeLabels: {pool: gpu}}         # a pool that another policy requires
+ *
+ * Only nodes that the pod could go to count, with the pods on them; a domain without one does not
+ * exist. Else an empty zone that the pod can never use is the emptiest for ever, and no other zone
+ * may take one more. A node that does not count passes: another rule, or kube-scheduler, rejects
+ * it.
+ */
+
+#include "base/cleanup.h"
+#include "policy/cel-text.h"
+#include "policy/kind.h"
+#include "policy/pod-rule.h"
+
+typedef enum InclusionPolicy { HONOR, IGNORE } InclusionPolicy;
+
+static const char *const policy_words[] = {"Honor", "Ignore", NULL};
+static const Shape policy_shape = {.kind = SHAPE_WORD, .words = policy_words};
+
+static void read_node_labels(YamlReader *reader, const YamlNode *value, void *into) {
+    PodRule *rule = into;
+
+    (void)reader;
+    rule->node_labels = value;
+}
+
+static const Field fields[] = {
+    {REQUIRED("topologyKey"), INTO(PodRule, topology_key, shape_label_key),
+        .about = "node label whose values are the domains"},
+    {REQUIRED("maxSkew"), INTO(PodRule, max_skew, pod_rule_count_shape),
+        .about = "how many more pods a domain may have than the emptiest one"},
+    {OPTIONAL("minDomains"), INTO(PodRule, min_domains, pod_rule_count_shape),
+        .about = "with fewer domains than this, the emptiest domain counts as empty"},
+    {OPTIONAL("nodeAffinityPolicy"), INTO(PodRule, affinity_policy, policy_shape),
+        .about = "Honor (default): only nodes count that match the pod's nodeSelector and required "
+                 "node affinity, and the nodeLabels and dedicated filters of this policy"},
+    {OPTIONAL("nodeTaintsPolicy"), INTO(PodRule, taints_policy, policy_shape),
+        .about = "Honor: only nodes count whose taints the pod tolerates and the noTaints filters "
+                 "of this policy allow; default: Ignore, as in Kubernetes"},
+    {OPTIONAL("nodeLabels"), .shape = &kind_label_conditions_shape, .read = read_node_labels,
+        .about = "only nodes with these labels count: for a pool that another policy requires"},
+    FIELD_SELECTOR,
+    FIELD_SAME_OWNER,
+    {OPTIONAL("matchLabelKeys"), INTO(PodRule, label_keys, shape_label_keys),
+        .about = "pods with the same values of these labels as the pod; beside podSelector or "
+                 "sameOwner, keys that the pod lacks are ignored"},
+    FIELD_OWN_NAMESPACE,
+};
+static const Shape shape = {SHAPE_OF(fields)};
+
+/* As topologySpreadConstraints: pods that are being deleted do not count, and matchLabelKeys that
+ * the pod lacks narrow nothing. */
+static PodRule read(YamlReader *reader, const RuleKind *kind, const YamlNode *value) {
+    PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ true);
+
+    rule.skips_terminating = true;
+    rule.ignores_absent_keys = rule.has_selector || rule.is_same_owner;
+    if (!yaml_find(value, STR("nodeTaintsPolicy")))
+        rule.taints_policy = IGNORE;
+    return rule;
+}
+
+/* Whether `node` counts. Empty when every node does. */
+static void write_eligible(
+    YamlReader *reader, const PodRule *rule, const YamlNode *rules, Buf *out) {
+    if (rule->affinity_policy == HONOR) {
+        buf_append(out, STR("pod.selects(node)"));
+        kind_write_conditions(reader, &kind_node_labels, rules, out, 0);
+        kind_write_conditions(reader, &kind_dedicated, rules, out, 0);
+    }
+    if (rule->node_labels)
+        kind_write_condition(reader, &kind_node_labels, rule->node_labels, out, 0);
+    if (rule->taints_policy == HONOR) {
+        cel_text_separate(out, 0, " && ");
+        buf_append(out, str_from_c(kind_tolerations.expression));
+        kind_write_conditions(reader, &kind_no_taints, rules, out, 0);
+    }
+}
+
+/* The rule, and the condition on a node that counts. */
+typedef struct Spread {
+    const PodRule *rule;
+    const Buf *eligible;
+    Buf filter; /* of pods */
+} Spread;
+
+/* The pods of a domain, which was written before. The variable of the loop over its nodes is called
+ * node, as in the conditions. */
+static void write_count(Buf *out, const Spread *spread) {
+    cel_text(out,
+        spread->eligible->len == 0 ? ".pods$2.size()"
+                                   : ".nodes.filter(node, $1).map(node, node.pods$2.size()).sum()",
+        TEXT_BUF(spread->eligible), TEXT_BUF(&spread->filter));
+}
+
+static void write_own_count(Buf *out, const Spread *spread) {
+    cel_text(out, "node.domain($1)", TEXT_QUOTED(spread->rule->topology_key));
+    write_count(out, spread);
+}
+
+/* The domains with a node that counts: the same for all nodes. */
+static void write_domains(Buf *out, const Spread *spread) {
+    cel_text(out, "cluster.domains($1)", TEXT_QUOTED(spread->rule->topology_key));
+    cel_text_part(out, ".filter(d, d.nodes.exists(node, $1))", spread->eligible);
+}
+
+/* The pods of the emptiest domain. */
+static void write_least(Buf *out, const Spread *spread) {
+    if (spread->rule->min_domains > 0) {
+        buf_append_char(out, '(');
+        write_domains(out, spread);
+        cel_text(out, ".size() < $1 ? 0 : ", TEXT_INT(spread->rule->min_domains));
+    }
+    write_domains(out, spread);
+    buf_append(out, STR(".map(d, d"));
+    write_count(out, spread);
+    buf_append(out, spread->rule->min_domains > 0 ? STR(").min())") : STR(").min()"));
+}
+
+/* "2 matching pods in zone a, 1 in the emptiest of 3 domains with an eligible node, maxSkew 1" */
+static void write_message(Buf *out, const Spread *spread) {
+    const PodRule *rule = spread->rule;
+
+    pod_rule_unless_absent(out, rule);
+    buf_append(out, STR("string("));
+    write_own_count(out, spread);
+    buf_append(out, STR(") + "));
+    pod_rule_where(out, rule, " matching pods", ", ");
+    buf_append(out, STR(" + string("));
+    write_least(out, spread);
+    buf_append(out, STR(") + ' in the emptiest of ' + string("));
+    write_domains(out, spread);
+    cel_text(out, ".size()) + ' domains$1, maxSkew $2",
+        TEXT_RAW(spread->eligible->len > 0 ? " with an eligible node" : ""),
+        TEXT_INT(rule->max_skew));
+    if (rule->min_domains > 0)
+        cel_text(out, ", minDomains $1", TEXT_INT(rule->min_domains));
+    buf_append_char(out, '\'');
+}
+
+/* min() fails where no domain counts: but then no node does, and each passes; or no node has the
+ * label, and each fails. The error does not count. */
+static void write_topology_spread(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    _cleanup_(buf_done) Buf eligible = BUF_INIT(KIND_TEXT_MAX);
+    PodRule rule = read(reader, kind, value);
+    Spread spread = {.rule = &rule, .eligible = &eligible, .filter = BUF_INIT(KIND_TEXT_MAX)};
+
+    write_eligible(reader, &rule, ret->rules, &eligible);
+    pod_rule_filter(&spread.filter, &rule);
+    pod_rule_unless(&ret->expression, &rule, /* counts= */ true);
+    cel_text_part(&ret->expression, "!($1) || ", &eligible);
+    pod_rule_has_key(&ret->expression, &rule, " && ");
+    write_own_count(&ret->expression, &spread);
+    buf_append(&ret->expression, STR(" < "));
+    write_least(&ret->expression, &spread);
+    cel_text(&ret->expression, " + $1", TEXT_INT(rule.max_skew));
+    write_message(&ret->message, &spread);
+    buf_done(&spread.filter);
+}
+
+const RuleKind kind_topology_spread = {STR("topologySpread"),
+    "matching pods are spread evenly over zones or other domains", &shape, write_topology_spread};

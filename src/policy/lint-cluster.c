@@ -1,0 +1,388 @@
+/*
+ * Names in a policy that nothing in a cluster has: resources, labels and their values, namespaces.
+ *
+ * Built-in rules are looked at as the CEL they write. Only conditions that such a name can never
+ * meet count: `labels[?'pool'].orValue('') == 'gpu'`, `'pool' in labels`, not their negations.
+ */
+
+#include "policy/lint-internal.h"
+
+#define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+
+typedef struct ClusterLint {
+    Lint lint;
+    const NodeTable *table;
+    const Pod *const *pods;
+    size_t n_pods;
+    const Policy *policy;
+} ClusterLint;
+
+/* --- what the cluster has ------------------------------------------------------------------- */
+
+/* Whose labels a condition is about. */
+typedef enum Labelled { LABELS_OF_NODES, LABELS_OF_PODS } Labelled;
+
+static size_t count_objects(const ClusterLint *lint, Labelled whose) {
+    return whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
+}
+
+static const Labels *labels_at(const ClusterLint *lint, Labelled whose, size_t i) {
+    return whose == LABELS_OF_NODES ? table_labels(lint->table, (uint32_t)i)
+                                    : &lint->pods[i]->labels;
+}
+
+/* The nearer of two to @word; @best may be empty. */
+static Str nearer(Str word, Str best, Str other) {
+    Str both[] = {best, other};
+
+    if (str_is_empty(best))
+        return str_nearest(word, &other, 1);
+    return str_nearest(word, both, 2);
+}
+
+/* Whether an object has the label @key, with the value @value if that is given; if none has, the
+ * name that was most likely meant, or STR_NULL. */
+static bool has_label(
+    const ClusterLint *lint, Labelled whose, Str key, const Str *value, Str *ret_meant) {
+    Str meant = STR_NULL;
+
+    for (size_t i = 0; i < count_objects(lint, whose); i++) {
+        const Labels *labels = labels_at(lint, whose, i);
+        const Str *found = labels_find(labels, key);
+
+        if (found && (!value || str_eq(*found, *value)))
+            return true;
+        if (found)
+            meant = nearer(*value, meant, *found);
+        for (size_t k = 0; !value && k < labels->n; k++)
+            meant = nearer(key, meant, labels->items[k].key);
+    }
+    *ret_meant = meant;
+    return false;
+}
+
+static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
+    *ret_meant = STR_NULL;
+    for (size_t i = 0; i < lint->n_pods; i++) {
+        if (str_eq(lint->pods[i]->namespace, name))
+            return true;
+        *ret_meant = nearer(name, *ret_meant, lint->pods[i]->namespace);
+    }
+    return false;
+}
+
+static bool has_resource(const ClusterLint *lint, Str name, Str *ret_meant) {
+    if (table_find_resource(lint->table, name) != SIZE_MAX)
+        return true;
+    for (size_t i = 0; i < lint->n_pods; i++)
+        if (resources_find(&lint->pods[i]->requests, name))
+            return true;
+    *ret_meant = str_nearest(name, lint->table->resources, lint->table->n_resources);
+    return false;
+}
+
+/* --- reports -------------------------------------------------------------------------------- */
+
+static bool is_before(const Place *a, const Place *b) {
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+/* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
+ * is at most YAML_DEPTH_MAX deep. */
+static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *begin) {
+    const YamlNode *found = NULL;
+
+    if (node->kind == YAML_SEQUENCE) {
+        for (size_t i = 0; !found && i < node->n; i++)
+            found = find_scalar(node->items[i], text, begin);
+        return found;
+    }
+    if (node->kind == YAML_MAPPING) {
+        for (size_t i = 0; !found && i < node->n; i++) {
+            found = find_scalar(node->pairs[i].key, text, begin);
+            if (!found)
+                found = find_scalar(node->pairs[i].value, text, begin);
+        }
+        return found;
+    }
+    return str_eq(node->text, text) && !is_before(&node->place, begin) ? node : NULL;
+}
+
+static bool is_reported(const DiagList *diags, const Place *place, Str text) {
+    for (size_t i = 0; i < diags->diags.n; i++) {
+        const Diag *diag = &diags->diags.items[i];
+
+        if (diag->place.line == place->line && diag->place.column == place->column &&
+            str_eq(diag->place.file, place->file) && str_eq(diag->text, text))
+            return true;
+    }
+    return false;
+}
+
+/* At the scalar @name of the policy file, from @begin on. */
+static void warn_in_file(
+    const ClusterLint *lint, const Place *begin, Str name, Str meant, Str text) {
+    const YamlNode *at = find_scalar(lint->policy->document, name, begin);
+    DiagList *diags = lint->lint.reader->diags;
+    Place place = at ? at->place : *begin;
+
+    if (is_reported(diags, &place, text))
+        return;
+    diag_add(diags, DIAG_WARNING, place, lint->policy->source, text,
+        meant.len > 0 ? arena_printf(lint->lint.scratch, "did you mean \"%.*s\"?", STR_FMT(meant))
+                      : STR("right only if such a name is yet to come"));
+    if (meant.len > 0 && at && at->is_plain)
+        diag_fix(diags, place, meant);
+}
+
+/* About @name, a text literal at node @i of the expression, or the key of a selection. */
+static void warn_of(
+    const ClusterLint *lint, const LintExpression *x, uint32_t i, Str name, Str meant, Str text) {
+    Arena *arena = lint->lint.scratch;
+    LintHint hint = LINT_HINT(STR("right only if such a name is yet to come"));
+
+    if (x->expression->is_built_in) {
+        warn_in_file(lint, &x->expression->place, name, meant, text);
+        return;
+    }
+    if (meant.len > 0)
+        hint.text = arena_printf(arena, "did you mean '%.*s'?", STR_FMT(meant));
+    if (meant.len > 0 && x->tree->nodes[i].kind == CEL_NODE_LITERAL)
+        hint = lint_instead(x, i, arena_printf(arena, "'%.*s'", STR_FMT(meant)), hint.text);
+    lint_warn(x, i, hint, "%.*s", STR_FMT(text));
+}
+
+static const char *plural_of(Labelled whose) {
+    return whose == LABELS_OF_NODES ? "node" : "pod";
+}
+
+static void check_key(
+    const ClusterLint *lint, const LintExpression *x, uint32_t i, Labelled whose, Str key) {
+    Str meant;
+
+    if (!has_label(lint, whose, key, NULL, &meant))
+        warn_of(lint, x, i, key, meant,
+            arena_printf(lint->lint.scratch, "no %s of the cluster has the label \"%.*s\"",
+                plural_of(whose), STR_FMT(key)));
+}
+
+/* --- conditions ------------------------------------------------------------------------------ */
+
+static bool is_text(const LintExpression *x, uint32_t i) {
+    return x->tree->nodes[i].kind == CEL_NODE_LITERAL &&
+           x->tree->nodes[i].literal.kind == CEL_STRING;
+}
+
+/* Whether node @i is a map of labels, and whose. */
+static bool is_labels(const LintExpression *x, uint32_t i, Labelled *ret) {
+    const CelRecordType *record = NULL;
+    Str field = lint_field(x, i, &record);
+
+    if (!str_is(field, "labels"))
+        return false;
+    *ret = str_is(record->name, "NodeMetadata") ? LABELS_OF_NODES : LABELS_OF_PODS;
+    return true;
+}
+
+/* labels['key'], labels.key, labels[?'key'].orValue(''): the key and its node; else false. */
+static bool is_label(
+    const LintExpression *x, uint32_t i, Labelled *ret_whose, uint32_t *ret_key, Str *ret) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    if (lint_is_call(x->tree, i, "orValue") && is_text(x, i - 1) &&
+        cel_str(x->tree->nodes[i - 1].literal).len == 0) {
+        i = lint_child(x->tree, i, 0);
+        node = &x->tree->nodes[i];
+    }
+    if ((node->kind == CEL_NODE_SELECT || node->kind == CEL_NODE_OPT_SELECT) &&
+        is_labels(x, i - 1, ret_whose)) {
+        *ret_key = i;
+        *ret = node->name;
+        return true;
+    }
+    if ((!lint_is_call(x->tree, i, "_[_]") && !lint_is_call(x->tree, i, "_[?_]")) ||
+        !is_text(x, i - 1) || !is_labels(x, lint_child(x->tree, i, 0), ret_whose))
+        return false;
+    *ret_key = i - 1;
+    *ret = cel_str(x->tree->nodes[i - 1].literal);
+    return true;
+}
+
+/* Whether a `!` stands somewhere around node @i. */
+static bool is_negated(const LintExpression *x, uint32_t i) {
+    for (; i != UINT32_MAX; i = x->parents[i])
+        if (lint_is_call(x->tree, i, "!_"))
+            return true;
+    return false;
+}
+
+/* label == 'value', label in ['a', 'b']: node @literal is the value, or the list of them. */
+static void check_values(
+    const ClusterLint *lint, const LintExpression *x, uint32_t label, uint32_t literal) {
+    const CelNode *list = &x->tree->nodes[literal];
+    bool is_list = list->kind == CEL_NODE_LIST;
+    uint32_t n = is_list ? list->n_children : 1, key_at, first = UINT32_MAX;
+    Str key, meant = STR_NULL, value = STR_NULL;
+    Labelled whose;
+
+    if (!is_label(x, label, &whose, &key_at, &key))
+        return;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = is_list ? lint_child(x->tree, literal, k) : literal;
+        Str other, near;
+
+        if (!is_text(x, at))
+            return;
+        other = cel_str(x->tree->nodes[at].literal);
+        if (other.len == 0 || has_label(lint, whose, key, &other, &near))
+            return;
+        if (first == UINT32_MAX) {
+            first = at;
+            value = other;
+            meant = near;
+        }
+    }
+    if (!has_label(lint, whose, key, NULL, &(Str){0}))
+        check_key(lint, x, key_at, whose, key);
+    else if (first != UINT32_MAX)
+        warn_of(lint, x, first, value, meant,
+            arena_printf(lint->lint.scratch,
+                "no %s of the cluster has the label \"%.*s\" with the value \"%.*s\"%s",
+                plural_of(whose), STR_FMT(key), STR_FMT(value),
+                n > 1 ? ", or another of the list" : ""));
+}
+
+/* A call: a condition, or a function that takes the key of a label. */
+static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
+    const CelTree *tree = x->tree;
+    uint32_t left, right;
+    Labelled whose;
+
+    if (tree->nodes[i].n_children != 2)
+        return;
+    left = lint_child(tree, i, 0);
+    right = lint_child(tree, i, 1);
+    if ((lint_is_call(tree, i, "domain") || lint_is_call(tree, i, "domains") ||
+            lint_is_call(tree, i, "nodesByLabel")) &&
+        is_text(x, right)) {
+        check_key(lint, x, right, LABELS_OF_NODES, cel_str(tree->nodes[right].literal));
+        return;
+    }
+    if (is_negated(x, i))
+        return;
+    if (lint_is_call(tree, i, "_==_")) {
+        check_values(lint, x, left, right);
+        check_values(lint, x, right, left);
+    } else if (lint_is_call(tree, i, "@in") && is_labels(x, right, &whose) && is_text(x, left)) {
+        check_key(lint, x, left, whose, cel_str(tree->nodes[left].literal));
+    } else if (lint_is_call(tree, i, "@in")) {
+        check_values(lint, x, left, right);
+    }
+}
+
+/* node.free['example.com/foo']. Kubernetes' own resources are offered elsewhere, if not here. */
+static void check_resource(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
+    Str key = STR_NULL, meant;
+    uint32_t map = lint_look_up(x, i, &key);
+
+    if (map == UINT32_MAX || str_find(key, '/') == SIZE_MAX || !lint_is_amounts(x, map) ||
+        has_resource(lint, key, &meant))
+        return;
+    warn_of(lint, x, x->tree->nodes[i].kind == CEL_NODE_SELECT ? i : i - 1, key, meant,
+        arena_printf(lint->lint.scratch,
+            "no node of the cluster offers the resource \"%.*s\", and no pod requests it",
+            STR_FMT(key)));
+}
+
+static void check_expression(void *context, const Policy *policy, const Expression *expression) {
+    ClusterLint *lint = context;
+    LintExpression x;
+
+    if (expression->type == EXPRESSION_STRING) /* a message says it again */
+        return;
+    lint->policy = policy;
+    lint->lint.reader->source = policy->source;
+    if (lint_open(&lint->lint, expression, LINT_FILTER, &x))
+        for (uint32_t i = 0; i < x.tree->n_nodes; i++) {
+            if (x.tree->nodes[i].kind == CEL_NODE_CALL)
+                check_call(lint, &x, i);
+            check_resource(lint, &x, i);
+        }
+}
+
+/* --- match ----------------------------------------------------------------------------------- */
+
+static bool is_met(const ClusterLint *lint, const Requirement *one) {
+    for (size_t i = 0; i < lint->n_pods; i++)
+        if (requirement_matches(one, labels_find(&lint->pods[i]->labels, one->key)))
+            return true;
+    return false;
+}
+
+static bool selects_any(const ClusterLint *lint) {
+    for (size_t i = 0; i < lint->n_pods; i++)
+        if (policy_selects(lint->policy, lint->pods[i]))
+            return true;
+    return false;
+}
+
+static void check_requirement(const ClusterLint *lint, const Place *begin, const Requirement *one) {
+    Str meant = STR_NULL, value = one->n_values > 0 ? one->values[0] : STR_NULL;
+    bool has_key = has_label(lint, LABELS_OF_PODS, one->key, NULL, &meant);
+
+    if (has_key && value.ptr)
+        (void)has_label(lint, LABELS_OF_PODS, one->key, &value, &meant);
+    if (has_key && value.ptr)
+        warn_in_file(lint, begin, value, meant,
+            arena_printf(lint->lint.scratch,
+                "no pod of the cluster has the label \"%.*s\" with the value \"%.*s\": the policy "
+                "applies to none",
+                STR_FMT(one->key), STR_FMT(value)));
+    else
+        warn_in_file(lint, begin, one->key, meant,
+            arena_printf(lint->lint.scratch,
+                "no pod of the cluster meets the requirement on the label \"%.*s\": the policy "
+                "applies to none",
+                STR_FMT(one->key)));
+}
+
+static void check_match(const ClusterLint *lint) {
+    const Match *match = &lint->policy->match;
+    const YamlNode *at = yaml_find(yaml_find(lint->policy->document, STR("spec")), STR("match"));
+    size_t n_before = lint->lint.reader->diags->n_warnings;
+    Str meant;
+
+    if (!at)
+        return;
+    for (size_t i = 0; i < match->namespaces.n; i++)
+        if (!has_namespace(lint, match->namespaces.items[i], &meant))
+            warn_in_file(lint, &at->place, match->namespaces.items[i], meant,
+                arena_printf(lint->lint.scratch,
+                    "no pod of the cluster is in the namespace \"%.*s\"",
+                    STR_FMT(match->namespaces.items[i])));
+    for (size_t i = 0; i < match->pod_selector.n; i++)
+        if (!is_met(lint, &match->pod_selector.items[i]))
+            check_requirement(lint, &at->place, &match->pod_selector.items[i]);
+    if (lint->lint.reader->diags->n_warnings == n_before && !selects_any(lint))
+        reader_warning(lint->lint.reader, at, STR("right only if such pods are yet to come"),
+            "no pod of the cluster meets all of it: the policy applies to none");
+}
+
+void lint_cluster(const Program *program, const NodeTable *table, const Pod *const *pods,
+    size_t n_pods, DiagList *diags) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    YamlReader reader = {.arena = scratch, .diags = diags};
+    ClusterLint lint = {.lint = {.reader = &reader, .scratch = scratch},
+        .table = table,
+        .pods = pods,
+        .n_pods = n_pods};
+
+    if (!scratch)
+        return;
+    for (size_t i = 0; i < program->n_policies; i++) {
+        lint.policy = &program->policies[i];
+        reader.source = lint.policy->source;
+        check_match(&lint);
+    }
+    program_each_expression(program, check_expression, &lint);
+}

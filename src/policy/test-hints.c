@@ -1,0 +1,142 @@
+/*
+ * Hints lead to an answer: test/data/hints/expressions.test.
+ *
+ *     [filter]
+ *     node.free.memory > 2Gi   => node.free.memory > quantity('2Gi').asApproximateFloat()
+ *
+ * Each expression on the left is wrong. The fix of its first diagnostic is applied, at most twice;
+ * then it is the expression on the right, which compiles without an error or warning. Each is
+ * written in every style of YAML, since a fix is one of the policy file.
+ */
+
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "policy/program.h"
+#include "policy/test-scene.h"
+
+#define STEPS_MAX 2
+
+/* How an expression is written in a policy file. */
+typedef struct Style {
+    const char *name, *before, *after;
+    char quote; /* doubled (') or escaped (\") inside of it */
+} Style;
+
+static const Style styles[] = {
+    {"block", "|-\n        ", "\n", 0},
+    {"in single quotes", "'", "'\n", '\''},
+    {"in double quotes", "\"", "\"\n", '"'},
+};
+
+static Str write_policy(const Style *style, Str role, Str expression, Arena *arena) {
+    Buf text = BUF_INIT((size_t)1 << 20);
+    bool is_score = str_is(role, "score");
+    Str copy;
+
+    buf_printf(&text,
+        "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
+        "  %s:\n    - name: r\n%s      expression: %s",
+        is_score ? "scores" : "filters", is_score ? "" : "      reason: r\n", style->before);
+    for (size_t i = 0; i < expression.len; i++) {
+        if (style->quote && expression.ptr[i] == style->quote)
+            buf_append_char(&text, style->quote == '"' ? '\\' : style->quote);
+        buf_append_char(&text, expression.ptr[i]);
+    }
+    buf_append(&text, str_from_c(style->after));
+    copy = arena_copy(arena, buf_str(&text));
+    buf_done(&text);
+    assert_non_null(copy.ptr);
+    return copy;
+}
+
+/* @text with the fix applied, as an editor would. */
+static Str apply(Str text, const DiagFix *fix, Arena *arena) {
+    Str rest = text, line = STR_NULL;
+    size_t at;
+
+    for (size_t i = 0; i < fix->place.line; i++)
+        assert_true(str_split(&rest, '\n', &line));
+    at = (size_t)(line.ptr - text.ptr) + fix->place.column - 1;
+    return arena_printf(arena, "%.*s%.*s%.*s", STR_FMT(str_take(text, at)), STR_FMT(fix->text),
+        STR_FMT(str_skip(text, at + fix->place.width)));
+}
+
+static const Diag *first_with_fix(const DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++)
+        if (diags->diags.items[i].fix.text.ptr)
+            return &diags->diags.items[i];
+    return NULL;
+}
+
+static void show(const char *place, const Style *style, Str text, const DiagList *diags) {
+    _cleanup_(buf_done) Buf out = BUF_INIT((size_t)1 << 20);
+
+    diag_list_print(diags, /* colour= */ false, &out);
+    print_message("%s, %s:\n%.*s%.*s\n", place, style->name, STR_FMT(text), STR_FMT(buf_str(&out)));
+}
+
+/* Whether the fixes lead there; if not, what is known is printed. */
+static bool follow(const char *place, const Style *style, Str role, Str wrong, Str right) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
+    Str text = write_policy(style, role, wrong, arena);
+    Str wanted = write_policy(style, role, right, arena);
+
+    for (int step = 0;; step++) {
+        _cleanup_(program_unrefp) Program *program = NULL;
+        DiagList diags = DIAG_LIST_IN(arena);
+        PolicySource source = {STR("p.yaml"), text};
+        const Diag *first;
+
+        assert_true(program_compile(&source, 1, &diags, &program) >= 0);
+        if (step > 0 && diags.diags.n == 0)
+            break;
+        first = first_with_fix(&diags);
+        if (!first || step == STEPS_MAX) {
+            show(place, style, text, &diags);
+            return false;
+        }
+        text = apply(text, &first->fix, arena);
+    }
+    if (!str_eq(text, wanted))
+        print_message("%s: got\n%.*s", place, STR_FMT(text));
+    return str_eq(text, wanted);
+}
+
+static void test_fixes_lead_to_a_valid_expression(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    Str text = scene_read(TEST_DATA "/hints/expressions.test", arena), line, role = STR("filter");
+    size_t number = 0, n_cases = 0, n_wrong = 0;
+
+    (void)state;
+    while (str_split(&text, '\n', &line)) {
+        char place[64];
+        size_t arrow = 0;
+
+        number++;
+        line = str_trim(line);
+        if (line.len == 0 || line.ptr[0] == '#')
+            continue;
+        if (line.ptr[0] == '[' && str_has_suffix(line, STR("]")) &&
+            (str_is(line, "[filter]") || str_is(line, "[score]"))) {
+            role = str_take(str_skip(line, 1), line.len - 2);
+            continue;
+        }
+        while (arrow < line.len && !str_has_prefix(str_skip(line, arrow), STR(" => ")))
+            arrow++;
+        (void)snprintf(place, sizeof(place), "expressions.test:%zu", number);
+        assert_case(place, arrow < line.len);
+        for (size_t i = 0; i < ELEMENTS_OF(styles); i++)
+            n_wrong += !follow(place, &styles[i], role, str_trim(str_take(line, arrow)),
+                str_trim(str_skip(line, arrow + 4)));
+        n_cases++;
+    }
+    assert_true(n_cases > 0);
+    assert_int_equal(n_wrong, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fixes_lead_to_a_valid_expression)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
