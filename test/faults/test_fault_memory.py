@@ -64,6 +64,16 @@ def mark(watched):
     wait_until(lambda: knows(watched, name), "the new node")
 
 
+def expire(watched, resource):
+    """The watch of @resource ends as expired. After a list berth knows its nodes before it watches again."""
+
+    def is_watched():
+        return any(not watch.ending for watch in watched.server.open_watches(resource))
+
+    wait_until(is_watched, "a watch")
+    watched.server.push_error(resource, EXPIRED)
+
+
 def assert_cost(watched, before, n_bytes):
     cost = memory_of(watched.pid, "VmHWM") - before
     limit = limit_of(n_bytes)
@@ -120,7 +130,7 @@ def send_list(watched, resource, body):
         return not n_asked and (is_list or (request.what == f"watch {resource}" and request.is_streamed))
 
     script = server.script(act, times=None, when=is_wanted)
-    server.push_error(resource, EXPIRED)
+    expire(watched, resource)
     wait_until(lambda: n_asked and count() > n_asked[0], "the request after the list")
     script.cancel()
 
@@ -167,7 +177,7 @@ def test_watch_needs_little_memory(watched, name):
     watched.server.push("nodes", data)
     mark(watched)
     assert_cost(watched, before, len(data))
-    watched.server.push_error("nodes", EXPIRED)
+    expire(watched, "nodes")
     mark(watched)
 
 
@@ -185,7 +195,7 @@ def test_streamed_list_needs_little_memory(watched, name):
     watched.server.script(
         act, when=lambda request: request.what == "watch nodes" and request.is_streamed
     )
-    watched.server.push_error("nodes", EXPIRED)
+    expire(watched, "nodes")
     mark(watched)
     assert_cost(watched, before, len(data))
 
