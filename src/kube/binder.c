@@ -236,6 +236,21 @@ static void note_found(Entry *entry, BindingOutcome outcome) {
         (void)assume_on(entry, entry->job->node);
 }
 
+/* The API server may commit the Binding for BINDING_POST_SEC from now: it may have left just now,
+ * for a process can be halted between its decision and the request. The pod counts at least as long
+ * (may_be_elsewhere()). */
+static void note_unknown(Entry *entry) {
+    Binder *binder = entry->binder;
+    Store *store = binder->options.store;
+    int64_t until, least;
+    const Pod *assumed = store_find_assumed(store, entry->job->uid, &until);
+
+    binder->undecided_until = binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
+    least = binder->undecided_until + (WATCHER_ASSUME_SEC - WATCHER_BIND_SEC) * NSEC_PER_SEC;
+    if (entry->is_assumed && assumed && until < least)
+        (void)store_assume(store, assumed, assumed->node_name, least);
+}
+
 static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     Entry *entry = context;
     Binder *binder = entry->binder;
@@ -243,7 +258,7 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     list_remove(&binder->sent, entry);
     binder->n_sent--;
     if (outcome == BINDING_UNKNOWN)
-        binder->undecided_until = binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
+        note_unknown(entry);
     if (outcome == BINDING_UNBOUND) { /* not elsewhere either: it can be tried here */
         entry->was_read = true;
         store_forget(binder->options.store, entry->job->uid);

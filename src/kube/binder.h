@@ -15,8 +15,9 @@
  * A pod stays assumed when it was bound, until the watch shows it, and when the result is unknown;
  * every other end takes it back. A pod that is assumed on another node is read first, and counts
  * there meanwhile: kube-scheduler missed the reply, or the API server's answer was lost. It is
- * bound here only if it has no node WATCHER_BIND_SEC after it was sent there, when no Binding can
- * still be on its way. A pod that is found on another node counts there.
+ * bound here only if it has no node WATCHER_BIND_SEC after it was sent there, and BINDING_POST_SEC
+ * after its result was found to be unknown, when no Binding can still be on its way. A pod that is
+ * found on another node counts there.
  *
  * Threads: the client's.
  */

@@ -474,6 +474,34 @@ static void test_unanswered_bind_may_still_arrive(void **state) {
     fixture_close(&fixture);
 }
 
+/* berth was halted between its decision and the request, which therefore left late: what counts is
+ * when the result was found to be unknown. */
+static void test_late_bind_may_still_arrive(void **state) {
+    Job first, second;
+    BinderFixture fixture;
+
+    fixture_open(&fixture);
+    job_init(&first, "web", "u1", "n1");
+    binder_add(fixture.binder, &first.job);
+    now += (WATCHER_BIND_SEC - 1) * NSEC_PER_SEC;
+    fake_done(fixture.client, 0, CALL_TIMEOUT);
+    (void)client_wait(fixture.client, 0);
+    reply(&fixture, 1, 200, POD_READ("u1", ""));
+    assert_true(first.n_done == 1 && !first.is_bound);
+    now += (BINDING_POST_SEC - 1) * NSEC_PER_SEC;
+    job_init(&second, "web", "u1", "n2");
+    binder_add(fixture.binder, &second.job);
+    reply(&fixture, 2, 200, POD_READ("u1", ""));
+    assert_int_equal(pods_on(&fixture, "n1"), 1);
+    assert_int_equal(pods_on(&fixture, "n2"), 0);
+    now += NSEC_PER_SEC;
+    (void)binder_tick(fixture.binder, now);
+    reply(&fixture, 3, 200, POD_READ("u1", ""));
+    assert_int_equal(pods_on(&fixture, "n1"), 0);
+    assert_int_equal(pods_on(&fixture, "n2"), 1);
+    fixture_close(&fixture);
+}
+
 /* The lease was lost while the pod was read: its Binding waits. */
 static void test_pod_that_was_read_waits_for_the_lease(void **state) {
     Job first, second;
@@ -696,6 +724,7 @@ int main(void) {
         cmocka_unit_test(test_a_failure_does_not_undo_an_earlier_bind),
         cmocka_unit_test(test_unanswered_bind_is_read_before_another_node_is_tried),
         cmocka_unit_test(test_unanswered_bind_may_still_arrive),
+        cmocka_unit_test(test_late_bind_may_still_arrive),
         cmocka_unit_test(test_pod_that_was_read_waits_for_the_lease),
         cmocka_unit_test(test_pod_found_on_another_node_counts_there),
         cmocka_unit_test(test_invalid_jobs),
