@@ -63,6 +63,8 @@ void console_print(Console *console, Style style, const char *format, ...) {
 
 void console_paragraph(Console *console, const char *lead, Str text) {
     size_t indent = utf8_count(str_from_c(lead)), column = indent;
+    bool is_narrow = console->is_live && console_width() < CONSOLE_COLUMNS;
+    size_t width = is_narrow ? console_width() : CONSOLE_COLUMNS;
     bool is_first = true;
     Str word;
 
@@ -70,7 +72,7 @@ void console_paragraph(Console *console, const char *lead, Str text) {
     while (str_split(&text, ' ', &word)) {
         size_t n = utf8_count(word);
 
-        if (!is_first && column + 1 + n > CONSOLE_COLUMNS) {
+        if (!is_first && column + 1 + n > width) {
             buf_append_char(&console->text, '\n');
             buf_append_repeat(&console->text, ' ', indent);
             column = indent;

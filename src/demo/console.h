@@ -43,7 +43,8 @@ void console_painted(Console *console, Style style, size_t width, Str word);
 __attribute__((format(printf, 3, 4))) void console_print(
     Console *console, Style style, const char *format, ...);
 
-/* @text wrapped at CONSOLE_COLUMNS, the first line after @lead, the others indented as much. */
+/* @text wrapped at CONSOLE_COLUMNS or the terminal's width, the first line after @lead, the others
+ * indented as much. */
 #define CONSOLE_COLUMNS 92u
 void console_paragraph(Console *console, const char *lead, Str text);
 

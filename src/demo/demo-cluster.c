@@ -1,242 +1,35 @@
-/* The demo's nodes and pods, in a Store; ticks and binds. */
+/* The demo's nodes and pods, in a Store; ticks, attempts and binds. */
 
-#include "demo/demo-cluster.h"
-
-#include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "base/map.h"
-#include "base/rng.h"
-#include "cluster/store.h"
-#include "demo/demo-node.h"
+#include "demo/demo-cluster-internal.h"
 #include "demo/json-put.h"
-#include "model/node.h"
-#include "json/read.h"
-
-#define DEMO_CLUSTER_BUDGET ((size_t)1024 * 1024 * 1024)
-#define OBJECT_MAX ((size_t)64 * 1024)
-
-/* Requests on nodes at the start, in percent of allocatable. */
-#define LOAD_MIN 15
-#define LOAD_MAX 92
-
-/* Age of the first pods. */
-#define AGE_MIN_SEC 180
-#define AGE_MAX_SEC (3 * 86400)
-
-/* Ticks until a pending pod is tried again, times the number of attempts. */
-#define RETRY_TICKS 8
-
-typedef struct DemoNode {
-    Str name;
-    Rng rng;      /* its state before the node was created */
-    Arena *arena; /* of the next fields once the node was changed; NULL: the cluster's */
-    Str json;
-    Node model;
-} DemoNode;
-
-struct DemoCluster {
-    pthread_mutex_t lock; /* protects pods and counts, which binds change */
-    Arena *arena;         /* nodes, sample pods and templates */
-    Rng rng;
-    DemoNode *nodes;
-    size_t n_nodes;
-    Store *store; /* nodes and placed pods, as a scheduler sees them */
-    Map index;    /* node name to number */
-    int64_t now_sec, begun_sec;
-    PodMaker maker;
-
-    DemoPod **pods; /* oldest first */
-    size_t n_pods, size;
-    size_t n_ended;
-    uint64_t now;       /* ticks: pods returned so far */
-    uint64_t life_span; /* of an average pod, in ticks */
-};
-
-/* --- pods ------------------------------------------------------------------ */
-
-static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
-    DemoPod *pod;
-
-    if (cluster->n_pods == cluster->size) {
-        size_t size = cluster->size ? cluster->size * 2 : 256;
-        DemoPod **pods = reallocarray(cluster->pods, size, sizeof(void *));
-
-        if (!pods)
-            return NULL;
-        cluster->pods = pods;
-        cluster->size = size;
-    }
-    pod = calloc(1, sizeof(*pod));
-    if (!pod)
-        return NULL;
-    pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
-    cluster->pods[cluster->n_pods++] = pod;
-    return pod;
-}
 
 static bool pod_is_pending(const DemoPod *pod) {
     return str_is_empty(pod->model.node_name);
 }
 
-/* --- start ------------------------------------------------------------------- */
-
-/* Decodes the JSON written here, so that the served node equals the dumped one. */
-static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
-    Buf *text, Arena *arena, DemoNode *node) {
-    JsonReader reader;
-
-    buf_reset(text);
-    demo_node_write(number, cluster->begun_sec, changes, rng, text);
-    node->json = arena_copy(arena, buf_str(text));
-    if (buf_error(text) < 0 || !node->json.ptr)
-        return -ENOMEM;
-    json_reader_init(&reader, node->json);
-    node_decode(&reader, arena, &node->model);
-    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
-}
-
-static int make_node(DemoCluster *cluster, size_t number, Buf *text) {
-    DemoNode *node = &cluster->nodes[number];
-    int r;
-
-    node->rng = cluster->rng;
-    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, text, cluster->arena, node);
-    if (r < 0)
-        return r;
-    node->name = node->model.name;
-    return map_add(&cluster->index, node->name, (uint32_t)number);
-}
-
-static int64_t share_of(const Resources *all, Str name, size_t percent) {
-    return resources_get(all, name) / 100 * (int64_t)percent;
-}
-
-/* Adds the pods of one workload that ran on the node before the demo began. */
-static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
-    size_t percent, int64_t *cpu) {
-    const Resources *allocatable = &node->model.allocatable;
-    const Resources *requests = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
-    size_t n = rng_between(&cluster->rng, 0, workload->home_max);
-    int64_t gpus = resources_get(allocatable, STR(DEMO_GPU));
-
-    for (size_t i = 0; i < n; i++) {
-        DemoPod *pod;
-
-        *cpu += resources_get(requests, STR("cpu"));
-        gpus -= workload->gpus;
-        if (*cpu > share_of(allocatable, STR("cpu"), percent) || gpus < 0)
-            return 0;
-        pod = add_pod(cluster, workload);
-        if (!pod)
-            return -ENOMEM;
-        pod->model.node_name = node->name;
-        pod->model.created_at -= (int64_t)rng_between(&cluster->rng, AGE_MIN_SEC, AGE_MAX_SEC);
-        pod->model.scheduled_at = pod->model.created_at;
-    }
-    return 0;
-}
-
-static int load_node(DemoCluster *cluster, size_t number) {
-    size_t percent = rng_between(&cluster->rng, LOAD_MIN, LOAD_MAX);
-    int64_t cpu = 0;
-    int r;
-
-    for (size_t i = 0; i < n_workloads; i++) {
-        if (workloads[i].home != demo_node_pool(number) || workloads[i].is_fixed)
-            continue;
-        r = load_node_with(cluster, &cluster->nodes[number], &workloads[i], percent, &cpu);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-/* The number of pods is stable if an average pod lives for as many ticks as there are pods. Initial
- * pods are part of the way through their life. */
-static void set_ends(DemoCluster *cluster) {
-    cluster->life_span = cluster->n_pods < 50 ? 50 : cluster->n_pods;
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        cluster->pods[i]->ends_at = rng_between(&cluster->rng, 1,
-            (size_t)(cluster->life_span * 2 * cluster->pods[i]->workload->life_span / 100));
-}
-
-static int show_pod(DemoCluster *cluster, const DemoPod *pod) {
-    int r = store_apply_pod(cluster->store, &pod->model);
-
-    return r == STORE_BOUND ? 0 : error_fold(r);
-}
-
-static int fill_store(DemoCluster *cluster) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = error_fold(store_apply_node(cluster->store, &cluster->nodes[i].model));
-    for (size_t i = 0; r == 0 && i < cluster->n_pods; i++)
-        r = show_pod(cluster, cluster->pods[i]);
-    return r;
-}
-
-static int populate(DemoCluster *cluster) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
-    int r = pod_maker_init(&cluster->maker, cluster->arena);
-
-    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = make_node(cluster, i, &text);
-    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = load_node(cluster, i);
-    set_ends(cluster);
-    return r < 0 ? r : fill_store(cluster);
-}
-
-int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster **ret) {
-    _cleanup_(demo_cluster_freep) DemoCluster *cluster = calloc(1, sizeof(*cluster));
-    int r;
-
-    assert(n_nodes > 0 && n_nodes <= DEMO_NODES_MAX);
-    if (!cluster)
-        return -ENOMEM;
-    (void)pthread_mutex_init(&cluster->lock, NULL);
-    cluster->rng = (Rng){.state = seed};
-    cluster->now_sec = cluster->begun_sec = now_sec;
-    cluster->index = MAP_INIT;
-    cluster->store = store_new();
-    cluster->arena = arena_new(DEMO_CLUSTER_BUDGET);
-    if (!cluster->store || !cluster->arena)
-        return -ENOMEM;
-    cluster->n_nodes = n_nodes;
-    cluster->nodes = ARENA_ARRAY(cluster->arena, DemoNode, n_nodes);
-    if (!cluster->nodes)
-        return -ENOMEM;
-    r = populate(cluster);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(cluster);
-    return 0;
-}
-
-DemoCluster *demo_cluster_free(DemoCluster *cluster) {
-    if (!cluster)
-        return NULL;
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        free(cluster->pods[i]);
-    free(cluster->pods);
-    for (size_t i = 0; cluster->nodes && i < cluster->n_nodes; i++)
-        arena_free(cluster->nodes[i].arena);
-    map_done(&cluster->index);
-    store_free(cluster->store);
-    arena_free(cluster->arena);
-    (void)pthread_mutex_destroy(&cluster->lock);
-    free(cluster);
-    return NULL;
-}
-
 /* --- time ------------------------------------------------------------------ */
+
+static int64_t now_nsec(const DemoCluster *cluster) {
+    return (int64_t)cluster->now * cluster->tick_nsec;
+}
+
+/* The end of a pod with a node may make room for a pending one. */
+static void end_pod(DemoCluster *cluster, DemoPod *pod) {
+    if (pod_is_pending(pod)) {
+        pending_queue_remove(&cluster->pending, pod->number);
+        cluster->n_deleted++;
+    } else {
+        store_remove_pod(cluster->store, pod->model.namespace, pod->model.name, pod->model.uid);
+        pending_queue_wake(&cluster->pending);
+        cluster->n_ended++;
+    }
+    free(pod);
+}
 
 static void end_pods(DemoCluster *cluster) {
     size_t kept = 0;
@@ -244,81 +37,103 @@ static void end_pods(DemoCluster *cluster) {
     for (size_t i = 0; i < cluster->n_pods; i++) {
         DemoPod *pod = cluster->pods[i];
 
-        if (pod->ends_at > cluster->now) {
+        if (pod->ends_at > cluster->now)
             cluster->pods[kept++] = pod;
-            continue;
-        }
-        store_remove_pod(cluster->store, pod->model.namespace, pod->model.name, pod->model.uid);
-        free(pod);
+        else
+            end_pod(cluster, pod);
     }
-    cluster->n_ended += cluster->n_pods - kept;
     cluster->n_pods = kept;
 }
 
-static DemoPod *find_due(DemoCluster *cluster) {
-    for (size_t i = 0; i < cluster->n_pods; i++) {
-        DemoPod *pod = cluster->pods[i];
-
-        if (pod_is_pending(pod) && pod->retry_at <= cluster->now &&
-            pod->n_attempts < DEMO_ATTEMPTS_MAX)
-            return pod;
-    }
-    return NULL;
-}
-
 static uint64_t random_life(DemoCluster *cluster, const Workload *workload) {
-    uint64_t most = cluster->life_span * 2 * workload->life_span / 100;
+    uint64_t most = demo_cluster_life_max(cluster, workload);
 
     return rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
 }
 
-int demo_cluster_next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
-    int64_t now_sec, const DemoPod **ret) {
+static int create_pod(
+    DemoCluster *cluster, const Workload *workload, uint64_t life, DemoPod **ret) {
+    bool is_random = !workload;
     DemoPod *pod;
+
+    workload = is_random ? pod_maker_next(&cluster->maker, &cluster->rng) : workload;
+    *ret = pod = demo_cluster_add_pod(cluster, workload);
+    if (!pod)
+        return -ENOMEM;
+    pod->life = is_random ? random_life(cluster, workload) : life;
+    pod->ends_at = UINT64_MAX;
+    if (is_random)
+        pod->ends_at = cluster->now + 1 + (uint64_t)(DEMO_PATIENCE_NSEC / cluster->tick_nsec);
+    else if (life > 0)
+        pod->ends_at = cluster->now + life;
+    return pending_queue_add(&cluster->pending, pod->number, pod->model.priority);
+}
+
+void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec) {
+    cluster->tick_nsec = nsec;
+}
+
+int demo_cluster_create_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
+    int64_t now_sec, const DemoPod **ret) {
+    DemoPod *pod = NULL;
+    int r;
 
     (void)pthread_mutex_lock(&cluster->lock);
     cluster->now++;
     cluster->now_sec = now_sec;
     end_pods(cluster);
-    pod = workload ? NULL : find_due(cluster);
-    if (!pod) {
-        bool is_random = !workload;
-
-        workload = is_random ? pod_maker_next(&cluster->maker, &cluster->rng) : workload;
-        pod = add_pod(cluster, workload);
-        if (pod && is_random)
-            life = random_life(cluster, workload);
-        if (pod)
-            pod->ends_at = life > 0 ? cluster->now + life : UINT64_MAX;
-    }
-    if (pod) {
-        pod->n_attempts++;
-        pod->retry_at = cluster->now + (uint64_t)RETRY_TICKS * pod->n_attempts;
-    }
+    r = create_pod(cluster, workload, life, &pod);
     (void)pthread_mutex_unlock(&cluster->lock);
     *ret = pod;
-    return pod ? 0 : -ENOMEM;
+    return r;
 }
 
-void demo_cluster_try_again(DemoCluster *cluster, const DemoPod *pod) {
+/* --- attempts --------------------------------------------------------------- */
+
+static const DemoPod *note_attempt(DemoCluster *cluster, PendingPod *entry) {
+    size_t i = cluster->n_pods - 1;
+    DemoPod *pod;
+
+    while (cluster->pods[i]->number != entry->number) /* it is there */
+        i--;
+    pod = cluster->pods[i];
+    pending_pod_park(entry, now_nsec(cluster));
+    pod->n_attempts = entry->n_attempts;
+    return pod;
+}
+
+const DemoPod *demo_cluster_due_pod(DemoCluster *cluster) {
+    const DemoPod *pod = NULL;
+    PendingPod *entry;
+
     (void)pthread_mutex_lock(&cluster->lock);
-    for (size_t i = cluster->n_pods; i-- > 0;)
-        if (cluster->pods[i] == pod)
-            cluster->pods[i]->n_attempts++;
+    entry = pending_queue_due(&cluster->pending, now_nsec(cluster));
+    if (entry)
+        pod = note_attempt(cluster, entry);
+    (void)pthread_mutex_unlock(&cluster->lock);
+    return pod;
+}
+
+void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod) {
+    (void)pthread_mutex_lock(&cluster->lock);
+    for (size_t i = 0; i < cluster->pending.n; i++)
+        if (cluster->pending.items[i].number == pod->number)
+            (void)note_attempt(cluster, &cluster->pending.items[i]);
     (void)pthread_mutex_unlock(&cluster->lock);
 }
 
 int demo_cluster_clear(DemoCluster *cluster) {
-    size_t n_before = cluster->n_pods;
+    size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted, n_left;
 
     (void)pthread_mutex_lock(&cluster->lock);
     for (size_t i = 0; i < cluster->n_pods; i++)
         cluster->pods[i]->ends_at = 0;
     end_pods(cluster);
-    cluster->n_ended -= n_before - cluster->n_pods; /* cleared, not ended */
-    n_before = cluster->n_pods;
+    cluster->n_ended = n_ended; /* cleared, not ended */
+    cluster->n_deleted = n_deleted;
+    n_left = cluster->n_pods;
     (void)pthread_mutex_unlock(&cluster->lock);
-    return n_before == 0 ? 0 : -ENOMEM;
+    return n_left == 0 ? 0 : -ENOMEM;
 }
 
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
@@ -332,9 +147,14 @@ const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret) {
     (void)pthread_mutex_lock(&cluster->lock);
-    *ret = (DemoClusterCounts){.n_nodes = cluster->n_nodes, .n_ended = cluster->n_ended};
+    *ret = (DemoClusterCounts){.n_nodes = cluster->n_nodes,
+        .n_pending = cluster->pending.n,
+        .n_running = cluster->n_pods - cluster->pending.n,
+        .n_ended = cluster->n_ended,
+        .n_deleted = cluster->n_deleted};
     for (size_t i = 0; i < cluster->n_pods; i++)
-        *(pod_is_pending(cluster->pods[i]) ? &ret->n_pending : &ret->n_running) += 1;
+        if (pod_is_pending(cluster->pods[i]))
+            ret->pending[cluster->pods[i]->workload - workloads]++;
     (void)pthread_mutex_unlock(&cluster->lock);
 }
 
@@ -355,8 +175,11 @@ static void place_pod(
     DemoCluster *cluster, DemoPod *pod, const DemoNode *node, char *error, size_t size) {
     pod->model.node_name = node->name;
     pod->model.scheduled_at = cluster->now_sec;
-    if (show_pod(cluster, pod) == 0)
+    if (demo_cluster_show_pod(cluster, pod) == 0) {
+        pending_queue_remove(&cluster->pending, pod->number);
+        pod->ends_at = pod->life > 0 ? cluster->now + pod->life : UINT64_MAX;
         return;
+    }
     pod->model.node_name = STR_NULL;
     pod->model.scheduled_at = 0;
     (void)snprintf(error, size, "out of memory for a pod of the demo");
@@ -389,15 +212,15 @@ void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, 
 /* --- changes of nodes ------------------------------------------------------- */
 
 static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
-    _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_MAX * 4);
+    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(DEMO_OBJECT_MAX * 4);
     DemoNode *node = &cluster->nodes[number], marked = *node;
     Rng rng = node->rng;
     int r;
 
     if (!arena)
         return -ENOMEM;
-    r = write_node(cluster, number, changes, &rng, &text, arena, &marked);
+    r = demo_cluster_write_node(cluster, number, changes, &rng, &text, arena, &marked);
     if (r == 0)
         r = error_fold(store_apply_node(cluster->store, &marked.model));
     if (r < 0)
@@ -416,6 +239,7 @@ int demo_cluster_change_node(DemoCluster *cluster, Str name, NodeChanges changes
         return 0;
     (void)pthread_mutex_lock(&cluster->lock);
     r = mark_locked(cluster, number, changes);
+    pending_queue_wake(&cluster->pending);
     (void)pthread_mutex_unlock(&cluster->lock);
     return r;
 }

@@ -3,10 +3,11 @@
 /*
  * DemoCluster: the nodes and pods of the demo, instead of an API server and its controllers.
  *
- * It creates pods, binds them, and ends about as many as it creates. Time is counted in pods
- * (ticks). The same seed, times and binds give the same history.
+ * It creates pods, keeps the pending ones in kube-scheduler's queue (simulate/queues.h), binds
+ * them, and ends about as many as it creates. Time is counted in ticks, of which each creates a
+ * pod. The same seed, times and binds give the same history.
  *
- * Any thread may bind; the rest is for one thread, which may use a pod until it gets the next one.
+ * Any thread may bind; the rest is for one thread, which may use a pod until the next tick.
  */
 
 #include <stdbool.h>
@@ -15,14 +16,18 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "cluster/snapshot.h"
 #include "demo/pod-maker.h"
 #include "extender/wire.h"
 
 #define DEMO_NODES_MAX 15000u
 
-/* Attempts to place a pod. */
-#define DEMO_ATTEMPTS_MAX 3u
+/* A tick, for kube-scheduler's queue, unless set otherwise. */
+#define DEMO_TICK_NSEC (250 * NSEC_PER_MSEC)
+
+/* Owners delete pods that are pending for so long. */
+#define DEMO_PATIENCE_NSEC (40 * NSEC_PER_SEC)
 
 /* 15,000 nodes and their pods need about 60 MiB as JSON. */
 #define DEMO_DUMP_MAX ((size_t)512 * 1024 * 1024)
@@ -31,8 +36,10 @@ typedef struct DemoCluster DemoCluster;
 
 typedef struct DemoClusterCounts {
     size_t n_nodes;
-    size_t n_running, n_pending; /* pods now */
-    size_t n_ended;              /* ended pods */
+    size_t n_running, n_pending;        /* pods now */
+    size_t pending[DEMO_WORKLOADS_MAX]; /* of these, by workload */
+    size_t n_ended;                     /* ended pods */
+    size_t n_deleted;                   /* pods that were deleted while pending */
 } DemoClusterCounts;
 
 /* @n_nodes is 1 to DEMO_NODES_MAX. 0, or -ENOMEM. */
@@ -40,16 +47,27 @@ int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster
 DemoCluster *demo_cluster_free(DemoCluster *cluster); /* takes NULL */
 DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 
+/* Before the first tick: pods use all GPUs, so that the first new ones that request one are
+ * pending. 0, or -ENOMEM. */
+int demo_cluster_use_gpus(DemoCluster *cluster);
+
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
-/* Advances one tick and returns the next pod to place, at @now_sec since 1970: a new one of
- * @workload, which lives for @life ticks (0: until demo_cluster_clear()); with NULL a pending one
- * that is due, or a new one of the next workload. 0, or -ENOMEM. */
-int demo_cluster_next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
+/* How long a tick is. Before the first one. */
+void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec);
+
+/* Advances one tick: pods end, and a new one is created at @now_sec since 1970: of @workload, for
+ * @life ticks (0: until demo_cluster_clear()); with NULL of the next workload, for a random time.
+ * 0, or -ENOMEM. */
+int demo_cluster_create_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
     int64_t now_sec, const DemoPod **ret);
 
-/* Counts another attempt to place @pod. */
-void demo_cluster_try_again(DemoCluster *cluster, const DemoPod *pod);
+/* The next pod that kube-scheduler tries now; NULL: none until the next tick. This counts as an
+ * attempt: a pod that is not bound then is tried again later. */
+const DemoPod *demo_cluster_due_pod(DemoCluster *cluster);
+
+/* Counts an attempt to place @pod, due or not. */
+void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod);
 
 /* Removes all pods. 0, or -ENOMEM: only some. */
 int demo_cluster_clear(DemoCluster *cluster);

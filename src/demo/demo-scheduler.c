@@ -37,6 +37,7 @@ struct DemoScheduler {
 SchedulerOptions demo_scheduler_options(uint64_t seed) {
     return (SchedulerOptions){
         .weight = DEMO_SCHEDULER_WEIGHT,
+        .percentage = 100, /* as `berth config` writes it */
         .seed = seed,
         .plugins = {.ignores_taints = true},
         .ignores_extended_resources = true,
@@ -420,4 +421,13 @@ void placement_print_reasons(const Placement *placement, size_t width, Buf *out)
         }
         buf_printf(out, "%s%zu %.*s", i > 0 ? ", " : "", reason->n_nodes, STR_FMT(reason->text));
     }
+}
+
+void placement_print_why(const Placement *placement, size_t width, Buf *out) {
+    if (!str_is_empty(placement->error))
+        buf_printf(out, "error: %.*s", STR_FMT(placement->error));
+    else if (placement->n_candidates == 0)
+        buf_append(out, STR("no node has enough cpu and memory; berth was not called"));
+    else
+        placement_print_reasons(placement, width, out);
 }

@@ -67,6 +67,9 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight);
 int demo_scheduler_place(
     DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret);
 
+/* Why nodes were rejected, or the attempt failed: the error, or as below. */
+void placement_print_why(const Placement *placement, size_t width, Buf *out);
+
 /* "87 node is not in the workspace pool, 12 …": as many as fit into @width bytes, at least one, and
  * "+2 more" for the rest. */
 void placement_print_reasons(const Placement *placement, size_t width, Buf *out);

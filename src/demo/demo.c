@@ -20,8 +20,12 @@
 #include "demo/panel.h"
 #include "demo/printer.h"
 #include "demo/stats.h"
+#include "demo/story.h"
 #include "input/file.h"
 #include "input/policies.h"
+
+/* Pauses after a text to read, in paces. */
+#define READ_PACES 16u
 
 /* How often annotations are written. */
 #define ANNOTATE_NSEC (10 * NSEC_PER_SEC)
@@ -40,6 +44,8 @@ typedef struct Demo {
     const char *policy_path;
     DemoPrinter printer;
     PlacementStats stats;
+    Story story;
+    unsigned pause_msec; /* before the next pod */
 
     DemoFiles files;
     Program *rules;              /* in force at the last check */
@@ -117,6 +123,12 @@ static int annotate(Demo *demo) {
     return annotator_write(demo->env.cluster, view, clock_wall_nsec());
 }
 
+/* Another attempt that changes nothing is not printed. */
+static bool is_news(const Placement *placement) {
+    return placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
+           !str_is_empty(placement->error);
+}
+
 static void print_and_count(
     Demo *demo, const Placement *placement, const View *view, const DemoStatus *status) {
     PanelReading reading;
@@ -124,29 +136,19 @@ static void print_and_count(
 
     stats_add(&demo->stats, placement);
     panel_note(&demo->panel, view, placement->node);
-    printer_placement(&demo->printer, placement, has_reading ? &reading : NULL);
-    printer_hint(&demo->printer, status, placement);
+    if (is_news(placement))
+        printer_placement(&demo->printer, placement, has_reading ? &reading : NULL);
+    if (story_tell(&demo->story, &demo->printer, status, placement))
+        demo->pause_msec = READ_PACES * demo->options->pace_msec;
     printer_status(&demo->printer, status, &demo->stats);
 }
 
-/* One pod. */
-static int drive_one(Demo *demo, bool *ret_is_over) {
-    _cleanup_(view_unrefp) View *view = NULL;
-    const DemoPod *pod;
+static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     Placement placement = {0};
     DemoStatus status;
-    int r;
+    int r = environment_place(&demo->env, pod, &placement);
 
-    check_rules(demo);
-    if (demo->options->is_live)
-        check_policy(demo);
-    r = demo_cluster_next_pod(
-        demo->env.cluster, /* workload= */ NULL, /* life= */ 0, environment_now_sec(), &pod);
-    if (r == 0)
-        r = annotate(demo);
-    view = daemon_view(demo->env.daemon);
-    if (r == 0)
-        r = environment_place(&demo->env, pod, &placement);
     if (r < 0)
         return r;
     if (placement.is_cut_off && environment_wait(&demo->env, 0)) {
@@ -157,6 +159,23 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     print_and_count(demo, &placement, view, &status);
     *ret_is_over = demo->printer.console.has_failed;
     return demo_files_refresh(&demo->files, demo->env.cluster, view, &placement, demo->error);
+}
+
+/* A new pod, and everything that kube-scheduler tries until the next one. */
+static int drive_one(Demo *demo, bool *ret_is_over) {
+    const DemoPod *pod;
+    int r;
+
+    check_rules(demo);
+    if (demo->options->is_live)
+        check_policy(demo);
+    r = demo_cluster_create_pod(
+        demo->env.cluster, /* workload= */ NULL, /* life= */ 0, environment_now_sec(), &pod);
+    if (r == 0)
+        r = annotate(demo);
+    while (r == 0 && !*ret_is_over && (pod = demo_cluster_due_pod(demo->env.cluster)))
+        r = try_pod(demo, pod, ret_is_over);
+    return r;
 }
 
 static int64_t process_cpu_nsec(void) {
@@ -178,10 +197,12 @@ static void drive(void *context) {
     int64_t start = daemon_cpu_nsec(demo);
     bool is_over = false;
 
+    is_over = environment_wait(&demo->env, READ_PACES * options->pace_msec);
     while (demo->result == 0 && !is_over &&
            (options->n_pods == 0 || demo->stats.n_pods < options->n_pods)) {
+        demo->pause_msec = options->pace_msec;
         demo->result = drive_one(demo, &is_over);
-        is_over |= environment_wait(&demo->env, options->pace_msec);
+        is_over |= environment_wait(&demo->env, demo->pause_msec);
     }
     demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
 }
@@ -209,8 +230,13 @@ static int prepare(Demo *demo) {
         .address = options->address,
         .port = options->port,
     };
+    int64_t pace_nsec = options->pace_msec * NSEC_PER_MSEC;
     int r = environment_open(&demo->env, &env);
 
+    if (r == 0)
+        r = demo_cluster_use_gpus(demo->env.cluster);
+    if (r == 0 && pace_nsec > DEMO_TICK_NSEC)
+        demo_cluster_set_tick(demo->env.cluster, pace_nsec);
     demo->policy_path = options->policy ? options->policy : demo->files.policy_path;
     if (r == 0)
         r = demo_files_open(
@@ -306,6 +332,8 @@ int demo_dump(const DemoOptions *options, const char *path, char *error) {
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory for the demo's cluster");
     r = demo_cluster_new(options->n_nodes, options->seed, environment_now_sec(), &cluster);
+    if (r == 0)
+        r = demo_cluster_use_gpus(cluster);
     if (r < 0)
         return r;
     demo_cluster_write(cluster, &text);

@@ -156,6 +156,7 @@ void pod_maker_make(
     uint64_t high = rng_next(rng), low = rng_next(rng);
     char suffix[6];
 
+    ret->number = (uint32_t)maker->n_made;
     pod_suffix(maker->n_made++, suffix);
     ret->workload = workload;
     ret->person = (unsigned)(low % WORKLOAD_PEOPLE);

@@ -21,10 +21,11 @@ typedef struct DemoPod {
     const Workload *workload;
     const PodRequest *template; /* of all pods of this workload and owner */
     Pod model;                  /* as the snapshot has it */
-    unsigned n_attempts;        /* attempts to place it, this one included */
+    uint32_t number;            /* by age */
     unsigned person;            /* its owner; below WORKLOAD_PEOPLE */
-    uint64_t retry_at;          /* while pending */
-    uint64_t ends_at;
+    unsigned n_attempts;        /* attempts to place it, this one included */
+    uint64_t life;              /* ticks on a node; 0: no end */
+    uint64_t ends_at;           /* tick; while pending: its owner deletes it */
     char name[32], uid[40];
 } DemoPod;
 

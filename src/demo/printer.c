@@ -24,6 +24,7 @@
 #define REASONS_PLAIN 120u
 
 #define HEADING_EVERY 20u
+#define POLICIES_SHOWN 8u
 
 /* Pads to @width columns; a micro sign is one column, but two bytes. */
 static void print_duration(Buf *out, int64_t nsec, int width) {
@@ -134,7 +135,7 @@ static void print_what_if(Buf *out, const DemoStatus *status) {
     print_with_server(out, status, command);
 }
 
-static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
+void printer_suggest(DemoPrinter *printer, const DemoStatus *status) {
     Buf *out = &printer->console.text;
 
     console_print(&printer->console, STYLE_BOLD, "Try in another terminal\n");
@@ -144,8 +145,30 @@ static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
     if (status->rules->n_gauges > 0)
         buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
     print_explain(out, status);
-    buf_printf(out, "or edit %s\nand save it: the next decisions follow it. Ctrl-C ends.\n\n",
-        status->policy_path);
+    buf_printf(
+        out, "or edit %s\nand save it: the next decisions follow it.\n\n", status->policy_path);
+}
+
+void printer_suggest_command(DemoPrinter *printer, const DemoStatus *status, const char *command) {
+    print_with_server(&printer->console.text, status, command);
+}
+
+/* What the policies want: the reasons of their filters. */
+static void print_policies(Console *console, const Program *rules) {
+    for (size_t i = 0; i < rules->n_policies && i < POLICIES_SHOWN; i++) {
+        _cleanup_(buf_done) Buf reasons = BUF_INIT(CONSOLE_TEXT_MAX);
+        char lead[64];
+
+        for (size_t k = 0; k < rules->n_filters; k++)
+            if (rules->filters[k]->policy == &rules->policies[i])
+                buf_printf(&reasons, "%s%.*s", reasons.len > 0 ? "; " : "",
+                    STR_FMT(rules->filters[k]->reason));
+        (void)snprintf(lead, sizeof(lead), "  %-12.*s ", STR_FMT(rules->policies[i].name));
+        console_paragraph(
+            console, lead, reasons.len > 0 ? buf_str(&reasons) : STR("(rejects no node)"));
+    }
+    if (rules->n_policies > POLICIES_SHOWN)
+        buf_printf(&console->text, "  and %zu more\n", rules->n_policies - POLICIES_SHOWN);
 }
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status) {
@@ -154,27 +177,27 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
 
     console_print(console, STYLE_BOLD, "berth demo");
     buf_printf(out,
-        ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\nserving ",
+        ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\n",
         status->figures.n_nodes, plural(status->figures.n_nodes), status->figures.n_running,
         status->rules->n_policies, status->rules->n_filters, status->rules->n_scores);
+    buf_append(out, STR("serving "));
     console_print(console, STYLE_BOLD, "%s", status->url);
-    buf_append(out, STR(" to the demo's kube-scheduler, with the real protocol\n"));
+    buf_append(out, STR(" to the demo's kube-scheduler (the real protocol)\n"));
     panel_print_sources(status->rules, status->mock_metrics_url, out);
     if (status->dashboard_url) {
         buf_append(out, STR("dashboard "));
         console_print(console, STYLE_BOLD, "%s\n", status->dashboard_url);
     }
     buf_append_char(out, '\n');
-    if (printer->console.is_live)
-        print_live_hints(printer, status);
-    else {
-        console_print(&printer->console, STYLE_BOLD, "Try, now or later\n");
-        print_commands_for_later(out, status);
-        buf_append_char(out, '\n');
-    }
+    console_paragraph(console, "",
+        STR("The cluster is simulated: nodes in the pools general, workspace, batch and gpu; pods "
+            "that are created and end all the time. For each new pod kube-scheduler asks berth "
+            "which nodes may run it, and the policies reject nodes for these reasons:"));
+    print_policies(console, status->rules);
+    buf_append_char(out, '\n');
     print_legend(printer, status->rules);
     print_columns(printer);
-    console_flush(&printer->console);
+    console_flush(console);
 }
 
 /* --- placements --------------------------------------------------------------------- */
@@ -201,15 +224,12 @@ static void print_facts(
     print_duration(out, nsec, COLUMN_TIME);
 }
 
+/* Of a pod that was pending, the reasons were printed before. */
 static void print_why(const Placement *placement, size_t width, Buf *out) {
-    if (placement->pod->n_attempts > 1)
-        buf_printf(out, "try %u%s", placement->pod->n_attempts, placement->n_reasons ? ": " : "");
-    if (!str_is_empty(placement->error))
-        buf_printf(out, "error: %.*s", STR_FMT(placement->error));
-    else if (placement->n_candidates == 0)
-        buf_append(out, STR("no node has enough cpu and memory; berth was not called"));
+    if (placement->pod->n_attempts > 1 && !str_is_empty(placement->node))
+        buf_printf(out, "was pending, placed at attempt %u", placement->pod->n_attempts);
     else
-        placement_print_reasons(placement, width, out);
+        placement_print_why(placement, width, out);
 }
 
 void printer_placement(
@@ -240,27 +260,12 @@ void printer_placement(
     console_flush(&printer->console);
 }
 
-void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
-    char command[160];
-
-    if (!printer->console.is_live || printer->has_hinted || !str_is_empty(placement->node))
-        return;
-    printer->has_hinted = true;
-    (void)snprintf(command, sizeof(command), "explain --last %s/%s",
-        placement->pod->workload->namespace, placement->pod->name);
-    console_clear_status(&printer->console);
-    console_print(&printer->console, STYLE_BOLD, "-- why? In another terminal:\n");
-    print_with_server(&printer->console.text, status, command);
-    console_flush(&printer->console);
-}
-
 void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
     _cleanup_(buf_done) Buf line = BUF_INIT(CONSOLE_TEXT_MAX);
 
-    buf_printf(&line, "%llu placed, %zu pending | %zu pods on %zu nodes | ",
+    buf_printf(&line, "%llu placed, %zu pending, %zu running | %s | Ctrl-C ends",
         (unsigned long long)stats->n_placed, status->figures.n_pending, status->figures.n_running,
-        status->figures.n_nodes);
-    buf_printf(&line, "%s | Ctrl-C ends", status->url);
+        status->url);
     console_status(&printer->console, buf_str(&line));
 }
 
@@ -282,16 +287,17 @@ void printer_refusal(DemoPrinter *printer, const DiagList *diags) {
 
 /* --- summary ------------------------------------------------------------------------ */
 
-static void print_pending(Console *console, const PlacementStats *stats) {
-    for (size_t i = 0; i < stats->n_pending && stats->pending[i].n > 0; i++) {
-        const PendingStats *pending = &stats->pending[i];
+static void print_pending(Console *console, const DemoStatus *status, const PlacementStats *stats) {
+    if (status->figures.n_pending > 0)
+        console_print(console, STYLE_BOLD, "\nPending pods\n");
+    for (size_t i = 0; i < n_workloads; i++) {
         char name[64];
 
-        if (i == 0)
-            console_print(console, STYLE_BOLD, "\nPending pods\n");
-        (void)snprintf(
-            name, sizeof(name), "%s/%s", pending->workload->namespace, pending->workload->name);
-        buf_printf(&console->text, "  %8zu  %-16s %s\n", pending->n, name, pending->why);
+        if (status->figures.pending[i] == 0)
+            continue;
+        (void)snprintf(name, sizeof(name), "%s/%s", workloads[i].namespace, workloads[i].name);
+        buf_printf(&console->text, "  %8zu  %-16s %s\n", status->figures.pending[i], name,
+            stats->pending[i]);
     }
 }
 
@@ -323,13 +329,17 @@ static void print_calls(Console *console, const DemoStatus *status, const Placem
 }
 
 static void print_counts(Console *console, const DemoStatus *status, const PlacementStats *stats) {
-    console_print(console, STYLE_BOLD, "\n%llu pod%s: %llu placed, %llu pending",
+    const DemoClusterCounts *figures = &status->figures;
+    Buf *out = &console->text;
+
+    console_print(console, STYLE_BOLD, "\n%llu pod%s: %llu placed, %zu pending",
         (unsigned long long)stats->n_pods, plural(stats->n_pods),
-        (unsigned long long)stats->n_placed, (unsigned long long)(stats->n_pods - stats->n_placed));
-    buf_printf(&console->text,
-        " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
-        (unsigned long long)stats->n_retries, plural(stats->n_retries), status->figures.n_ended,
-        status->figures.n_running);
+        (unsigned long long)stats->n_placed, figures->n_pending);
+    if (figures->n_deleted > 0)
+        buf_printf(out, ", %zu deleted while pending", figures->n_deleted);
+    buf_printf(out, " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
+        (unsigned long long)stats->n_retries, plural(stats->n_retries), figures->n_ended,
+        figures->n_running);
     if (stats->n_errors > 0)
         console_print(console, STYLE_BAD, "%llu attempt%s failed\n",
             (unsigned long long)stats->n_errors, plural(stats->n_errors));
@@ -341,7 +351,7 @@ void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats 
     stats_sort(stats);
     console_clear_status(console);
     print_counts(console, status, stats);
-    print_pending(console, stats);
+    print_pending(console, status, stats);
     print_reasons(console, stats);
     if (printer->panel->n > 0 && status->view) {
         console_print(console, STYLE_BOLD, "\n" PANEL_SUMMARY_HEADING "\n");

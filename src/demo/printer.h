@@ -19,7 +19,6 @@ typedef struct DemoPrinter {
     const Panel *panel; /* of the metrics in force; borrowed */
     size_t n_shown;     /* placements since the last heading */
     size_t n_columns;   /* its width: it depends on the policy's metrics */
-    bool has_hinted;    /* printed how to explain a pending pod */
 } DemoPrinter;
 
 #define PRINTER_INIT(live, colour, metrics)                                                        \
@@ -44,8 +43,9 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status);
 void printer_placement(
     DemoPrinter *printer, const Placement *placement, const PanelReading *reading);
 
-/* Once, on a terminal: how to explain the first pending pod. */
-void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placement *placement);
+/* Commands to try while the demo runs: all of them; one, with the server's URL. Not flushed. */
+void printer_suggest(DemoPrinter *printer, const DemoStatus *status);
+void printer_suggest_command(DemoPrinter *printer, const DemoStatus *status, const char *command);
 
 /* The status line. */
 void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats);

@@ -134,11 +134,13 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
     run->placement = (Placement){0};
     if (!goes_on(run))
         return;
-    if (demo_cluster_next_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) < 0) {
+    if (demo_cluster_create_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) <
+        0) {
         fail_memory(run);
         return;
     }
     run->n_pods++;
+    demo_cluster_try(run->env.cluster, pod);
     attempt(run, pod);
 }
 
@@ -152,8 +154,15 @@ void run_retry(ScenarioRun *run) {
     run->placement = (Placement){0};
     if (!goes_on(run) || !run->pod || !str_is_empty(run->pod->model.node_name))
         return;
-    demo_cluster_try_again(run->env.cluster, run->pod);
+    demo_cluster_try(run->env.cluster, run->pod);
     attempt(run, run->pod);
+}
+
+void run_try_due(ScenarioRun *run) {
+    const DemoPod *pod;
+
+    while (goes_on(run) && (pod = demo_cluster_due_pod(run->env.cluster)))
+        attempt(run, pod);
 }
 
 void run_choose_pod(ScenarioRun *run) {

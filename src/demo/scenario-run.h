@@ -92,6 +92,8 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
 
 /* Tries to place run->pod again, if it has no node; without printing. */
 void run_retry(ScenarioRun *run);
+/* Tries all pods that kube-scheduler would try now; without printing. */
+void run_try_due(ScenarioRun *run);
 void run_show(ScenarioRun *run); /* prints a line about run->placement */
 
 /* Sets run->pod to the pod of run->placement. */

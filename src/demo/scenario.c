@@ -12,7 +12,6 @@
 #define PACE_MSEC 350u
 #define POD_MSEC 2000u
 #define POD_LIFE 10u
-#define PODS_PER_RETRY 4u
 
 static const Scenario *const scenarios[] = {
     &scenario_pending,
@@ -75,19 +74,18 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* While the user looks around: creates pods, and sometimes tries run->pod again. */
+/* While the user looks around: creates pods, and tries pending ones again. */
 static void add_pods(ScenarioRun *run) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
 
-    for (unsigned n = 1; run->status == 0; n++) {
+    while (run->status == 0) {
         buf_reset(&line);
         buf_printf(&line, "%zu pods, %zu placed | %s | Ctrl-C ends", run->n_pods, run->n_placed,
             run_url(run));
         console_status(&run->console, buf_str(&line));
         run_pause(run, POD_MSEC);
         run_place_quietly(run, run->workload, POD_LIFE);
-        if (n % PODS_PER_RETRY == 0)
-            run_retry(run);
+        run_try_due(run);
     }
     console_clear_status(&run->console);
     console_flush(&run->console);
@@ -127,6 +125,8 @@ static int prepare(ScenarioRun *run, const Scenario *scenario, const ScenarioOpt
     };
     int r = environment_open(&run->env, &env);
 
+    if (r == 0)
+        demo_cluster_set_tick(run->env.cluster, POD_MSEC * NSEC_PER_MSEC);
     if (r == 0)
         r = open_files(run, scenario);
     if (r == 0)

@@ -30,54 +30,26 @@ static void add_reason(PlacementStats *stats, const NodeReason *reason) {
     stats->reasons[i].n_nodes += reason->n_nodes;
 }
 
-static PendingStats *find_pending(PlacementStats *stats, const Workload *workload) {
-    size_t i = 0;
-
-    while (i < stats->n_pending && stats->pending[i].workload != workload)
-        i++;
-    if (i == STATS_WORKLOADS_MAX)
-        return NULL;
-    if (i == stats->n_pending)
-        stats->pending[stats->n_pending++].workload = workload;
-    return &stats->pending[i];
-}
-
-static void add_pending(PlacementStats *stats, const Placement *placement) {
-    PendingStats *pending = find_pending(stats, placement->pod->workload);
+static void keep_reasons(PlacementStats *stats, const Placement *placement) {
     _cleanup_(buf_done) Buf why = BUF_INIT((size_t)64 * 1024);
 
-    if (!pending)
-        return;
-    pending->n += placement->pod->n_attempts == 1;
-    if (placement->n_candidates == 0)
-        buf_append(&why, STR("no node has enough cpu and memory"));
-    else if (!str_is_empty(placement->error))
-        buf_append(&why, placement->error);
-    else
-        placement_print_reasons(placement, STATS_TEXT_MAX, &why);
-    (void)snprintf(pending->why, STATS_TEXT_MAX, "%.*s", STR_FMT(buf_str(&why)));
+    placement_print_why(placement, STATS_TEXT_MAX, &why);
+    (void)snprintf(stats->pending[placement->pod->workload - workloads], STATS_TEXT_MAX, "%.*s",
+        STR_FMT(buf_str(&why)));
 }
 
 void stats_add(PlacementStats *stats, const Placement *placement) {
-    bool is_new = placement->pod->n_attempts == 1;
+    bool is_new = placement->pod->n_attempts == 1, is_placed = !str_is_empty(placement->node);
 
     stats->n_pods += is_new;
     stats->n_retries += !is_new;
+    stats->n_placed += is_placed;
     stats->n_errors += !str_is_empty(placement->error);
     add_calls(stats, placement);
     for (size_t i = 0; i < placement->n_reasons; i++)
         add_reason(stats, &placement->reasons[i]);
-    if (str_is_empty(placement->node)) {
-        add_pending(stats, placement);
-        return;
-    }
-    stats->n_placed++;
-    if (!is_new) { /* it was counted as pending before */
-        PendingStats *pending = find_pending(stats, placement->pod->workload);
-
-        if (pending && pending->n > 0)
-            pending->n--;
-    }
+    if (!is_placed)
+        keep_reasons(stats, placement);
 }
 
 static int by_duration(const void *a, const void *b) {
@@ -106,17 +78,7 @@ static int by_nodes(const void *a, const void *b) {
     return strcmp(x->text, y->text);
 }
 
-static int by_pods(const void *a, const void *b) {
-    const PendingStats *x = a, *y = b;
-
-    if (x->n != y->n)
-        return x->n > y->n ? -1 : 1;
-    return strcmp(x->workload->name, y->workload->name);
-}
-
 void stats_sort(PlacementStats *stats) {
     if (stats->n_reasons > 0)
         qsort(stats->reasons, stats->n_reasons, sizeof(stats->reasons[0]), by_nodes);
-    if (stats->n_pending > 0)
-        qsort(stats->pending, stats->n_pending, sizeof(stats->pending[0]), by_pods);
 }

@@ -2,7 +2,7 @@
 
 /*
  * PlacementStats: counts of a run, in fixed memory: durations are of the last STATS_SAMPLES calls,
- * and reasons and workloads have limits.
+ * and reasons have a limit.
  */
 
 #include <stddef.h>
@@ -13,7 +13,6 @@
 
 #define STATS_SAMPLES 4096u
 #define STATS_REASONS_MAX 32u
-#define STATS_WORKLOADS_MAX 16u
 #define STATS_TEXT_MAX 256u
 
 typedef struct CallStats {
@@ -26,13 +25,6 @@ typedef struct ReasonStats {
     uint64_t n_nodes;
 } ReasonStats;
 
-/* Pending pods of a workload. */
-typedef struct PendingStats {
-    const Workload *workload;
-    size_t n;
-    char why[STATS_TEXT_MAX]; /* of the last pod */
-} PendingStats;
-
 typedef struct PlacementStats {
     uint64_t n_pods; /* without further attempts */
     uint64_t n_placed;
@@ -41,8 +33,7 @@ typedef struct PlacementStats {
     CallStats calls[_VERB_MAX];
     ReasonStats reasons[STATS_REASONS_MAX];
     size_t n_reasons;
-    PendingStats pending[STATS_WORKLOADS_MAX];
-    size_t n_pending;
+    char pending[DEMO_WORKLOADS_MAX][STATS_TEXT_MAX]; /* by workload: why its last pod was */
 } PlacementStats;
 
 void stats_add(PlacementStats *stats, const Placement *placement);
@@ -50,5 +41,5 @@ void stats_add(PlacementStats *stats, const Placement *placement);
 /* The @permille quantile of durations; 0 without calls. */
 int64_t stats_quantile(const PlacementStats *stats, Verb verb, unsigned permille);
 
-/* By frequency. */
+/* Sorts reasons by frequency. */
 void stats_sort(PlacementStats *stats);

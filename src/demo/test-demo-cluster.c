@@ -55,7 +55,7 @@ static void run(DemoCluster *cluster, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const DemoPod *pod;
 
-        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
+        assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &pod), 0);
         assert_string_equal(
             bind_pod(cluster, &pod->model, table->names->names[i % table->n_rows]), "");
     }
@@ -122,7 +122,9 @@ static void test_bind_counts_requests(void **state) {
     int64_t requested;
 
     (void)state;
-    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &pod), 0);
+    assert_int_equal(pod->n_attempts, 0);
+    assert_ptr_equal(demo_cluster_due_pod(cluster), pod);
     assert_int_equal(pod->n_attempts, 1);
     assert_int_equal(demo_cluster_snapshot(cluster, &before), 0);
     old = snapshot_table(before);
@@ -130,6 +132,7 @@ static void test_bind_counts_requests(void **state) {
     assert_true(requested > 0);
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_pending, 1);
+    assert_int_equal(figures.pending[pod->workload - workloads], 1);
 
     assert_string_equal(bind_pod(cluster, &pod->model, old->names->names[3]), "");
     assert_int_equal(demo_cluster_snapshot(cluster, &after), 0);
@@ -154,7 +157,7 @@ static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     (void)state;
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     table = snapshot_table(snapshot);
-    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &pod), 0);
     other = pod->model;
     other.name = STR("nobody");
     assert_string_equal(
@@ -173,23 +176,58 @@ static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* A pod that is not bound is tried again, a few times, with delays. */
+/* A pod that is not bound is tried again after a backoff, if a pod has ended, and deleted in the
+ * end. */
 static void test_pending_pods_are_tried_again(void **state) {
     DemoCluster *cluster = make_world(20, SEED);
     const DemoPod *first, *pod;
-    unsigned n_seen = 1;
+    DemoClusterCounts figures = {0};
+    size_t n_ticks = 0, tried_at[16] = {0}, n_tried = 0;
+    uint32_t number;
 
     (void)state;
-    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &first), 0);
-    for (size_t i = 0; i < 12; i++) {
-        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
-        if (pod != first)
-            continue;
-        n_seen++;
-        assert_true(i > 3);
-        assert_int_equal(pod->n_attempts, n_seen);
+    assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &first), 0);
+    number = first->number;
+    for (; figures.n_deleted == 0; n_ticks++) {
+        while ((pod = demo_cluster_due_pod(cluster)))
+            if (pod->number == number) {
+                assert_true(n_tried < ELEMENTS_OF(tried_at));
+                tried_at[n_tried++] = n_ticks;
+                assert_int_equal(pod->n_attempts, n_tried);
+            }
+        assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &pod), 0);
+        demo_cluster_count(cluster, &figures);
     }
-    assert_int_equal(n_seen, 2);
+    assert_int_equal(n_ticks, DEMO_PATIENCE_NSEC / DEMO_TICK_NSEC + 1);
+    assert_true(n_tried >= 6);
+    assert_int_equal(tried_at[0], 0);
+    assert_true(tried_at[1] >= 4);               /* 1 s */
+    assert_true(tried_at[2] >= tried_at[1] + 8); /* 2 s */
+    assert_true(tried_at[5] >= tried_at[4] + 40);
+    demo_cluster_free(cluster);
+}
+
+static void test_changed_node_wakes_pending_pods(void **state) {
+    DemoCluster *cluster = make_world(20, SEED);
+    const DemoPod *pod;
+
+    (void)state;
+    assert_int_equal(demo_cluster_clear(cluster), 0); /* nothing else can end */
+    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    while (demo_cluster_due_pod(cluster))
+        ;
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(demo_cluster_create_pod(cluster, workload_named("api"), 1, NOW, &pod), 0);
+        while ((pod = demo_cluster_due_pod(cluster)))
+            assert_string_equal(pod->workload->name, "api");
+    }
+    assert_int_equal(demo_cluster_change_node(
+                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = "failed"}),
+        0);
+    pod = demo_cluster_due_pod(cluster);
+    assert_non_null(pod);
+    assert_string_equal(pod->workload->name, "web");
+    assert_int_equal(pod->n_attempts, 2);
     demo_cluster_free(cluster);
 }
 
@@ -303,7 +341,7 @@ static void test_pods_have_times(void **state) {
         const DemoPod *pod;
         const Str *owner;
 
-        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW + (int64_t)i, &pod), 0);
+        assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW + (int64_t)i, &pod), 0);
         assert_int_equal(bind_pod(cluster, &pod->model, table->names->names[0])[0], '\0');
         assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
         owner = labels_find(&pod->model.labels, STR("owner"));
@@ -331,9 +369,10 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     demo_cluster_count(cluster, &figures);
     assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
 
-    assert_int_equal(demo_cluster_next_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
     assert_true(str_is(pod->model.namespace, DEMO_WORKSPACES));
-    demo_cluster_try_again(cluster, pod);
+    demo_cluster_try(cluster, pod);
+    demo_cluster_try(cluster, pod); /* its backoff does not matter */
     assert_int_equal(pod->n_attempts, 2);
     demo_cluster_bind(cluster,
         &(BindArgs){pod->model.name, pod->model.namespace, pod->model.uid, STR("workspace-b-001")},
@@ -341,9 +380,10 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     assert_string_equal(error, "");
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_running, 1);
-    assert_int_equal(demo_cluster_next_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
     demo_cluster_count(cluster, &figures); /* the first has ended */
-    assert_true(figures.n_running == 0 && figures.n_pending == 1 && figures.n_ended == 1);
+    assert_true(figures.n_running == 0 && figures.n_pending == 1);
+    assert_true(figures.n_ended == 1 && figures.n_deleted == 0);
 
     assert_int_equal(demo_cluster_change_node(
                          cluster, STR("workspace-b-001"), (NodeChanges){.daemon = "failed"}),
@@ -366,6 +406,7 @@ int main(void) {
         cmocka_unit_test(test_bind_counts_requests),
         cmocka_unit_test(test_bind_rejects_wrong_pods_and_nodes),
         cmocka_unit_test(test_pending_pods_are_tried_again),
+        cmocka_unit_test(test_changed_node_wakes_pending_pods),
         cmocka_unit_test(test_number_of_pods_is_stable),
         cmocka_unit_test(test_pools_have_their_shares),
         cmocka_unit_test(test_makes_pods_and_changes_nodes_on_request),

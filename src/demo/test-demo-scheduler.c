@@ -60,7 +60,7 @@ static void place(const char *filter, const char *prioritize, const char *bind, 
     assert_int_equal(mock_server_open(&fake.mock), 0);
     assert_int_equal(demo_scheduler_new(fake.mock.url, 1, NULL, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
-    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     assert_int_equal(demo_scheduler_place(scheduler, pod, snapshot_table(snapshot), ret), 0);
     (void)snprintf(node, 64, "%.*s", STR_FMT(ret->node));
@@ -103,7 +103,7 @@ static void test_reports_a_call_without_reply(void **state) {
     (void)state;
     assert_int_equal(demo_scheduler_new("http://127.0.0.1:1", 1, NULL, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
-    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
+    assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     assert_int_equal(demo_scheduler_place(scheduler, pod, snapshot_table(snapshot), &placement), 0);
     assert_true(placement.is_cut_off);

@@ -71,7 +71,7 @@ const Workload workloads[] = {
         .home = POOL_WORKSPACE,
         .share = 3,
         .home_max = 4,
-        .life_span = 90,
+        .life_span = 60,
     },
     {
         .name = "prebuild",
@@ -100,7 +100,6 @@ const Workload workloads[] = {
         .home = POOL_GPU,
         .share = 2,
         .home_max = 4,
-        .life_span = 60,
     },
     {
         .name = "render",
@@ -113,7 +112,6 @@ const Workload workloads[] = {
         .home = POOL_GPU,
         .share = 1,
         .home_max = 0, /* it never ran anywhere */
-        .life_span = 30,
     },
     {
         .name = "render",
@@ -127,10 +125,10 @@ const Workload workloads[] = {
         .is_fixed = true,
         .home = POOL_GPU,
         .share = 0, /* only scenarios make it */
-        .life_span = 30,
     },
 };
 const size_t n_workloads = ELEMENTS_OF(workloads);
+_Static_assert(ELEMENTS_OF(workloads) <= DEMO_WORKLOADS_MAX, "counts have room for all");
 
 const Workload *workload_named(const char *name) {
     for (size_t i = 0; i < n_workloads; i++)

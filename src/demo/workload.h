@@ -2,8 +2,8 @@
 
 /*
  * Workload: a Deployment, Job or StatefulSet of the demo: its pods have the same requests, and
- * different names, ages and owners. One workload requests a GPU without the toleration, so it stays
- * pending.
+ * different names, ages and owners. One workload requests a GPU without the toleration, so its pods
+ * stay pending until their owner deletes them.
  */
 
 #include <stdbool.h>
@@ -31,11 +31,13 @@ typedef struct Workload {
     NodePool home;      /* pool of its pods before the demo began */
     unsigned share;     /* its share of every WORKLOAD_SHARES new pods */
     unsigned home_max;  /* its pods on one node before the demo began */
-    unsigned life_span; /* in percent of the average */
+    unsigned life_span; /* in percent of the average; without GPUs */
 } Workload;
 
 /* New pods come in rounds of this many. */
 #define WORKLOAD_SHARES 20u
+
+#define DEMO_WORKLOADS_MAX 16u
 
 extern const Workload workloads[];
 extern const size_t n_workloads;

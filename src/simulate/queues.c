@@ -16,39 +16,82 @@ void pending_queue_done(PendingQueue *pending) {
     *pending = (PendingQueue){0};
 }
 
-/* Arrivals are numbered by age. */
-static bool goes_before(const SimulationInput *input, uint32_t a, uint32_t b) {
-    int64_t x = input->arrivals[a].request->pod.priority;
-    int64_t y = input->arrivals[b].request->pod.priority;
+/* The index of the first pod that is not before one with this @priority and @number. */
+static size_t find_index(const PendingQueue *pending, uint32_t number, int64_t priority) {
+    size_t low = 0, high = pending->n;
 
-    return x != y ? x > y : a < b;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const PendingPod *pod = &pending->items[middle];
+
+        if (pod->priority != priority ? pod->priority > priority : pod->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-int pending_queue_add(PendingQueue *pending, const SimulationInput *input, uint32_t arrival) {
-    size_t low = 0, high = pending->n;
+int pending_queue_add(PendingQueue *pending, uint32_t number, int64_t priority) {
+    size_t at = find_index(pending, number, priority);
 
     if (pending->n == pending->room) {
         size_t room = pending->room ? 2 * pending->room : ROOM_FIRST;
-        uint32_t *items = realloc(pending->items, room * sizeof(*items));
+        PendingPod *items = realloc(pending->items, room * sizeof(*items));
 
         if (!items)
             return -ENOMEM;
         pending->items = items;
         pending->room = room;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (goes_before(input, pending->items[middle], arrival))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    memmove(pending->items + low + 1, pending->items + low,
-        (pending->n - low) * sizeof(*pending->items));
-    pending->items[low] = arrival;
+    memmove(
+        pending->items + at + 1, pending->items + at, (pending->n - at) * sizeof(*pending->items));
+    pending->items[at] = (PendingPod){.number = number, .priority = priority};
     pending->n++;
     return 0;
+}
+
+void pending_queue_remove(PendingQueue *pending, uint32_t number) {
+    size_t n_left = 0;
+
+    for (size_t i = 0; i < pending->n; i++)
+        if (pending->items[i].number != number)
+            pending->items[n_left++] = pending->items[i];
+    pending->n = n_left;
+}
+
+static int64_t backoff_of(const PendingPod *pod) {
+    int64_t nsec = PENDING_BACKOFF_NSEC;
+
+    for (unsigned i = 1; i < pod->n_attempts && nsec < PENDING_BACKOFF_MAX_NSEC; i++)
+        nsec *= 2;
+    return nsec < PENDING_BACKOFF_MAX_NSEC ? nsec : PENDING_BACKOFF_MAX_NSEC;
+}
+
+static bool is_due(const PendingPod *pod, int64_t now_nsec) {
+    int64_t passed = now_nsec - pod->tried_nsec;
+
+    if (pod->n_attempts == 0)
+        return true;
+    return passed >= (pod->is_parked ? PENDING_FLUSH_NSEC : backoff_of(pod));
+}
+
+PendingPod *pending_queue_due(const PendingQueue *pending, int64_t now_nsec) {
+    for (size_t i = 0; i < pending->n; i++)
+        if (is_due(&pending->items[i], now_nsec))
+            return &pending->items[i];
+    return NULL;
+}
+
+void pending_pod_park(PendingPod *pod, int64_t now_nsec) {
+    pod->n_attempts++;
+    pod->is_parked = true;
+    pod->tried_nsec = now_nsec;
+}
+
+void pending_queue_wake(PendingQueue *pending) {
+    for (size_t i = 0; i < pending->n; i++)
+        pending->items[i].is_parked = false;
 }
 
 /* --- ends of pods ------------------------------------------------------- */

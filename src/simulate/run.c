@@ -173,7 +173,7 @@ static int retry(Run *run) {
     int r = 0;
 
     for (size_t i = 0; i < pending->n; i++) {
-        uint32_t number = pending->items[i];
+        uint32_t number = pending->items[i].number;
         Str key = run->input->arrivals[number].request->whole_key;
         bool is_tried = r >= 0 && n_tries < RUN_RETRIES_MAX && map_find(&failed, key) == MAP_NONE &&
                         !is_over(run);
@@ -186,7 +186,7 @@ static int retry(Run *run) {
         }
         if (placed == 1)
             continue;
-        pending->items[n_left++] = number;
+        pending->items[n_left++] = pending->items[i];
         if (is_tried && r >= 0)
             r = map_add(&failed, key, number);
     }
@@ -262,7 +262,8 @@ static int take_pods(Run *run) {
 
         r = try_pod(run, number);
         if (r == 0)
-            r = pending_queue_add(&run->pending, input, number);
+            r = pending_queue_add(
+                &run->pending, number, input->arrivals[number].request->pod.priority);
         if (!input->is_timed) {
             run->used_seconds += (double)run->cluster->use.n_nodes;
             sample(run);
@@ -320,7 +321,7 @@ static int summarize_reasons(Run *run) {
     if (!counts || !result->reasons)
         return -ENOMEM;
     for (size_t i = 0; i < run->pending.n; i++) {
-        SchedulingReason reason = result->pods[run->pending.items[i]].reason;
+        SchedulingReason reason = result->pods[run->pending.items[i].number].reason;
 
         counts[reason < n_max ? reason : n_max - 1]++;
     }

@@ -137,11 +137,12 @@ def test_scenario_in_a_terminal(berth_path, tmp_path):
 
 def test_demo_in_a_terminal(berth_path, tmp_path):
     with Terminal([berth_path, "demo", "--pace", "30"], lines=50, env={"TMPDIR": str(tmp_path)}) as terminal:
-        shown = terminal.wait_for("dashboard http://", "Try in another terminal", "placed")
+        shown = terminal.wait_for("dashboard http://", "-- placed: ")
         url = re.search(r"dashboard (http://\S+)", shown)[1]
 
         assert "<html" in page(url)
-        terminal.wait_for("-- why?", "explain --last ml/render-")
+        terminal.wait_for("-- pending: training-", "explain --last ml/training-")
+        terminal.wait_for("-- placed at last: training-", "Open " + url, "Try in another terminal")
         terminal.type("C-c")
         ended = terminal.wait_for("ended: 0", "Try next", "the dashboard was " + url)
         assert "Ctrl-C ends" not in ended

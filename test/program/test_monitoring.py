@@ -67,7 +67,7 @@ SCRAPED = re.compile(r"berth_(policy_\w+_total|no_eligible_node_total|pending_po
 
 
 def scrape_demo(folder):
-    """The metrics of a demo, again and again: more of its pods want GPUs than it has."""
+    """The metrics of a demo, again and again: some of its pods want GPUs that they do not tolerate."""
     command = [BERTH, "demo", "--pods", "0", "--pace", "1"]
     environment = {**os.environ, "TMPDIR": str(folder)}
     output = folder / "output"
