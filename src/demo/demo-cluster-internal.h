@@ -37,6 +37,8 @@ struct DemoCluster {
     size_t n_pods, size;
     PendingQueue pending;
     size_t n_ended, n_deleted;
+    PendingPodDeleted *deleted; /* NULL: none */
+    void *deleted_context;
     uint64_t now; /* ticks */
     int64_t tick_nsec;
     uint64_t life_span, gpu_life_span; /* of an average pod, in ticks */

@@ -23,6 +23,8 @@ static void end_pod(DemoCluster *cluster, DemoPod *pod) {
     if (pod_is_pending(pod)) {
         pending_queue_remove(&cluster->pending, pod->number);
         cluster->n_deleted++;
+        if (cluster->deleted)
+            cluster->deleted(cluster->deleted_context, &pod->model);
     } else {
         store_remove_pod(cluster->store, pod->model.namespace, pod->model.name, pod->model.uid);
         pending_queue_wake(&cluster->pending);
@@ -67,6 +69,11 @@ static int create_pod(
     else if (life > 0)
         pod->ends_at = cluster->now + life;
     return pending_queue_add(&cluster->pending, pod->number, pod->model.priority);
+}
+
+void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context) {
+    cluster->deleted = deleted;
+    cluster->deleted_context = context;
 }
 
 void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec) {

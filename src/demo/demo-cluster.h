@@ -53,6 +53,11 @@ int demo_cluster_use_gpus(DemoCluster *cluster);
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
+/* Calls @deleted from now on for each pod that is deleted while pending, with the cluster locked.
+ */
+typedef void PendingPodDeleted(void *context, const Pod *pod);
+void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context);
+
 /* How long a tick is. Before the first one. */
 void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec);
 

@@ -48,6 +48,11 @@ static void bind_in_cluster(void *context, const BindArgs *args, char *error, si
     demo_cluster_bind(context, args, error, size);
 }
 
+/* Without a watch berth does not know it. */
+static void note_deleted(void *context, const Pod *pod) {
+    daemon_note_deleted(context, pod->uid, pod->namespace, pod->name);
+}
+
 /* The mock is Prometheus and metrics-server. */
 static void use_metrics(DemoEnvironment *env) {
     DaemonOptions *options = &env->daemon_options;
@@ -116,6 +121,8 @@ int environment_start(
         r = environment_publish(env, &snapshot);
     if (r == 0)
         r = daemon_new(options, &env->daemon, error);
+    if (r == 0)
+        demo_cluster_on_deleted(env->cluster, note_deleted, env->daemon);
     if (r == 0 && !env->api)
         r = environment_publish(env, &snapshot);
     if (r == 0)

@@ -176,6 +176,10 @@ static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     demo_cluster_free(cluster);
 }
 
+static void keep_name(void *context, const Pod *pod) {
+    (void)snprintf(context, 32, "%.*s", STR_FMT(pod->name));
+}
+
 /* A pod that is not bound is tried again after a backoff, if a pod has ended, and deleted in the
  * end. */
 static void test_pending_pods_are_tried_again(void **state) {
@@ -183,11 +187,14 @@ static void test_pending_pods_are_tried_again(void **state) {
     const DemoPod *first, *pod;
     DemoClusterCounts figures = {0};
     size_t n_ticks = 0, tried_at[16] = {0}, n_tried = 0;
+    char name[32], deleted[32] = "";
     uint32_t number;
 
     (void)state;
+    demo_cluster_on_deleted(cluster, keep_name, deleted);
     assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, NOW, &first), 0);
     number = first->number;
+    (void)snprintf(name, sizeof(name), "%s", first->name);
     for (; figures.n_deleted == 0; n_ticks++) {
         while ((pod = demo_cluster_due_pod(cluster)))
             if (pod->number == number) {
@@ -199,6 +206,7 @@ static void test_pending_pods_are_tried_again(void **state) {
         demo_cluster_count(cluster, &figures);
     }
     assert_int_equal(n_ticks, DEMO_PATIENCE_NSEC / DEMO_TICK_NSEC + 1);
+    assert_string_equal(deleted, name);
     assert_true(n_tried >= 6);
     assert_int_equal(tried_at[0], 0);
     assert_true(tried_at[1] >= 4);               /* 1 s */

@@ -39,6 +39,10 @@ int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
     return current_set_snapshot(&daemon->current, snapshot);
 }
 
+void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name) {
+    recent_pods_note_deleted(daemon->records.recent_pods, uid, namespace, name);
+}
+
 static void note_exceeded(void *context, const char *message) {
     files_note_exceeded(&((Daemon *)context)->files, message);
 }

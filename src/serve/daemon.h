@@ -114,5 +114,8 @@ void daemon_stop(Daemon *daemon);
  * old one stays). */
 int daemon_publish(Daemon *daemon, Snapshot *snapshot);
 
+/* A pod was deleted: if it was pending, it is so no more. Any thread. */
+void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name);
+
 /* The view in force; the caller unrefs it. Any thread. */
 View *daemon_view(Daemon *daemon);

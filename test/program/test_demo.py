@@ -12,11 +12,12 @@ import struct
 import subprocess
 import termios
 import time
+import types
 from pathlib import Path
 
 import pytest
 
-from client import PATIENCE
+from client import PATIENCE, metrics, wait_until
 from client import REPOSITORY as ROOT
 
 BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
@@ -109,6 +110,21 @@ def test_pending_pods_do_not_pile_up(environment):
     assert 50 <= deleted < 70  # hardly more than those that never find a node
     assert text.count(" was pending, placed at attempt ") > 10
     assert sum(int(n) for n in re.findall(r"^ +(\d+)  \S+/\S+ +\d+ ", text, re.M)) == pending
+
+
+def test_berth_forgets_deleted_pending_pods(environment, tmp_path):
+    output = tmp_path / "output"
+    command = [BERTH, "demo", "--pods", "0", "--pace", "1", "--nodes", "40"]
+    with output.open("w") as file, subprocess.Popen(command, stdout=file, env=environment) as demo:
+        try:
+            found = wait_until(lambda: re.search(r"http://127\.0\.0\.1:(\d+)", output.read_text()), "its address")
+            berth = types.SimpleNamespace(scheme="http", host="127.0.0.1", port=int(found[1]))
+            wait_until(lambda: len(re.findall(r"^ml/render-\S+ +pending", output.read_text(), re.M)) >= 40, "pods")
+            pending = sum(n for name, n in metrics(berth).items() if name.startswith("berth_pending_pods"))
+            assert 8 <= pending < 30
+        finally:
+            demo.terminate()
+            demo.wait(timeout=PATIENCE)
 
 
 def test_decisions_follow_the_policy(environment):
