@@ -53,7 +53,7 @@ static const Option options[] = {
     {"pods", OPTION_NUMBER, .argument = "N", AT(demo.n_pods), .max = PODS_MAX,
         .initial = "60; on a terminal 0", .help = "end after this many pods; 0: never"},
     {"pace", OPTION_NUMBER, .argument = "MSEC", AT(demo.pace_msec), .max = PACE_MAX_MSEC,
-        .initial = "0; on a terminal 250", .help = "pause between two pods"},
+        .initial = "0; on a terminal 250", .help = "pause between two pods; kube-scheduler's backoff counts it as 250 ms at least"},
     {"seed", OPTION_NUMBER, .argument = "N", AT(demo.seed), .max = INT64_MAX, .initial = "1",
         .help = "the same number gives the same cluster and pods"},
     {"policy", OPTION_FILE, .argument = "FILE-OR-DIR", AT(demo.policy),
@@ -178,9 +178,10 @@ const Command demo_command = {
              "--scenario NAME [--solve]",
     .about =
         "Starts berth on a loopback address with a generated cluster and a built-in policy, "
-        "creates pods, sends each of them to berth as kube-scheduler would, and shows the "
-        "decisions and their reasons. On a terminal it runs until Ctrl-C; otherwise it ends by "
-        "itself. Metrics of policies come from a mock of Prometheus. The files of the demo "
+        "creates pods, sends each of them to berth as kube-scheduler would, tries pending ones "
+        "again, shows the decisions and explains the first ones. On a terminal it runs until "
+        "Ctrl-C; otherwise it "
+        "ends by itself. Metrics of policies come from a mock of Prometheus. The files of the demo "
         "(policy, cluster, a pod) stay in ${TMPDIR:-/tmp}/berth-demo-UID.",
     .options = options,
     .settings_size = sizeof(Settings),
