@@ -20,6 +20,7 @@ typedef struct Hours {
     View *view;
     ClusterState *state;
     Scheduler *scheduler;
+    bool is_current;        /* of view and state */
     size_t n_late;          /* pods that were placed after they were pending */
     size_t n_most;          /* pending pods at a time */
     size_t sum[HOURS];      /* of pending pods, over the ticks of an hour */
@@ -67,6 +68,7 @@ static void look(Hours *hours) {
     view_unref(hours->view);
     hours->state = state;
     hours->view = view;
+    hours->is_current = true;
 }
 
 static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
@@ -78,7 +80,8 @@ static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
     if (pod->n_attempts > 1) /* else a page says that kube-scheduler should have tried it */
         assert_true((tick - hours->tried[pod->number]) * DEMO_TICK_NSEC <= PENDING_FLUSH_NSEC);
     hours->tried[pod->number] = tick;
-    look(hours);
+    if (!hours->is_current)
+        look(hours);
     request.pod = pod->model;
     assert_int_equal(
         scheduler_choose(hours->scheduler, &request, NOW * NSEC_PER_SEC, NO_ROW, &choice), 0);
@@ -90,6 +93,7 @@ static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
             hours->view->table->names->names[choice.row]},
         error, sizeof(error));
     assert_string_equal(error, "");
+    hours->is_current = false;
 }
 
 /* Pods that become possible when others end: all but those without the toleration. */
@@ -103,6 +107,7 @@ static void run(Hours *hours) {
         const DemoPod *pod;
 
         assert_int_equal(demo_cluster_create_pod(hours->cluster, NULL, 0, NOW, &pod), 0);
+        hours->is_current = false;
         while ((pod = demo_cluster_due_pod(hours->cluster)))
             try_pod(hours, pod, tick);
         demo_cluster_count(hours->cluster, &figures);
@@ -127,7 +132,7 @@ static void test_pending_pods_come_and_go_for_hours(void **state) {
     static const struct {
         size_t n_nodes;
         uint64_t seed;
-    } cases[] = {{200, 1}, {40, 1}, {20, 3}};
+    } cases[] = {{200, 1}, {20, 3}};
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
