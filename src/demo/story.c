@@ -73,7 +73,7 @@ static bool tell_pending(
     if (story->n_pending == 0)
         print_text(printer,
             "pending: %s fits on %zu nodes, and the policies rejected all of them. kube-scheduler "
-            "tries it again when the cluster has changed, after 1 s, 2 s, 4 s, then every 10 s.%s",
+            "tries it again when the cluster has changed, after 1 s, 2 s, 4 s, up to 10 s.%s",
             placement->pod->name, placement->n_candidates, why);
     else
         print_text(printer,
@@ -89,7 +89,7 @@ static void suggest(Story *story, DemoPrinter *printer, const DemoStatus *status
     story->has_suggested = true;
     if (!printer->console.is_live)
         return;
-    print_text(printer, "That is all, and it goes on until Ctrl-C. Open %s in a browser.",
+    print_text(printer, "It goes on until Ctrl-C. Open %s in a browser.",
         status->dashboard_url ? status->dashboard_url : status->url);
     printer_suggest(printer, status);
 }
