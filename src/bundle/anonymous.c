@@ -447,9 +447,45 @@ const Node *anonymous_node(Anonymous *a, const Node *node) {
     return has_failed(a) ? NULL : copy;
 }
 
+static void show_amounts(Anonymous *a, AmountList *list) {
+    SHOW(a, list->items, list->n, FIELD(Amount, name, anonymous_key));
+}
+
 static void show_containers(Anonymous *a, const PodContainer **containers, size_t n) {
-    SHOW(a, *containers, n, FIELD(PodContainer, name, anonymous_name),
+    PodContainer *copies = SHOWN(a, *containers, n, FIELD(PodContainer, name, anonymous_name),
         FIELD(PodContainer, image, anonymous_image));
+
+    for (size_t i = 0; copies && i < n; i++) {
+        show_amounts(a, &copies[i].requests);
+        show_amounts(a, &copies[i].limits);
+        SHOW(a, copies[i].ports, copies[i].n_ports, FIELD(ContainerPort, name, anonymous_name),
+            FIELD(ContainerPort, host_ip, anonymous_name));
+        SHOW(a, copies[i].env, copies[i].n_env, {0, anonymous_name});
+    }
+    *containers = copies;
+}
+
+static Str priority_class(Anonymous *a, Str name) {
+    return str_has_prefix(name, STR("system-")) ? name : anonymous_name(a, name);
+}
+
+/* Types of volumes are fields of the API, policies of preemption its words. */
+static void show_names(Anonymous *a, PodDetails *details) {
+    show_fields(a, details,
+        (const ShownField[]){FIELD(PodDetails, priority_class_name, priority_class),
+            FIELD(PodDetails, runtime_class_name, anonymous_name),
+            FIELD(PodDetails, service_account_name, anonymous_name), {0}});
+    SHOW(a, details->scheduling_gates, details->n_scheduling_gates, {0, anonymous_key});
+    SHOW(a, details->volumes, details->n_volumes, FIELD(PodVolume, name, anonymous_name),
+        FIELD(PodVolume, claim_name, anonymous_name),
+        FIELD(PodVolume, storage_class, anonymous_name));
+    SHOW(a, details->resource_claims, details->n_resource_claims,
+        FIELD(PodResourceClaim, name, anonymous_name),
+        FIELD(PodResourceClaim, claim_name, anonymous_name),
+        FIELD(PodResourceClaim, template_name, anonymous_name));
+    show_amounts(a, &details->requests);
+    show_amounts(a, &details->limits);
+    show_amounts(a, &details->overhead);
 }
 
 static void show_term(Anonymous *a, NodeTerm *term) {
@@ -478,6 +514,7 @@ static void show_details(Anonymous *a, Pod *pod) {
         show_term(a, &details->required_terms.items[i]);
     show_containers(a, &details->containers, details->n_containers);
     show_containers(a, &details->init_containers, details->n_init_containers);
+    show_names(a, details);
 }
 
 static Str scheduler_name(Anonymous *a, Str name) {

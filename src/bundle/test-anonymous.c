@@ -115,6 +115,45 @@ static void test_objects(void **state) {
     assert_true(str_eq(workload, anonymous_workload(a, STR("shop/Deployment/web"))));
 }
 
+/* Every name in a pod's details, none of which policies mention. */
+static void test_details(void **state) {
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"own-a\"},\"spec\":{\"priorityClassName\":\"own-b\","
+        "\"runtimeClassName\":\"own-c\",\"serviceAccountName\":\"own-d\","
+        "\"schedulingGates\":[{\"name\":\"own-e\"}],\"overhead\":{\"own-f\":1},"
+        "\"resourceClaims\":[{\"name\":\"own-g\",\"resourceClaimName\":\"own-h\","
+        "\"resourceClaimTemplateName\":\"own-i\"}],\"resources\":{\"limits\":{\"own-j\":1}},"
+        "\"volumes\":[{\"name\":\"own-k\",\"persistentVolumeClaim\":{\"claimName\":\"own-l\"}},{"
+        "\"name\":\"own-m\",\"ephemeral\":{\"volumeClaimTemplate\":{\"spec\":{"
+        "\"storageClassName\":\"own-n\"}}}}],\"containers\":[{\"name\":\"own-o\",\"image\":\"own-"
+        "p\","
+        "\"env\":[{\"name\":\"own-q\"}],\"ports\":[{\"name\":\"own-r\",\"hostIP\":\"own-s\"}],"
+        "\"resources\":{\"requests\":{\"own-t\":1},\"limits\":{\"own-u\":1,\"cpu\":1}}}]}}";
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
+    JsonWriter writer = JSON_WRITER(&out);
+    JsonReader reader;
+    const Pod *shown;
+    Pod pod, again;
+
+    json_reader_init(&reader, STR(text));
+    pod_decode(&reader, arena, &pod);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    shown = anonymous_pod(a, &pod);
+    assert_non_null(shown);
+    object_write_pod(&writer, shown, STR_NULL);
+    if (memmem(out.data, out.len, "own-", 4))
+        fail_msg("%.*s", STR_FMT(buf_str(&out)));
+    json_reader_init(&reader, buf_str(&out));
+    pod_decode(&reader, arena, &again);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_true(is_hashed(again.details->volumes[0].claim_name));
+    assert_text("kind", again.details->volumes[1].kind, "ephemeral");
+    assert_int_equal(again.details->containers[0].limits.n, 2);
+    assert_int_equal(again.requests.n, pod.requests.n);
+}
+
 /* Only the functions that the rules call, with the kinds of arguments that they use. */
 static void test_functions(void **state) {
     static const struct {
@@ -159,6 +198,7 @@ int main(void) {
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_images),
         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_details),
         cmocka_unit_test(test_functions),
     };
 

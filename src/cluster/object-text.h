@@ -3,9 +3,9 @@
 /*
  * ObjectText: a node or a pod as the JSON that node_decode() and pod_decode() read.
  *
- * Writes the kept fields, and the substitutes that cluster/dump.h lists. A pod with details has its
- * containers' names and images; the first container has the requests of the whole pod; without
- * containers they are written as overhead.
+ * Writes the kept fields, and the substitutes that cluster/dump.h lists. The spec of a pod with
+ * details has the fields that policies read. While a pod is resized, what is allocated to it is
+ * written as one sum.
  */
 
 #include "base/str.h"

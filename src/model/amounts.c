@@ -105,18 +105,33 @@ bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
     return has_room;
 }
 
-int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
-    Resource *items = ARENA_ARRAY(arena, Resource, amounts->n);
+const Amount *amount_list_find(const AmountList *list, Str name) {
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->items[i].name, name))
+            return &list->items[i];
+    return NULL;
+}
+
+static int round_up(const Amount *amounts, size_t n, Arena *arena, Resources *ret) {
+    Resource *items = ARENA_ARRAY(arena, Resource, n);
 
     if (!items)
         return -ENOMEM;
-    for (size_t i = 0; i < amounts->n; i++) {
-        const Amount *amount = &amounts->items[i];
+    for (size_t i = 0; i < n; i++) {
+        const Amount *amount = &amounts[i];
         int64_t rounded = resource_amount_of(amount->name, amount->quantity);
 
         /* The API server rejects negative amounts; here they count as 0. */
         items[i] = (Resource){.name = amount->name, .amount = rounded > 0 ? rounded : 0};
     }
-    *ret = (Resources){.items = items, .n = amounts->n};
+    *ret = (Resources){.items = items, .n = n};
     return 0;
+}
+
+int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
+    return round_up(amounts->items, amounts->n, arena, ret);
+}
+
+int amount_list_round(const AmountList *list, Arena *arena, Resources *ret) {
+    return round_up(list->items, list->n, arena, ret);
 }

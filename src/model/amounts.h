@@ -25,6 +25,14 @@ typedef struct Amount {
     Quantity quantity;
 } Amount;
 
+/* As many as there are. To Kubernetes {} and null are two things here. */
+typedef struct AmountList {
+    const Amount *items;
+    size_t n;
+    bool is_given;
+    bool is_cut; /* some were left out */
+} AmountList;
+
 typedef struct Amounts {
     size_t n;
     Amount items[RESOURCES_MAX]; /* each name once */
@@ -47,5 +55,9 @@ typedef enum AmountsRule {
 bool amounts_put(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule);
 bool amounts_set(Amounts *amounts, Amount amount);
 
+/* NULL when absent. */
+const Amount *amount_list_find(const AmountList *list, Str name);
+
 /* In kube-scheduler's units. 0, or -ENOMEM. */
 int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret);
+int amount_list_round(const AmountList *list, Arena *arena, Resources *ret);

@@ -69,6 +69,56 @@ static void check_addresses(const Node *node) {
     }
 }
 
+static void check_container(const PodContainer *container) {
+    require(container->n_ports <= CONTAINER_PORTS_MAX && container->n_env <= CONTAINER_ENV_MAX);
+    touch(container->name);
+    touch(container->image);
+    touch(container->restart_policy);
+    for (size_t i = 0; i < container->n_ports; i++) {
+        touch(container->ports[i].name);
+        touch(container->ports[i].protocol);
+        touch(container->ports[i].host_ip);
+    }
+    for (size_t i = 0; i < container->n_env; i++)
+        touch(container->env[i]);
+}
+
+static void check_lists(const PodDetails *details) {
+    require(details->n_volumes <= POD_VOLUMES_MAX);
+    for (size_t i = 0; i < details->n_volumes; i++) {
+        touch(details->volumes[i].name);
+        touch(details->volumes[i].kind);
+        touch(details->volumes[i].claim_name);
+        touch(details->volumes[i].storage_class);
+    }
+    require(details->n_resource_claims <= POD_RESOURCE_CLAIMS_MAX);
+    for (size_t i = 0; i < details->n_resource_claims; i++) {
+        touch(details->resource_claims[i].name);
+        touch(details->resource_claims[i].claim_name);
+        touch(details->resource_claims[i].template_name);
+    }
+    require(details->n_scheduling_gates <= POD_SCHEDULING_GATES_MAX);
+    for (size_t i = 0; i < details->n_scheduling_gates; i++)
+        touch(details->scheduling_gates[i]);
+}
+
+static void check_details(const PodDetails *details, Arena *arena) {
+    Resources limits;
+
+    for (size_t i = 0; i < details->n_containers; i++)
+        check_container(&details->containers[i]);
+    for (size_t i = 0; i < details->n_init_containers; i++)
+        check_container(&details->init_containers[i]);
+    check_lists(details);
+    touch(details->priority_class_name);
+    touch(details->runtime_class_name);
+    touch(details->preemption_policy);
+    touch(details->service_account_name);
+    touch(pod_qos_class(details));
+    if (pod_limits(details, arena, &limits) == 0)
+        check_resources(&limits);
+}
+
 static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     JsonReader reader;
 
@@ -86,6 +136,7 @@ static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     check_time(ret->created_at);
     check_time(ret->started_at);
     check_time(ret->scheduled_at);
+    check_details(ret->details, arena);
     return true;
 }
 

@@ -48,13 +48,6 @@ static AmountList list_decode(JsonReader *reader, Arena *arena) {
     return list_keep(reader, arena, &amounts, is_cut);
 }
 
-static bool list_names(const AmountList *list, Str name) {
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->items[i].name, name))
-            return true;
-    return false;
-}
-
 /* False: something was left out, here or when the list was read. */
 static bool put_list(Amounts *amounts, const AmountList *list, AmountsRule rule) {
     return amounts_put(amounts, list->items, list->n, rule) && !list->is_cut;
@@ -95,36 +88,28 @@ static void apply_limits(
 
     requests->is_cut |= limits->is_cut;
     for (size_t i = 0; i < limits->n; i++)
-        n_missing += !list_names(requests, limits->items[i].name);
+        n_missing += !amount_list_find(requests, limits->items[i].name);
     if (n_missing == 0)
         return;
     all.n = 0;
     has_room = put_list(&all, requests, AMOUNTS_ADD);
     for (size_t i = 0; i < limits->n; i++)
-        if (!list_names(requests, limits->items[i].name))
+        if (!amount_list_find(requests, limits->items[i].name))
             has_room &= amounts_set(&all, limits->items[i]);
     *requests = list_keep(reader, arena, &all, !has_room);
 }
 
-static void decode_container(JsonReader *reader, Arena *arena, Container *ret) {
-    AmountList limits = {0};
-    Str restart_policy = STR_NULL, key;
+static void decode_container(JsonReader *reader, Arena *arena, PodContainer *ret) {
+    Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("image")))
-            json_string(reader, arena, &ret->image);
-        else if (json_key_is(reader, key, STR("resources")))
-            decode_requirements(reader, arena, &ret->wanted, &limits);
-        else if (json_key_is(reader, key, STR("restartPolicy")))
-            json_string(reader, arena, &restart_policy);
-        else
+        if (json_key_is(reader, key, STR("resources")))
+            decode_requirements(reader, arena, &ret->requests, &ret->limits);
+        else if (!pod_container_decode(reader, arena, key, ret))
             json_skip(reader, NULL);
     }
-    apply_limits(reader, arena, &limits, &ret->wanted);
-    ret->restarts = str_eq(restart_policy, STR("Always"));
+    apply_limits(reader, arena, &ret->limits, &ret->requests);
 }
 
 /* Memory for the element after @n others; NULL: it was skipped, or an error of the
@@ -150,7 +135,7 @@ static void decode_containers(JsonReader *reader, Arena *arena, bool *is_cut, Co
 
         if (!container)
             continue;
-        decode_container(reader, arena, container);
+        decode_container(reader, arena, &container->of);
         *end = container;
         end = &container->next;
     }
@@ -238,9 +223,9 @@ static const ContainerStatus *find_named(const ContainerStatus *status, Str name
 /* Names are unique over both kinds of containers, so both lists are searched. */
 static void find_statuses(const PodStatusRequests *statuses, Container *container) {
     for (; container; container = container->next) {
-        container->status = find_named(statuses->containers, container->name);
+        container->status = find_named(statuses->containers, container->of.name);
         if (!container->status)
-            container->status = find_named(statuses->init_containers, container->name);
+            container->status = find_named(statuses->init_containers, container->of.name);
     }
 }
 
@@ -252,7 +237,7 @@ static const AmountList *choose(const Container *container, Stage stage, bool is
         return &status->in_force;
     if (stage != WANTED && status && status->allocated.is_given)
         return &status->allocated;
-    return stage != WANTED && is_infeasible ? &nothing : &container->wanted;
+    return stage != WANTED && is_infeasible ? &nothing : &container->of.requests;
 }
 
 /* They run one after the other, except that restartable ones keep running; while one of those
@@ -262,7 +247,7 @@ static bool add_init_container(
     SCRATCH Amounts now;
     bool has_room;
 
-    if (container->restarts)
+    if (pod_container_is_sidecar(&container->of))
         return put_list(sidecars, list, AMOUNTS_ADD);
     now.n = 0;
     has_room = put_list(&now, list, AMOUNTS_ADD);
@@ -311,7 +296,7 @@ static bool is_hugepages(Str name) {
     return str_has_prefix(name, STR("hugepages-"));
 }
 
-static bool is_pod_level(Str name) {
+bool pod_level_covers(Str name) {
     return str_eq(name, STR("cpu")) || str_eq(name, STR("memory")) || is_hugepages(name);
 }
 
@@ -328,13 +313,13 @@ static bool add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Am
 
     ret->n = 0;
     for (size_t i = 0; i < spec->requests.n; i++)
-        if (is_pod_level(spec->requests.items[i].name))
+        if (pod_level_covers(spec->requests.items[i].name))
             has_room &= amounts_set(ret, spec->requests.items[i]);
     for (size_t i = 0; limits->n > 0 && i < wanted->n; i++)
-        if (is_pod_level(wanted->items[i].name) && !is_hugepages(wanted->items[i].name))
+        if (pod_level_covers(wanted->items[i].name) && !is_hugepages(wanted->items[i].name))
             has_room &= set_missing(ret, wanted->items[i]);
     for (size_t i = 0; i < limits->n; i++)
-        if (is_pod_level(limits->items[i].name))
+        if (pod_level_covers(limits->items[i].name))
             has_room &= set_missing(ret, limits->items[i]);
     return has_room;
 }
@@ -354,7 +339,7 @@ static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Am
         has_room &= put_list(&amounts, &status->allocated, AMOUNTS_MAX);
     }
     for (size_t i = 0; i < amounts.n; i++)
-        if (is_pod_level(amounts.items[i].name))
+        if (pod_level_covers(amounts.items[i].name))
             has_room &= amounts_set(total, amounts.items[i]);
     return has_room;
 }

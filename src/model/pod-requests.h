@@ -25,19 +25,12 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "model/amounts.h"
+#include "model/pod-container.h"
 #include "model/resources.h"
 #include "json/read.h"
 
 /* Each container looks for its status among all of them: 512 times 512 names at most. */
 #define POD_CONTAINERS_MAX 256u
-
-/* Amounts as long as they need to be. To Kubernetes {} and null are two things here. */
-typedef struct AmountList {
-    const Amount *items;
-    size_t n;
-    bool is_given;
-    bool is_cut; /* some were left out */
-} AmountList;
 
 typedef struct ContainerStatus {
     struct ContainerStatus *next;
@@ -47,9 +40,7 @@ typedef struct ContainerStatus {
 
 typedef struct Container {
     struct Container *next;
-    Str name, image;
-    bool restarts; /* of an init container: it goes on running */
-    AmountList wanted;
+    PodContainer of;
     const ContainerStatus *status; /* NULL: none, or not looked for */
 } Container;
 
@@ -81,6 +72,10 @@ typedef struct PodRequests {
  * that comes again replaces the one before. Errors are the reader's. */
 bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
 bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
+
+/* Whether spec.resources, of the pod as a whole, may have that resource: cpu, memory, hugepages-*.
+ */
+bool pod_level_covers(Str name);
 
 /* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 has it with the
  * features that are on by default.

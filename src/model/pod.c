@@ -52,11 +52,9 @@ static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
             json_string(reader, arena, &pod->scheduler_name);
         else if (json_key_is(reader, key, STR("priority")))
             json_int64(reader, &pod->priority);
-        else if (json_key_is(reader, key, STR("nodeSelector")))
-            labels_decode(reader, arena, &decoding->details->node_selector);
         else if (json_key_is(reader, key, STR("affinity")))
             decode_affinity(reader, arena, &decoding->details->required_terms);
-        else
+        else if (!pod_details_decode(decoding->details, reader, arena, key))
             json_skip(reader, NULL);
     }
     return has_room && !decoding->details->required_terms.is_too_large;
@@ -208,7 +206,7 @@ static void decode_status(JsonReader *reader, Arena *arena, Decoding *decoding) 
     pod->is_terminal = str_eq(phase, STR("Succeeded")) || str_eq(phase, STR("Failed"));
 }
 
-/* The names and images of @list, in order. */
+/* The containers of @list, in order. */
 static const PodContainer *keep_containers(
     JsonReader *reader, Arena *arena, const Container *list, size_t *ret_n) {
     PodContainer *containers;
@@ -223,17 +221,39 @@ static const PodContainer *keep_containers(
         return NULL;
     }
     for (const Container *at = list; at; at = at->next)
-        containers[(*ret_n)++] = (PodContainer){.name = at->name, .image = at->image};
+        containers[(*ret_n)++] = at->of;
     return containers;
+}
+
+/* Kubernetes names the claim of an ephemeral volume so; a pod without a name has yet to get one. */
+static void name_ephemeral_claims(
+    JsonReader *reader, Arena *arena, const Pod *pod, const PodDetails *details) {
+    for (size_t i = 0; i < details->n_volumes && !str_is_empty(pod->name); i++) {
+        PodVolume *volume = &details->volumes[i];
+
+        if (!str_eq(volume->kind, STR("ephemeral")))
+            continue;
+        volume->claim_name =
+            arena_printf(arena, "%.*s-%.*s", STR_FMT(pod->name), STR_FMT(volume->name));
+        if (!volume->claim_name.ptr)
+            json_fail(reader, JSON_E_MEMORY, "too many volumes");
+    }
 }
 
 static void decode_details(JsonReader *reader, Arena *arena, Decoding *decoding) {
     const PodSpecRequests *spec = &decoding->requests.spec;
+    const PodStatusRequests *status = &decoding->requests.status;
     PodDetails *details = decoding->details;
 
     details->containers = keep_containers(reader, arena, spec->containers, &details->n_containers);
     details->init_containers =
         keep_containers(reader, arena, spec->init_containers, &details->n_init_containers);
+    details->requests = spec->requests;
+    details->limits = spec->limits;
+    details->overhead = spec->overhead;
+    details->has_status_amounts = status->has_amounts || status->has_resources ||
+                                  status->allocated.is_given || status->is_infeasible;
+    name_ephemeral_claims(reader, arena, decoding->pod, details);
     decoding->pod->details = details;
 }
 

@@ -14,28 +14,10 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/labels.h"
-#include "model/node-affinity.h"
+#include "model/pod-details.h"
 #include "model/resources.h"
 #include "model/taint.h"
 #include "json/read.h"
-
-/* Per pod; beyond that the rest is left out. */
-#define POD_ANNOTATIONS_MAX 128u
-#define POD_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
-
-typedef struct PodContainer {
-    Str name, image;
-} PodContainer;
-
-/* Fields that only matter while a pod is placed: a cluster keeps none of them (cluster/record.h).
- */
-typedef struct PodDetails {
-    Labels annotations;
-    Labels node_selector;
-    NodeTerms required_terms;                         /* of its node affinity */
-    const PodContainer *containers, *init_containers; /* POD_CONTAINERS_MAX of each at most */
-    size_t n_containers, n_init_containers;
-} PodDetails;
 
 typedef struct Pod {
     Str name, namespace, uid;

@@ -64,7 +64,15 @@ static const char whole_pod[] =
     "\"initContainers\":[{\"name\":\"i\",\"image\":\"first:1\"}],"
     "\"containers\":[{\"name\":\"\\u0061\",\"image\":\"web:2\",\"resources\":{\"limits\":{"
     "\"memory\":\"1\"},"
-    "\"requests\":{\"cpu\":\"1\"}}}],"
+    "\"requests\":{\"cpu\":\"1\"}},\"env\":[{\"name\":\"A\",\"value\":\"v\"}],\"ports\":[{"
+    "\"containerPort\":80,\"hostPort\":8080,\"hostIP\":\"::1\",\"protocol\":\"UDP\"}]}],"
+    "\"priorityClassName\":\"high\",\"runtimeClassName\":\"gvisor\",\"hostNetwork\":true,"
+    "\"preemptionPolicy\":\"Never\",\"serviceAccountName\":\"sa\",\"overhead\":{},"
+    "\"schedulingGates\":[{\"name\":\"gate\"}],"
+    "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}],"
+    "\"volumes\":[{\"name\":\"kube-api-access-x\",\"projected\":{}},{\"name\":\"data\","
+    "\"persistentVolumeClaim\":{\"claimName\":\"c\"}},{\"ephemeral\":{"
+    "\"volumeClaimTemplate\":{\"spec\":{\"storageClassName\":\"fast\"}}},\"name\":\"tmp\"}],"
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
     "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\","
     "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Defe\\u0072red\"},"
@@ -111,6 +119,144 @@ static void test_fields(void **state) {
     assert_text("image", pod.details->containers[0].image, "web:2");
     assert_int_equal(pod.details->n_init_containers, 1);
     assert_text("init image", pod.details->init_containers[0].image, "first:1");
+}
+
+static void test_details(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    const PodDetails *details;
+    Pod pod;
+
+    (void)state;
+    assert_int_equal(decode_pod(STR(whole_pod), arena, &pod), JSON_OK);
+    details = pod.details;
+    assert_text("priority class", details->priority_class_name, "high");
+    assert_text("runtime class", details->runtime_class_name, "gvisor");
+    assert_text("preemption", details->preemption_policy, "Never");
+    assert_text("service account", details->service_account_name, "sa");
+    assert_true(details->host_network);
+    assert_int_equal(details->n_scheduling_gates, 1);
+    assert_text("gate", details->scheduling_gates[0], "gate");
+    assert_int_equal(details->n_resource_claims, 1);
+    assert_text("claim", details->resource_claims[0].name, "gpu");
+    assert_text("template", details->resource_claims[0].template_name, "t");
+    assert_int_equal(details->n_volumes, 2); /* not the token */
+    assert_text("volume", details->volumes[0].name, "data");
+    assert_text("kind", details->volumes[0].kind, "persistentVolumeClaim");
+    assert_text("claim name", details->volumes[0].claim_name, "c");
+    assert_text("ephemeral", details->volumes[1].claim_name, "web-0-tmp");
+    assert_text("class", details->volumes[1].storage_class, "fast");
+    assert_int_equal(details->containers[0].n_env, 1);
+    assert_text("env", details->containers[0].env[0], "A");
+    assert_int_equal(details->containers[0].n_ports, 1);
+    assert_int_equal(details->containers[0].ports[0].port, 80);
+    assert_int_equal(details->containers[0].ports[0].host_port, 8080);
+    assert_text("address", details->containers[0].ports[0].host_ip, "::1");
+    assert_text("protocol", details->containers[0].ports[0].protocol, "UDP");
+    assert_true(details->has_status_amounts);
+}
+
+/* Beyond the limits the rest is left out. */
+static void test_limits_of_details(void **state) {
+    static const struct {
+        const char *list, *element;
+        size_t offset, max;
+    } cases[] = {
+        {"volumes", "{\"name\":\"v\"}", offsetof(PodDetails, n_volumes), POD_VOLUMES_MAX},
+        {"resourceClaims", "{}", offsetof(PodDetails, n_resource_claims), POD_RESOURCE_CLAIMS_MAX},
+        {"schedulingGates", "{}", offsetof(PodDetails, n_scheduling_gates),
+            POD_SCHEDULING_GATES_MAX},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        Pod pod;
+
+        buf_printf(&text, "{\"spec\":{\"%s\":[", cases[i].list);
+        for (size_t k = 0; k < cases[i].max + 1; k++)
+            buf_printf(&text, "%s%s", k > 0 ? "," : "", cases[i].element);
+        buf_append(&text, STR("]}}"));
+        assert_case(cases[i].list, decode_pod(buf_str(&text), arena, &pod) == JSON_OK);
+        assert_case(cases[i].list,
+            *(const size_t *)(const void *)((const char *)pod.details + cases[i].offset) ==
+                cases[i].max);
+    }
+}
+
+/* Many of a container: also left out. */
+static void test_limits_of_containers(void **state) {
+    static const char *const lists[] = {"ports", "env"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        size_t max = i == 0 ? CONTAINER_PORTS_MAX : CONTAINER_ENV_MAX;
+        Pod pod;
+
+        buf_printf(&text, "{\"spec\":{\"containers\":[{\"%s\":[", lists[i]);
+        for (size_t k = 0; k < max + 1; k++)
+            buf_append(&text, k > 0 ? STR(",{}") : STR("{}"));
+        buf_append(&text, STR("]}]}}"));
+        assert_int_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
+        assert_int_equal(
+            i == 0 ? pod.details->containers[0].n_ports : pod.details->containers[0].n_env, max);
+    }
+}
+
+#define C(...) "{\"resources\":{" __VA_ARGS__ "}}"
+#define SIDECAR(...) "{\"restartPolicy\":\"Always\",\"resources\":{" __VA_ARGS__ "}}"
+#define REQUESTS(cpu, memory) "\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}"
+#define LIMITS(cpu, memory) "\"limits\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}"
+
+/* As Kubernetes computes them. */
+static void test_limits_and_qos(void **state) {
+    static const struct {
+        const char *spec, *qos;
+        int64_t cpu, memory; /* limits */
+    } cases[] = {
+        {"{}", "BestEffort", 0, 0},
+        {"{\"containers\":[" C() "]}", "BestEffort", 0, 0},
+        {"{\"containers\":[" C("\"limits\":{\"nvidia.com/gpu\":1}") "]}", "BestEffort", 0, 0},
+        {"{\"containers\":[" C(LIMITS("1", "1Ki")) "]}", "Guaranteed", 1000, 1024},
+        {"{\"containers\":[" C(REQUESTS("1", "1Ki") "," LIMITS("1000m", "1024")) "]}", "Guaranteed",
+            1000, 1024},
+        {"{\"containers\":[" C(REQUESTS("1", "1")) "]}", "Burstable", 0, 0},
+        {"{\"containers\":[" C(REQUESTS("1", "1") "," LIMITS("2", "1")) "]}", "Burstable", 2000, 1},
+        {"{\"containers\":[" C(LIMITS("1", "1")) "," C() "]}", "Burstable", 1000, 1},
+        {"{\"containers\":[" C(LIMITS("500u", "1")) "," C(LIMITS("500u", "2")) "]}", "Guaranteed",
+            1, 3},
+        {"{\"containers\":[" C(LIMITS("1", "1")) "],\"initContainers\":[" C(LIMITS("3", "1")) "]}",
+            "Guaranteed", 3000, 1},
+        {"{\"containers\":[" C(LIMITS("1", "1")) "],\"initContainers\":[" SIDECAR(
+             LIMITS("3", "1")) "," C(LIMITS("2", "1")) "]}",
+            "Guaranteed", 5000, 2},
+        {"{\"containers\":[" C(LIMITS("1", "1")) "],\"overhead\":{\"cpu\":\"1\"}}", "Guaranteed",
+            2000, 1},
+        {"{\"containers\":[" C() "],\"overhead\":{\"cpu\":\"1\"}}", "BestEffort", 0, 0},
+        {"{\"containers\":[" C(LIMITS("1", "1")) "],\"resources\":{" LIMITS("4", "8") "}}",
+            "Burstable", 4000, 8}, /* the API server would add the requests */
+        {"{\"containers\":[" C(LIMITS("1", "1")) "],\"resources\":{" REQUESTS("4", "8") "," LIMITS(
+             "4", "8") "}}",
+            "Guaranteed", 4000, 8},
+        {"{\"containers\":[" C() "],\"resources\":{" REQUESTS("4", "8") "}}", "Burstable", 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        Resources limits;
+        Pod pod;
+
+        buf_printf(&text, "{\"spec\":%s}", cases[i].spec);
+        assert_case(cases[i].spec, decode_pod(buf_str(&text), arena, &pod) == JSON_OK);
+        assert_text(cases[i].spec, pod_qos_class(pod.details), cases[i].qos);
+        assert_int_equal(pod_limits(pod.details, arena, &limits), 0);
+        assert_case(cases[i].spec, resources_get(&limits, STR("cpu")) == cases[i].cpu);
+        assert_case(cases[i].spec, resources_get(&limits, STR("memory")) == cases[i].memory);
+    }
 }
 
 #define TERMS(text)                                                                                \
@@ -353,7 +499,7 @@ static void test_malformed(void **state) {
         {"{\"status\":{\"allocatedResources\":\"1\"}}", JSON_E_TYPE},
         {"{\"unread\":[1,]}", JSON_E_SYNTAX},           /* skipped text is validated too */
         {"{\"unread\":{\"a\":\"\xff\"}}", JSON_E_UTF8}, /* in every byte */
-        {"{\"spec\":{\"volumes\":[tru]}}", JSON_E_SYNTAX},
+        {"{\"spec\":{\"hostAliases\":[tru]}}", JSON_E_SYNTAX},
     };
 
     (void)state;
@@ -497,6 +643,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scheduled),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_details),
+        cmocka_unit_test(test_limits_of_details),
+        cmocka_unit_test(test_limits_of_containers),
+        cmocka_unit_test(test_limits_and_qos),
         cmocka_unit_test(test_selects),
         cmocka_unit_test(test_affinity_over),
         cmocka_unit_test(test_annotations_over),

@@ -109,7 +109,7 @@ typedef struct ObjectAmounts {
     const Resources *resources;
 } ObjectAmounts;
 
-static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
+static CelValue plain_find(const CelMap *map, CelValue key, CelRun *run) {
     const Resource *found;
     AmountKey wanted;
 
@@ -117,10 +117,14 @@ static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
     if (key.kind != CEL_STRING)
         return cel_absent();
     wanted = amount_key(cel_str(key));
-    if (str_is(wanted.resource, "pods"))
-        return cel_double(1); /* as kube-scheduler counts it */
     found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, wanted.resource);
     return found ? cel_double(amount_number(wanted, found->amount)) : cel_absent();
+}
+
+static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
+    if (key.kind == CEL_STRING && str_is(cel_str(key), "pods"))
+        return cel_double(1); /* as kube-scheduler counts it */
+    return plain_find(map, key, run);
 }
 
 static CelEntry object_at(const CelMap *map, uint32_t i, CelRun *run) {
@@ -144,6 +148,11 @@ static CelValue make_object_map(CelRun *run, const Resources *resources, CelMap 
 CelValue schema_amounts_of(CelRun *run, const Resources *resources) {
     return make_object_map(
         run, resources, (CelMap){.find = object_find, .at = object_at, .otherwise = &nothing});
+}
+
+CelValue schema_plain_amounts_of(CelRun *run, const Resources *resources) {
+    return make_object_map(
+        run, resources, (CelMap){.find = plain_find, .at = object_at, .otherwise = &nothing});
 }
 
 /* --- the same as quantities ----------------------------------------------------------- */

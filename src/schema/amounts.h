@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Amounts as plain numbers: node.free, node.requested, node.allocatable, pod.requests and the
- * totals of the cluster.
+ * Amounts as plain numbers: node.free, node.requested, node.allocatable, pod.requests, pod.limits,
+ * those of containers, and the totals of the cluster.
  *
  * map(string, double): cpu in cores, everything else in whole units. m[key] of an absent resource
  * is 0.0; `key in m` tests whether it is present. AMOUNT_MILLI_CPU reads cpu in thousandths, as
@@ -47,8 +47,9 @@ bool amount_is_there(
 /* Values; an error when there is no memory. */
 CelValue schema_amounts_of_row(
     CelRun *run, const NodeTable *table, uint32_t row, const Node *node, AmountKind kind);
-CelValue schema_amounts_of(CelRun *run, const Resources *resources);
-CelValue schema_quantities_of(CelRun *run, const Resources *resources); /* strict */
+CelValue schema_amounts_of(CelRun *run, const Resources *resources);       /* requests of a pod */
+CelValue schema_plain_amounts_of(CelRun *run, const Resources *resources); /* without pods: 1 */
+CelValue schema_quantities_of(CelRun *run, const Resources *resources);    /* strict */
 
 /* Amounts of all rows, one a column of the table; lists the table's resources. */
 CelValue schema_amounts_of_table(CelRun *run, const NodeTable *table, const int64_t *totals);

@@ -9,8 +9,6 @@
 #include "model/pod-requests.h"
 #include "schema/amounts.h"
 
-#define IMAGE_BYTES 512 /* for the cost */
-
 /* A getter of the pod or of its @part: the value may use @pod. */
 #define GET_POD(part, name, ...)                                                                   \
     static CelValue name(const CelRecord *record, CelRun *run) {                                   \
@@ -54,17 +52,12 @@ GET_ITEM(Toleration, toleration_effect, schema_text(taint_effect_word(item->effe
         "tolerates nothing")
 SCHEMA_RECORD(schema_toleration, "Toleration", TOLERATION);
 
-GET_ITEM(PodContainer, container_name, schema_text(item->name))
-GET_ITEM(PodContainer, container_image, schema_text(item->image))
-
-#define CONTAINER(X)                                                                               \
-    X("name", TEXT(WORD_MAX_BYTES), container_name, "its name")                                    \
-    X("image", TEXT(IMAGE_BYTES), container_image, "its image, as the pod names it")
-SCHEMA_RECORD(schema_container, "Container", CONTAINER);
-
 SCHEMA_LIST_TYPE(owners_type, &schema_owner.of);
 SCHEMA_LIST_TYPE(tolerations_type, &schema_toleration.of);
 SCHEMA_LIST_TYPE(containers_type, &schema_container.of);
+SCHEMA_LIST_TYPE(gates_type, &schema_scheduling_gate.of);
+SCHEMA_LIST_TYPE(volumes_type, &schema_volume.of);
+SCHEMA_LIST_TYPE(claims_type, &schema_resource_claim.of);
 
 /* --- metadata ----------------------------------------------------------------------------- */
 
@@ -111,8 +104,14 @@ static CelValue tolerations(CelRun *run, const Tolerations *all) {
     return schema_items(run, &schema_toleration, all->items, all->n, sizeof(*all->items));
 }
 
-static CelValue containers(CelRun *run, const PodContainer *items, size_t n) {
-    return schema_items(run, &schema_container, items, n, sizeof(*items));
+/* An array of the details, @items, as records of @type. */
+#define DETAIL_ITEMS(type, items)                                                                  \
+    schema_items(run, &(type), details_of(pod)->items, details_of(pod)->n_##items,                 \
+        sizeof(*details_of(pod)->items))
+
+static Str preemption_policy(const PodDetails *details) {
+    return str_is_empty(details->preemption_policy) ? STR("PreemptLowerPriority")
+                                                    : details->preemption_policy;
 }
 
 GET_POD(spec, spec_node_name, schema_text(pod->node_name))
@@ -120,10 +119,19 @@ GET_POD(spec, spec_scheduler_name, schema_text(pod->scheduler_name))
 GET_POD(spec, spec_priority, cel_int(pod->priority))
 GET_POD(spec, spec_tolerations, tolerations(run, &pod->tolerations))
 GET_POD(spec, spec_node_selector, schema_labels(run, &details_of(pod)->node_selector))
-GET_POD(spec, spec_containers,
-    containers(run, details_of(pod)->containers, details_of(pod)->n_containers))
-GET_POD(spec, spec_init_containers,
-    containers(run, details_of(pod)->init_containers, details_of(pod)->n_init_containers))
+GET_POD(spec, spec_containers, DETAIL_ITEMS(schema_container, containers))
+GET_POD(spec, spec_init_containers, DETAIL_ITEMS(schema_container, init_containers))
+GET_POD(spec, spec_priority_class, schema_text(details_of(pod)->priority_class_name))
+GET_POD(spec, spec_runtime_class, schema_text(details_of(pod)->runtime_class_name))
+GET_POD(spec, spec_preemption_policy, schema_text(preemption_policy(details_of(pod))))
+GET_POD(spec, spec_service_account, schema_text(details_of(pod)->service_account_name))
+GET_POD(spec, spec_host_network, cel_bool(details_of(pod)->host_network))
+GET_POD(spec, spec_overhead, schema_quantity_list(run, &details_of(pod)->overhead))
+GET_POD(spec, spec_resources,
+    schema_resources_of(run, &details_of(pod)->requests, &details_of(pod)->limits))
+GET_POD(spec, spec_gates, DETAIL_ITEMS(schema_scheduling_gate, scheduling_gates))
+GET_POD(spec, spec_volumes, DETAIL_ITEMS(schema_volume, volumes))
+GET_POD(spec, spec_claims, DETAIL_ITEMS(schema_resource_claim, resource_claims))
 
 #define SPEC(X)                                                                                    \
     X("nodeName", TEXT(NAME_MAX_BYTES), spec_node_name,                                            \
@@ -139,15 +147,35 @@ GET_POD(spec, spec_init_containers,
         "labels that its node must have; kube-scheduler checks them")                              \
     X("containers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_containers, "its containers") \
     X("initContainers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_init_containers,          \
-        "its init containers")
+        "its init containers; those with restartPolicy Always are sidecars")                       \
+    X("priorityClassName", TEXT(NAME_MAX_BYTES), spec_priority_class, "its PriorityClass")         \
+    X("preemptionPolicy", TEXT(WORD_MAX_BYTES), spec_preemption_policy,                            \
+        "PreemptLowerPriority or Never")                                                           \
+    X("runtimeClassName", TEXT(NAME_MAX_BYTES), spec_runtime_class, "its RuntimeClass")            \
+    X("serviceAccountName", TEXT(NAME_MAX_BYTES), spec_service_account, "its ServiceAccount")      \
+    X("hostNetwork", BOOL, spec_host_network, "it uses the network of the node")                   \
+    X("schedulingGates", VALUE(gates_type, POD_SCHEDULING_GATES_MAX), spec_gates,                  \
+        "its scheduling gates; kube-scheduler places no pod that still has one")                   \
+    X("overhead", VALUE(schema_quantities_type, RESOURCES_MAX), spec_overhead,                     \
+        "of its RuntimeClass, as quantities; pod.requests has it")                                 \
+    X("resources", VALUE(schema_requirements.of, 0), spec_resources,                               \
+        "requests and limits of the pod as a whole, as written")                                   \
+    X("volumes", VALUE(volumes_type, POD_VOLUMES_MAX), spec_volumes,                               \
+        "its volumes, but for the token of its ServiceAccount (kube-api-access-…)")                \
+    X("resourceClaims", VALUE(claims_type, POD_RESOURCE_CLAIMS_MAX), spec_claims,                  \
+        "its ResourceClaims")
 SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_SPEC);
 
 #define NOT_OF_NODE_PODS " of pods that run, only of the pod to be placed"
+#define NOT_OF_NODE_PODS_TOO " of pods that run; of the pod to be placed both are"
 #define NODE_POD_SPEC(X)                                                                           \
     SPEC(X)                                                                                        \
     REFUSED(X, "nodeSelector", "nodeSelector is not kept" NOT_OF_NODE_PODS)                        \
     REFUSED(X, "containers", "containers are not kept" NOT_OF_NODE_PODS)                           \
-    REFUSED(X, "initContainers", "containers are not kept" NOT_OF_NODE_PODS)
+    REFUSED(X, "initContainers", "containers are not kept" NOT_OF_NODE_PODS)                       \
+    REFUSED(X, "priorityClassName", "only priority is kept" NOT_OF_NODE_PODS_TOO)                  \
+    REFUSED(X, "runtimeClassName", "runtimeClassName is not kept" NOT_OF_NODE_PODS)                \
+    REFUSED(X, "volumes", "volumes are not kept" NOT_OF_NODE_PODS)
 SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", NODE_POD_SPEC);
 
 /* --- status ------------------------------------------------------------------------------- */
@@ -159,14 +187,26 @@ static CelValue set_text(Str text) {
 GET_POD(status, status_nominated, set_text(pod->nominated_node_name))
 GET_POD(status, status_started, schema_time(pod->started_at))
 
-#define POD_STATUS(X)                                                                              \
+#define STATUS(X)                                                                                  \
     X("nominatedNodeName", &cel_string_type, MAYBE, NAME_MAX_BYTES, status_nominated,              \
         "the node on which preemption makes room for it")                                          \
     X("startTime", TIME, status_started, "when the kubelet accepted it")                           \
     REFUSED(X, "phase",                                                                            \
         "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
         "among node.pods")
+
+GET_POD(status, status_qos_class, schema_text(pod_qos_class(details_of(pod))))
+
+#define POD_STATUS(X)                                                                              \
+    STATUS(X)                                                                                      \
+    X("qosClass", TEXT(WORD_MAX_BYTES), status_qos_class,                                          \
+        "Guaranteed, Burstable or BestEffort, computed from its spec")
 SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_STATUS);
+
+#define NODE_POD_STATUS(X)                                                                         \
+    STATUS(X)                                                                                      \
+    REFUSED(X, "qosClass", "the QoS class is not kept" NOT_OF_NODE_PODS)
+SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", NODE_POD_STATUS);
 
 /* --- the pod itself ------------------------------------------------------------------------ */
 
@@ -178,10 +218,10 @@ GET_POD(head, pod_owner, schema_text(pod->owner_uid))
 GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
 
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
-#define POD_OF(X, its_metadata, its_spec)                                                          \
+#define POD_OF(X, its_metadata, its_spec, its_status)                                              \
     X("metadata", VALUE(its_metadata.of, 0), pod_metadata, "its metadata")                         \
     X("spec", VALUE(its_spec.of, 0), pod_spec, "its spec")                                         \
-    X("status", VALUE(schema_pod_status.of, 0), pod_status, "its status")                          \
+    X("status", VALUE(its_status.of, 0), pod_status, "its status")                                 \
     X("requests", AMOUNTS, pod_requests,                                                           \
         "its requests as kube-scheduler counts them, as numbers: cpu in cores, 0.0 for others; "   \
         "milliCPU is cpu in thousandths")                                                          \
@@ -189,13 +229,30 @@ GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
         "the UID of its controlling owner; empty when it has none")                                \
     X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")
 
-#define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec)
+static CelValue limits(CelRun *run, const PodDetails *details) {
+    Resources *sum = cel_alloc(run, sizeof(*sum));
+
+    if (!cel_charge(run, details->n_containers + details->n_init_containers))
+        return cel_exhausted(run);
+    if (!sum || pod_limits(details, run->arena, sum) < 0)
+        return cel_no_memory(run);
+    return schema_plain_amounts_of(run, sum);
+}
+
+GET_POD(head, pod_limits_of, limits(run, details_of(pod)))
+
+#define POD(X)                                                                                     \
+    POD_OF(X, schema_pod_metadata, schema_pod_spec, schema_pod_status)                             \
+    X("limits", AMOUNTS, pod_limits_of,                                                            \
+        "its limits, as Kubernetes adds them up, as numbers like requests; 0.0: no container has " \
+        "one")
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
 
 GET_POD(head, pod_scheduled, schema_time(pod_placed_at(pod)))
 
 #define NODE_POD(X)                                                                                \
-    POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)                                      \
+    POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec, schema_node_pod_status)              \
+    REFUSED(X, "limits", "limits are not kept" NOT_OF_NODE_PODS)                                   \
     X("scheduledTime", TIME, pod_scheduled,                                                        \
         "when it was bound to the node; if unknown, when it was started or created")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
@@ -223,7 +280,7 @@ static CelValue pod_at(const CelList *list, uint32_t i, CelRun *run) {
     *value = (PodValue){.head = {.type = &schema_node_pod.type},
         .metadata = {.type = &schema_node_pod_metadata.type},
         .spec = {.type = &schema_node_pod_spec.type},
-        .status = {.type = &schema_pod_status.type},
+        .status = {.type = &schema_node_pod_status.type},
         .pod = OBJECT_OF(list, PodValues, list)->items[i]};
     return cel_record(&value->head);
 }

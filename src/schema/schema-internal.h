@@ -60,7 +60,7 @@ typedef struct PodValue {
 
 extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spec,
     schema_pod_status, schema_node_pod, schema_node_pod_metadata, schema_node_pod_spec,
-    schema_owner, schema_toleration, schema_container;
+    schema_node_pod_status, schema_owner, schema_toleration;
 extern const CelType schema_pods_type; /* list(NodePod) */
 
 /* Initializes @value for @pod, as Pod. */
@@ -68,6 +68,16 @@ void pod_value_init(PodValue *value, const Pod *pod);
 
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
+
+/* --- container.c */
+
+/* Parts of the pod to be placed. */
+extern const SchemaRecord schema_requirements, schema_container_port, schema_env_var,
+    schema_container, schema_volume, schema_resource_claim, schema_scheduling_gate;
+
+/* Values; an error when there is no memory. Both borrow the lists. */
+CelValue schema_quantity_list(CelRun *run, const AmountList *list);
+CelValue schema_resources_of(CelRun *run, const AmountList *requests, const AmountList *limits);
 
 /* --- node.c */
 

@@ -50,9 +50,19 @@
     "\"spec\":{\"schedulerName\":\"berth\",\"priority\":100,\"nodeSelector\":{\"disk\":\"ssd\"},"  \
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Equal\",\"value\":\"a\","                    \
     "\"effect\":\"NoSchedule\"},{\"operator\":\"Exists\",\"key\":\"k\"}],"                         \
-    "\"initContainers\":[{\"name\":\"i\",\"image\":\"init:1\"}],"                                  \
+    "\"priorityClassName\":\"high\",\"runtimeClassName\":\"kata\",\"serviceAccountName\":\"sa\","  \
+    "\"schedulingGates\":[{\"name\":\"g\"}],\"overhead\":{\"cpu\":\"250m\"},"                      \
+    "\"resources\":{\"limits\":{\"memory\":\"2Gi\"}},"                                             \
+    "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}},"            \
+    "{\"name\":\"t\",\"ephemeral\":{\"volumeClaimTemplate\":{\"spec\":{"                           \
+    "\"storageClassName\":\"fast\"}}}}],\"resourceClaims\":[{\"name\":\"gpu\","                    \
+    "\"resourceClaimTemplateName\":\"big\"}],"                                                     \
+    "\"initContainers\":[{\"name\":\"i\",\"image\":\"init:1\"},{\"name\":\"log\","                 \
+    "\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"cpu\":\"100m\"}}}],"                \
     "\"containers\":[{\"name\":\"m\",\"image\":\"app:1\",\"resources\":{\"requests\":"             \
-    "{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}},{\"name\":\"s\",\"image\":\"side:2\"}]},"            \
+    "{\"cpu\":\"1500m\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\"}},\"env\":[{\"name\":\"A\"," \
+    "\"value\":\"x\"}],\"ports\":[{\"containerPort\":80,\"hostPort\":8080}]},"                     \
+    "{\"name\":\"s\",\"image\":\"side:2\"}]},"                                                     \
     "\"status\":{\"nominatedNodeName\":\"b\"}}"
 
 static int setup(void **state) {
@@ -156,8 +166,8 @@ static void test_amounts(void **state) {
         {"node.free['nvidia.com/gpu']", "2.0"},
         {"node.free.exists(r, node.free[r] < 0.0)", "true"},
         {"node.free == node.free", "true"},
-        {"pod.requests['cpu']", "1.5"},
-        {"pod.requests['milliCPU']", "1500.0"},
+        {"pod.requests['cpu']", "1.85"},
+        {"pod.requests['milliCPU']", "1850.0"},
         {"pod.requests['none']", "0.0"},
         {"'memory' in pod.requests", "true"},
         {"pod.requests.all(r, pod.requests[r] <= node.allocatable[r])", "true"},
@@ -223,10 +233,40 @@ static void test_pod(void **state) {
         {"pod.spec.tolerations[1]",
             "Toleration{key: \"k\", operator: \"Exists\", value: \"\", effect: \"\"}"},
         {"pod.spec.nodeSelector", "{\"disk\": \"ssd\"}"},
-        {"pod.spec.containers",
-            "[Container{name: \"m\", image: \"app:1\"}, Container{name: \"s\", image: "
-            "\"side:2\"}]"},
-        {"pod.spec.initContainers", "[Container{name: \"i\", image: \"init:1\"}]"},
+        {"pod.spec.containers.map(c, c.name + '=' + c.image)", "[\"m=app:1\", \"s=side:2\"]"},
+        {"pod.spec.containers[0]",
+            "Container{name: \"m\", image: \"app:1\", restartPolicy: \"\", resources: "
+            "ResourceRequirements{requests: {\"cpu\": quantity(\"1500m\"), \"memory\": "
+            "quantity(\"1Gi\")}, limits: {\"cpu\": quantity(\"2\")}}, requests: {\"cpu\": 1.5, "
+            "\"memory\": 1.073741824e+09}, limits: {\"cpu\": 2.0}, ports: [ContainerPort{name: "
+            "\"\", containerPort: 80, hostPort: 8080, protocol: \"TCP\", hostIP: \"\"}], env: "
+            "[EnvVar{name: \"A\"}]}"},
+        {"pod.spec.initContainers.map(c, c.name)", "[\"i\", \"log\"]"},
+        {"pod.spec.initContainers.filter(c, c.restartPolicy == 'Always').map(c, c.name)",
+            "[\"log\"]"},
+        {"pod.spec.containers.map(c, c.limits['cpu'])", "[2.0, 0.0]"},
+        {"pod.spec.containers[1].resources.limits.cpu", "error: no such key: cpu"},
+        {"'pods' in pod.spec.containers[0].requests", "false"},
+        {"pod.spec.priorityClassName", "\"high\""},
+        {"pod.spec.preemptionPolicy", "\"PreemptLowerPriority\""},
+        {"pod.spec.runtimeClassName", "\"kata\""},
+        {"pod.spec.serviceAccountName", "\"sa\""},
+        {"pod.spec.hostNetwork", "false"},
+        {"pod.spec.schedulingGates", "[PodSchedulingGate{name: \"g\"}]"},
+        {"pod.spec.overhead", "{\"cpu\": quantity(\"250m\")}"},
+        {"pod.spec.resources",
+            "ResourceRequirements{requests: {}, limits: {\"memory\": quantity(\"2Gi\")}}"},
+        {"pod.spec.volumes",
+            "[Volume{name: \"v\", kind: \"persistentVolumeClaim\", claimName: \"data\", "
+            "storageClassName: \"\"}, Volume{name: \"t\", kind: \"ephemeral\", claimName: "
+            "\"p-t\", storageClassName: \"fast\"}]"},
+        {"pod.spec.resourceClaims", "[PodResourceClaim{name: \"gpu\", resourceClaimName: \"\", "
+                                    "resourceClaimTemplateName: \"big\"}]"},
+        {"pod.limits", "{\"cpu\": 2.35, \"memory\": 2.147483648e+09}"},
+        {"pod.limits['nvidia.com/gpu']", "0.0"},
+        {"'pods' in pod.limits", "false"},
+        {"pod.requests['pods']", "1.0"},
+        {"pod.status.qosClass", "\"Burstable\""},
         {"pod.status.nominatedNodeName", "\"b\""},
         {"pod.terminating", "false"},
         {"has(pod.status.startTime)", "false"},
@@ -291,6 +331,10 @@ static void test_little_fuel_and_memory(void **state) {
         "node.spec.taints.exists(t, !pod.tolerates(t)) || pod.tolerates(node.spec.taints[0].text)",
         "node.pods.map(p, p.metadata.ownerReferences.size()).sum() == 1",
         "node.status.images.all(i, i.names.exists(n, n == 'app:1'))",
+        "pod.limits['cpu'] > 2.0 && pod.spec.overhead.size() == 1",
+        "pod.spec.containers.all(c, c.limits.size() < 2 && c.resources.limits.size() < 2)",
+        "pod.spec.containers.all(c, c.ports.all(p, p.hostPort > 0) && c.env.all(e, e.name == 'A'))",
+        "pod.spec.volumes.exists(v, v.claimName == 'data') && pod.spec.resourceClaims.size() == 1",
         "node.domain('zone').pods.size() == 3 && node.domain('zone').nodes[1].ready == false",
         "cluster.domains('zone').map(d, d.nodes.map(n, n.pods.size()).sum()) == [3, 0]",
         "cluster.nodesByLabel('zone')['z1'] == 2",

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/quantity.h"
 #include "base/vec.h"
+#include "cluster/object-text.h"
 #include "model/pod-requests.h"
 #include "json/fields.h"
 
@@ -294,8 +295,8 @@ static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequ
 
     for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
         for (Container *container = lists[i]; container; container = container->next) {
-            fill_in(reader, arena, STR("cpu"), STR(NONZERO_CPU), &container->wanted);
-            fill_in(reader, arena, STR("memory"), STR(NONZERO_MEMORY), &container->wanted);
+            fill_in(reader, arena, STR("cpu"), STR(NONZERO_CPU), &container->of.requests);
+            fill_in(reader, arena, STR("memory"), STR(NONZERO_MEMORY), &container->of.requests);
         }
     is_whole = pod_requests_sum(&draft->requests, reader, arena, &sum);
     (void)is_whole; /* pod_decode() has checked it */
@@ -304,13 +305,6 @@ static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequ
 }
 
 /* --- keys --------------------------------------------------------------- */
-
-static void append_labels(Buf *out, const Labels *labels) {
-    for (size_t i = 0; i < labels->n; i++)
-        buf_printf(
-            out, "%.*s=%.*s\x1f", STR_FMT(labels->items[i].key), STR_FMT(labels->items[i].value));
-    buf_append_char(out, '\x1e');
-}
 
 static Str keep_key(JsonReader *reader, Arena *arena, const Buf *key) {
     Str kept = buf_error(key) ? STR_NULL : arena_copy(arena, buf_str(key));
@@ -322,7 +316,8 @@ static Str keep_key(JsonReader *reader, Arena *arena, const Buf *key) {
 
 static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodRequest *request) {
     _cleanup_(buf_done) Buf key = BUF_INIT(KEY_MAX);
-    const Pod *pod = &request->pod;
+    JsonWriter writer = JSON_WRITER(&key);
+    Pod pod = request->pod;
 
     buf_printf(&key, "%zu\x1f", request->n_containers);
     for (size_t i = 0; i < request->n_images; i++)
@@ -334,17 +329,9 @@ static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodR
     buf_append(&key, draft->tolerations);
     request->place_key = keep_key(reader, arena, &key);
 
-    buf_printf(&key, "\x1e%.*s\x1e%lld\x1e", STR_FMT(pod->namespace), (long long)pod->priority);
-    buf_printf(&key, "%.*s/%.*s\x1e", STR_FMT(pod->owner_kind), STR_FMT(pod->owner_name));
-    for (size_t i = 0; i < pod->requests.n; i++)
-        buf_printf(&key, "%.*s=%lld\x1f", STR_FMT(pod->requests.items[i].name),
-            (long long)pod->requests.items[i].amount);
-    for (size_t i = 0; i < request->ports.n; i++)
-        buf_printf(&key, "%.*s:%.*s:%lld\x1f", STR_FMT(request->ports.items[i].ip),
-            STR_FMT(request->ports.items[i].protocol), (long long)request->ports.items[i].port);
-    append_labels(&key, &pod->labels);
-    if (pod->details)
-        append_labels(&key, &pod->details->annotations);
+    pod.name = pod.uid = pod.resource_version = STR_NULL; /* these differ between equal pods */
+    pod.created_at = 0;
+    object_write_pod(&writer, &pod, STR_NULL);
     request->whole_key = keep_key(reader, arena, &key);
 }
 

@@ -1,0 +1,363 @@
+/* Writes pods as the JSON that the decoder reads. */
+
+#include "cluster/object-text-internal.h"
+
+#define NANO_OF_MILLI 1000000
+#define NANO_OF_UNIT 1000000000
+
+/* --- metadata ---------------------------------------------------------------------------- */
+
+static void write_owner(JsonWriter *writer, const Pod *pod) {
+    if (str_is_empty(pod->owner_kind) && str_is_empty(pod->owner_name) &&
+        str_is_empty(pod->owner_uid))
+        return;
+    json_member_array(writer, "ownerReferences");
+    json_write_object(writer);
+    object_write_field(writer, STR("kind"), pod->owner_kind);
+    object_write_field(writer, STR("name"), pod->owner_name);
+    object_write_field(writer, STR("uid"), pod->owner_uid);
+    json_member_bool(writer, "controller", true);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
+    json_member_object(writer, "metadata");
+    object_write_field(writer, STR("name"), pod->name);
+    object_write_field(writer, STR("namespace"), pod->namespace);
+    object_write_field(writer, STR("uid"), pod->uid);
+    object_write_field(writer, STR("resourceVersion"), pod->resource_version);
+    object_write_time(writer, STR("creationTimestamp"), pod->created_at);
+    object_write_field(writer, STR("deletionTimestamp"),
+        pod->is_terminating ? STR("1970-01-01T00:00:00Z") : STR_NULL);
+    object_write_labels(writer, STR("labels"), &pod->labels);
+    if (pod->details)
+        object_write_labels(writer, STR("annotations"), &pod->details->annotations);
+    write_owner(writer, pod);
+    json_write_end_object(writer);
+}
+
+/* --- containers -------------------------------------------------------------------------- */
+
+/* Exact: in nanos where that is needed. */
+static void write_quantity(JsonWriter *writer, Str name, Quantity quantity) {
+    __int128 nano = quantity.nano;
+    bool is_whole = nano % NANO_OF_UNIT == 0;
+    char digits[48];
+    size_t at = sizeof(digits);
+
+    if (is_whole)
+        nano /= NANO_OF_UNIT;
+    for (unsigned __int128 rest = nano < 0 ? -(unsigned __int128)nano : (unsigned __int128)nano;
+         rest > 0 || at == sizeof(digits); rest /= 10)
+        digits[--at] = (char)('0' + (int)(rest % 10));
+    buf_printf(object_begin_text(writer, name), "%s%.*s%s\"", nano < 0 ? "-" : "",
+        (int)(sizeof(digits) - at), digits + at, is_whole ? "" : "n");
+}
+
+static void write_amounts(JsonWriter *writer, Str key, const AmountList *list) {
+    if (!list->is_given)
+        return;
+    json_write_key(writer, key);
+    json_write_object(writer);
+    for (size_t i = 0; i < list->n; i++)
+        write_quantity(writer, list->items[i].name, list->items[i].quantity);
+    json_write_end_object(writer);
+}
+
+static void write_requirements(
+    JsonWriter *writer, const AmountList *requests, const AmountList *limits) {
+    if (!requests->is_given && !limits->is_given)
+        return;
+    json_member_object(writer, "resources");
+    write_amounts(writer, STR("requests"), requests);
+    write_amounts(writer, STR("limits"), limits);
+    json_write_end_object(writer);
+}
+
+static void write_port(JsonWriter *writer, const ContainerPort *port) {
+    json_write_object(writer);
+    object_write_field(writer, STR("name"), port->name);
+    json_member_int(writer, "containerPort", port->port);
+    if (port->host_port != 0)
+        json_member_int(writer, "hostPort", port->host_port);
+    object_write_field(writer, STR("protocol"), port->protocol);
+    object_write_field(writer, STR("hostIP"), port->host_ip);
+    json_write_end_object(writer);
+}
+
+static void write_names(JsonWriter *writer, const char *key, const Str *names, size_t n) {
+    if (n == 0)
+        return;
+    json_member_array(writer, key);
+    for (size_t i = 0; i < n; i++) {
+        json_write_object(writer);
+        object_write_field(writer, STR("name"), names[i]);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_container(JsonWriter *writer, const PodContainer *container) {
+    json_write_object(writer);
+    object_write_field(writer, STR("name"), container->name);
+    object_write_field(writer, STR("image"), container->image);
+    object_write_field(writer, STR("restartPolicy"), container->restart_policy);
+    write_requirements(writer, &container->requests, &container->limits);
+    if (container->n_ports > 0) {
+        json_member_array(writer, "ports");
+        for (size_t i = 0; i < container->n_ports; i++)
+            write_port(writer, &container->ports[i]);
+        json_write_end_array(writer);
+    }
+    write_names(writer, "env", container->env, container->n_env);
+    json_write_end_object(writer);
+}
+
+static void write_containers(
+    JsonWriter *writer, const char *key, const PodContainer *containers, size_t n) {
+    if (n == 0)
+        return;
+    json_member_array(writer, key);
+    for (size_t i = 0; i < n; i++)
+        write_container(writer, &containers[i]);
+    json_write_end_array(writer);
+}
+
+/* Of a pod of which only the sum is kept. */
+static void write_sum(JsonWriter *writer, const Resources *requests) {
+    json_member_array(writer, "containers");
+    json_write_object(writer);
+    object_write_field(writer, STR("name"), STR("sum"));
+    json_member_object(writer, "resources");
+    object_write_resources(writer, STR("requests"), requests);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+/* --- the spec ---------------------------------------------------------------------------- */
+
+static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations) {
+    if (tolerations->n == 0)
+        return;
+    json_member_array(writer, "tolerations");
+    for (size_t i = 0; i < tolerations->n; i++) {
+        const Toleration *toleration = &tolerations->items[i];
+
+        json_write_object(writer);
+        object_write_field(writer, STR("key"), toleration->key);
+        object_write_field(
+            writer, STR("operator"), toleration->exists ? STR("Exists") : STR("Equal"));
+        object_write_field(writer, STR("value"), toleration->value);
+        object_write_field(writer, STR("effect"), taint_effect_word(toleration->effect));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static Str operator_of(SelectorOp op) {
+    static const Str words[] = {
+        [SELECTOR_IN] = STR("In"),
+        [SELECTOR_NOT_IN] = STR("NotIn"),
+        [SELECTOR_EXISTS] = STR("Exists"),
+        [SELECTOR_ABSENT] = STR("DoesNotExist"),
+        [SELECTOR_GT] = STR("Gt"),
+        [SELECTOR_LT] = STR("Lt"),
+    };
+
+    return words[op];
+}
+
+static void write_term_condition(
+    JsonWriter *writer, Str key, SelectorOp op, const Str *values, size_t n_values) {
+    json_write_object(writer);
+    object_write_field(writer, STR("key"), key);
+    object_write_field(writer, STR("operator"), operator_of(op));
+    json_member_array(writer, "values");
+    for (size_t i = 0; i < n_values; i++)
+        json_write_string(writer, values[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* A term that no node matches is written as one without conditions. */
+static void write_term(JsonWriter *writer, const NodeTerm *term) {
+    json_write_object(writer);
+    json_member_array(writer, "matchExpressions");
+    for (size_t i = 0; !term->holds_nowhere && i < term->labels.n; i++) {
+        const Requirement *of = &term->labels.items[i];
+
+        write_term_condition(writer, of->key, of->op, of->values, of->n_values);
+    }
+    json_write_end_array(writer);
+    json_member_array(writer, "matchFields");
+    for (size_t i = 0; !term->holds_nowhere && i < term->n_names; i++)
+        write_term_condition(writer, STR("metadata.name"),
+            term->names[i].is_not ? SELECTOR_NOT_IN : SELECTOR_IN, &term->names[i].value, 1);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+static void write_affinity(JsonWriter *writer, const NodeTerms *terms) {
+    if (!terms->is_given)
+        return;
+    json_member_object(writer, "affinity");
+    json_member_object(writer, "nodeAffinity");
+    json_member_object(writer, "requiredDuringSchedulingIgnoredDuringExecution");
+    json_member_array(writer, "nodeSelectorTerms");
+    for (size_t i = 0; i < terms->n; i++)
+        write_term(writer, &terms->items[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
+/* The claim of an ephemeral volume follows from its name. */
+static void write_volume(JsonWriter *writer, const PodVolume *volume) {
+    json_write_object(writer);
+    object_write_field(writer, STR("name"), volume->name);
+    if (!str_is_empty(volume->kind)) {
+        json_write_key(writer, volume->kind);
+        json_write_object(writer);
+        if (str_eq(volume->kind, STR("persistentVolumeClaim")))
+            object_write_field(writer, STR("claimName"), volume->claim_name);
+        if (!str_is_empty(volume->storage_class)) {
+            json_member_object(writer, "volumeClaimTemplate");
+            json_member_object(writer, "spec");
+            object_write_field(writer, STR("storageClassName"), volume->storage_class);
+            json_write_end_object(writer);
+            json_write_end_object(writer);
+        }
+        json_write_end_object(writer);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_volumes(JsonWriter *writer, const PodDetails *details) {
+    if (details->n_volumes == 0)
+        return;
+    json_member_array(writer, "volumes");
+    for (size_t i = 0; i < details->n_volumes; i++)
+        write_volume(writer, &details->volumes[i]);
+    json_write_end_array(writer);
+}
+
+static void write_resource_claims(JsonWriter *writer, const PodDetails *details) {
+    if (details->n_resource_claims == 0)
+        return;
+    json_member_array(writer, "resourceClaims");
+    for (size_t i = 0; i < details->n_resource_claims; i++) {
+        const PodResourceClaim *claim = &details->resource_claims[i];
+
+        json_write_object(writer);
+        object_write_field(writer, STR("name"), claim->name);
+        object_write_field(writer, STR("resourceClaimName"), claim->claim_name);
+        object_write_field(writer, STR("resourceClaimTemplateName"), claim->template_name);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_details(JsonWriter *writer, const PodDetails *details) {
+    write_containers(writer, "containers", details->containers, details->n_containers);
+    write_containers(
+        writer, "initContainers", details->init_containers, details->n_init_containers);
+    write_requirements(writer, &details->requests, &details->limits);
+    write_amounts(writer, STR("overhead"), &details->overhead);
+    object_write_field(writer, STR("priorityClassName"), details->priority_class_name);
+    object_write_field(writer, STR("runtimeClassName"), details->runtime_class_name);
+    object_write_field(writer, STR("preemptionPolicy"), details->preemption_policy);
+    object_write_field(writer, STR("serviceAccountName"), details->service_account_name);
+    if (details->host_network)
+        json_member_bool(writer, "hostNetwork", true);
+    write_names(writer, "schedulingGates", details->scheduling_gates, details->n_scheduling_gates);
+    write_volumes(writer, details);
+    write_resource_claims(writer, details);
+    object_write_labels(writer, STR("nodeSelector"), &details->node_selector);
+    write_affinity(writer, &details->required_terms);
+}
+
+static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
+    json_member_object(writer, "spec");
+    object_write_field(writer, STR("nodeName"), node);
+    object_write_field(writer, STR("schedulerName"), pod->scheduler_name);
+    if (pod->priority != 0)
+        json_member_int(writer, "priority", pod->priority);
+    if (pod->details)
+        write_details(writer, pod->details);
+    else
+        write_sum(writer, &pod->requests);
+    write_tolerations(writer, &pod->tolerations);
+    json_write_end_object(writer);
+}
+
+/* --- the status -------------------------------------------------------------------------- */
+
+/* Amounts that, with the overhead, make the requests. */
+static void write_status_amounts(JsonWriter *writer, Str key, const Pod *pod) {
+    json_write_key(writer, key);
+    json_write_object(writer);
+    for (size_t i = 0; i < pod->requests.n; i++) {
+        const Resource *request = &pod->requests.items[i];
+        const Amount *overhead = amount_list_find(&pod->details->overhead, request->name);
+        __int128 unit = str_eq(request->name, STR("cpu")) ? NANO_OF_MILLI : NANO_OF_UNIT;
+        Quantity amount = {.nano = request->amount * unit};
+
+        if (overhead)
+            amount.nano -= overhead->quantity.nano;
+        write_quantity(writer, request->name, amount);
+    }
+    json_write_end_object(writer);
+}
+
+static bool has_status_amounts(const Pod *pod) {
+    return pod->details && pod->details->has_status_amounts;
+}
+
+/* A resize that cannot be: then only the status counts (model/pod-requests.h). */
+static void write_resize(JsonWriter *writer, const Pod *pod) {
+    if (!has_status_amounts(pod))
+        return;
+    write_status_amounts(writer, STR("allocatedResources"), pod);
+    json_member_object(writer, "resources");
+    write_status_amounts(writer, STR("requests"), pod);
+    json_write_end_object(writer);
+}
+
+static void write_conditions_of_pod(JsonWriter *writer, const Pod *pod) {
+    if (pod->scheduled_at == 0 && !has_status_amounts(pod))
+        return;
+    json_member_array(writer, "conditions");
+    if (pod->scheduled_at != 0) {
+        json_write_object(writer);
+        object_write_field(writer, STR("type"), STR("PodScheduled"));
+        object_write_field(writer, STR("status"), STR("True"));
+        object_write_time(writer, STR("lastTransitionTime"), pod->scheduled_at);
+        json_write_end_object(writer);
+    }
+    if (has_status_amounts(pod)) {
+        json_write_object(writer);
+        object_write_field(writer, STR("type"), STR("PodResizePending"));
+        object_write_field(writer, STR("reason"), STR("Infeasible"));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+void object_write_pod(JsonWriter *writer, const Pod *pod, Str node) {
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), STR("Pod"));
+    write_pod_metadata(writer, pod);
+    write_spec(writer, pod, node);
+    json_member_object(writer, "status");
+    object_write_field(writer, STR("phase"), pod->is_terminal ? STR("Failed") : STR_NULL);
+    object_write_time(writer, STR("startTime"), pod->started_at);
+    write_conditions_of_pod(writer, pod);
+    write_resize(writer, pod);
+    object_write_field(writer, STR("nominatedNodeName"), pod->nominated_node_name);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}

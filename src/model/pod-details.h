@@ -1,0 +1,67 @@
+#pragma once
+
+/*
+ * PodDetails: the fields of a Pod that only matter while it is placed. A cluster keeps none of them
+ * (cluster/record.h).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "model/amounts.h"
+#include "model/labels.h"
+#include "model/node-affinity.h"
+#include "model/pod-container.h"
+#include "model/resources.h"
+#include "json/read.h"
+
+/* Per pod; beyond that the rest is left out. */
+#define POD_ANNOTATIONS_MAX 128u
+#define POD_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
+#define POD_VOLUMES_MAX 256u
+#define POD_RESOURCE_CLAIMS_MAX 64u
+#define POD_SCHEDULING_GATES_MAX 64u
+
+typedef struct PodVolume {
+    Str name;
+    Str kind;          /* "persistentVolumeClaim", "emptyDir"; empty: none is given */
+    Str claim_name;    /* of a persistentVolumeClaim; of an ephemeral one POD-VOLUME */
+    Str storage_class; /* of an ephemeral one: by its template */
+} PodVolume;
+
+typedef struct PodResourceClaim {
+    Str name, claim_name, template_name;
+} PodResourceClaim;
+
+typedef struct PodDetails {
+    Labels annotations;
+    Labels node_selector;
+    NodeTerms required_terms;                         /* of its node affinity */
+    const PodContainer *containers, *init_containers; /* POD_CONTAINERS_MAX of each at most */
+    size_t n_containers, n_init_containers;
+    Str priority_class_name, runtime_class_name, preemption_policy, service_account_name;
+    bool host_network;
+    bool has_status_amounts;               /* its requests do not follow from its spec alone */
+    AmountList requests, limits, overhead; /* of the pod as a whole */
+    const Str *scheduling_gates;           /* names */
+    PodVolume *volumes;                    /* without the service account's own token */
+    const PodResourceClaim *resource_claims;
+    size_t n_scheduling_gates, n_volumes, n_resource_claims;
+} PodDetails;
+
+/* Reads the value of @key, a field of a pod's spec that json_key() has just given. False, and
+ * nothing consumed, if it is none that is read here: containers and amounts are not. Errors are the
+ * reader's. */
+bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, Str key);
+
+/* The limits of the pod, as k8s.io/component-helpers v0.37.2 has them: the larger of (all
+ * containers and sidecars) and (the peak while init containers run); limits of the pod as a whole
+ * replace those of containers; overhead is added to resources that have a limit. A container
+ * without a limit counts as 0. 0, or -ENOMEM. */
+int pod_limits(const PodDetails *details, Arena *arena, Resources *ret) MUST_CHECK;
+
+/* "Guaranteed", "Burstable" or "BestEffort", as the API server computes it from the spec. */
+Str pod_qos_class(const PodDetails *details);
