@@ -428,6 +428,29 @@ static void show_images(Anonymous *a, Node *node) {
     node->images = images;
 }
 
+static void show_texts(Anonymous *a, TextList *list) {
+    SHOW(a, list->items, list->n, {0, anonymous_name});
+}
+
+/* Words of the API, and versions of Kubernetes, which rules compare as such, stay. */
+static void show_node_details(Anonymous *a, Node *node) {
+    NodeDetails *details;
+
+    if (!node->details)
+        return;
+    details = SHOWN(a, node->details, 1, FIELD(NodeDetails, provider_id, anonymous_name),
+        FIELD(NodeDetails, os_image, anonymous_name),
+        FIELD(NodeDetails, kernel_version, anonymous_name),
+        FIELD(NodeDetails, container_runtime_version, anonymous_name));
+    node->details = details;
+    if (!details)
+        return;
+    show_texts(a, &details->pod_cidrs);
+    show_texts(a, &details->volumes_in_use);
+    show_texts(a, &details->volumes_attached);
+    show_resources(a, &details->capacity);
+}
+
 const Node *anonymous_node(Anonymous *a, const Node *node) {
     Node *copy;
 
@@ -443,6 +466,7 @@ const Node *anonymous_node(Anonymous *a, const Node *node) {
         FIELD(Condition, status, anonymous_name));
     show_resources(a, &copy->allocatable);
     show_images(a, copy);
+    show_node_details(a, copy);
     SHOW(a, copy->addresses, copy->n_addresses, FIELD(Address, text, anonymous_name));
     return has_failed(a) ? NULL : copy;
 }

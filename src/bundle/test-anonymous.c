@@ -154,6 +154,37 @@ static void test_details(void **state) {
     assert_int_equal(again.requests.n, pod.requests.n);
 }
 
+static void test_node_details(void **state) {
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"own-a\"},\"spec\":{\"providerID\":\"own-b\",\"podCIDRs\":["
+        "\"own-c\"]},\"status\":{\"capacity\":{\"own-d\":1,\"cpu\":2},\"volumesInUse\":[\"own-e\"],"
+        "\"volumesAttached\":[{\"name\":\"own-f\"}],\"nodeInfo\":{\"osImage\":\"own-g\","
+        "\"kernelVersion\":\"own-h\",\"containerRuntimeVersion\":\"own-i\","
+        "\"kubeletVersion\":\"v1.34.1\"}}}";
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
+    JsonWriter writer = JSON_WRITER(&out);
+    JsonReader reader;
+    const Node *shown;
+    Node node, again;
+
+    json_reader_init(&reader, STR(text));
+    node_decode(&reader, arena, &node);
+    shown = anonymous_node(a, &node);
+    assert_non_null(shown);
+    object_write_node(&writer, shown);
+    if (memmem(out.data, out.len, "own-", 4))
+        fail_msg("%.*s", STR_FMT(buf_str(&out)));
+    json_reader_init(&reader, buf_str(&out));
+    node_decode(&reader, arena, &again);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_text("kubelet", again.details->kubelet_version, "v1.34.1");
+    assert_int_equal(resources_get(&again.details->capacity, STR("cpu")), 2000);
+    assert_true(is_hashed(again.details->volumes_in_use.items[0]));
+    assert_true(is_hashed(again.details->volumes_attached.items[0]));
+}
+
 /* Only the functions that the rules call, with the kinds of arguments that they use. */
 static void test_functions(void **state) {
     static const struct {
@@ -199,6 +230,7 @@ int main(void) {
         cmocka_unit_test(test_images),
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_details),
+        cmocka_unit_test(test_node_details),
         cmocka_unit_test(test_functions),
     };
 

@@ -83,10 +83,11 @@ static void write_taints(JsonWriter *writer, const Taints *taints) {
     json_write_end_array(writer);
 }
 
-static void write_condition(JsonWriter *writer, Str type, Str status) {
+static void write_condition(JsonWriter *writer, Condition condition) {
     json_write_object(writer);
-    object_write_field(writer, STR("type"), type);
-    object_write_field(writer, STR("status"), status);
+    object_write_field(writer, STR("type"), condition.type);
+    object_write_field(writer, STR("status"), condition.status);
+    object_write_time(writer, STR("lastTransitionTime"), condition.changed_at);
     json_write_end_object(writer);
 }
 
@@ -108,9 +109,10 @@ static void write_conditions(JsonWriter *writer, const Node *node) {
         return;
     json_member_array(writer, "conditions");
     for (size_t i = 0; i < node->n_conditions; i++)
-        write_condition(writer, node->conditions[i].type, node->conditions[i].status);
+        write_condition(writer, node->conditions[i]);
     if (is_missing)
-        write_condition(writer, STR("Ready"), node->is_ready ? STR("True") : STR("False"));
+        write_condition(writer, (Condition){.type = STR("Ready"),
+                                    .status = node->is_ready ? STR("True") : STR("False")});
     json_write_end_array(writer);
 }
 
@@ -148,6 +150,47 @@ static void write_addresses(JsonWriter *writer, const Node *node) {
     json_write_end_array(writer);
 }
 
+/* A list of texts; with @member, of objects that have it. */
+static void write_texts(
+    JsonWriter *writer, const char *key, const char *member, const TextList *list) {
+    if (list->n == 0)
+        return;
+    json_member_array(writer, key);
+    for (size_t i = 0; i < list->n; i++) {
+        if (!member) {
+            json_write_string(writer, list->items[i]);
+            continue;
+        }
+        json_write_object(writer);
+        object_write_field(writer, str_from_c(member), list->items[i]);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static bool has_info(const NodeDetails *of) {
+    return of->architecture.len + of->operating_system.len + of->os_image.len +
+               of->kernel_version.len + of->container_runtime_version.len +
+               of->kubelet_version.len >
+           0;
+}
+
+static void write_status_details(JsonWriter *writer, const NodeDetails *details) {
+    object_write_resources(writer, STR("capacity"), &details->capacity);
+    write_texts(writer, "volumesInUse", NULL, &details->volumes_in_use);
+    write_texts(writer, "volumesAttached", "name", &details->volumes_attached);
+    if (!has_info(details))
+        return;
+    json_member_object(writer, "nodeInfo");
+    object_write_field(writer, STR("architecture"), details->architecture);
+    object_write_field(writer, STR("operatingSystem"), details->operating_system);
+    object_write_field(writer, STR("osImage"), details->os_image);
+    object_write_field(writer, STR("kernelVersion"), details->kernel_version);
+    object_write_field(writer, STR("containerRuntimeVersion"), details->container_runtime_version);
+    object_write_field(writer, STR("kubeletVersion"), details->kubelet_version);
+    json_write_end_object(writer);
+}
+
 static void write_node_metadata(JsonWriter *writer, const Node *node) {
     json_member_object(writer, "metadata");
     object_write_field(writer, STR("name"), node->name);
@@ -168,12 +211,18 @@ void object_write_node(JsonWriter *writer, const Node *node) {
     write_taints(writer, &node->taints);
     if (node->is_unschedulable)
         json_member_bool(writer, "unschedulable", true);
+    if (node->details) {
+        object_write_field(writer, STR("providerID"), node->details->provider_id);
+        write_texts(writer, "podCIDRs", NULL, &node->details->pod_cidrs);
+    }
     json_write_end_object(writer);
     json_member_object(writer, "status");
     object_write_resources(writer, STR("allocatable"), &node->allocatable);
     write_conditions(writer, node);
     write_images(writer, node);
     write_addresses(writer, node);
+    if (node->details)
+        write_status_details(writer, node->details);
     json_write_end_object(writer);
     json_write_end_object(writer);
 }

@@ -123,6 +123,81 @@ static void carve_addresses(const Node *from, Address *to, char **at) {
             .type = from->addresses[i].type, .text = carve_text(at, from->addresses[i].text)};
 }
 
+/* --- details of nodes ------------------------------------------------------------ */
+
+/* The texts of @details, and its lists of texts. */
+static const Str *details_texts(const NodeDetails *details) {
+    return &details->provider_id;
+}
+
+static const TextList *details_lists(const NodeDetails *details) {
+    return &details->pod_cidrs;
+}
+
+/* Without the structure and the arrays. */
+static size_t details_bytes(const NodeDetails *details) {
+    size_t size = 0;
+
+    for (size_t i = 0; i < NODE_DETAILS_TEXTS; i++)
+        size += details_texts(details)[i].len;
+    for (size_t i = 0; i < NODE_DETAILS_LISTS; i++)
+        for (size_t k = 0; k < details_lists(details)[i].n; k++)
+            size += details_lists(details)[i].items[k].len;
+    for (size_t i = 0; i < details->capacity.n; i++)
+        size += details->capacity.items[i].name.len;
+    return size;
+}
+
+static size_t details_size(const NodeDetails *details) {
+    size_t size = sizeof(*details) + details->capacity.n * sizeof(Resource);
+
+    for (size_t i = 0; i < NODE_DETAILS_LISTS; i++)
+        size += details_lists(details)[i].n * sizeof(Str);
+    return size;
+}
+
+/* Few clusters keep them, so their texts are not shared. */
+static const NodeDetails *carve_details(const NodeDetails *from, char **at, char **text) {
+    NodeDetails *details = carve(at, sizeof(*details));
+
+    for (size_t i = 0; i < NODE_DETAILS_TEXTS; i++)
+        ((Str *)(uintptr_t)details_texts(details))[i] = carve_text(text, details_texts(from)[i]);
+    for (size_t i = 0; i < NODE_DETAILS_LISTS; i++) {
+        const TextList *list = &details_lists(from)[i];
+        Str *items = carve(at, list->n * sizeof(Str));
+
+        for (size_t k = 0; k < list->n; k++)
+            items[k] = carve_text(text, list->items[k]);
+        ((TextList *)(uintptr_t)details_lists(details))[i] =
+            (TextList){.items = items, .n = list->n};
+    }
+    details->capacity.n = from->capacity.n;
+    details->capacity.items = carve(at, from->capacity.n * sizeof(Resource));
+    for (size_t i = 0; i < from->capacity.n; i++)
+        details->capacity.items[i] =
+            (Resource){.name = carve_text(text, from->capacity.items[i].name),
+                .amount = from->capacity.items[i].amount};
+    return details;
+}
+
+static bool details_equal(const NodeDetails *a, const NodeDetails *b) {
+    if (!a || !b)
+        return a == b;
+    for (size_t i = 0; i < NODE_DETAILS_TEXTS; i++)
+        if (!str_eq(details_texts(a)[i], details_texts(b)[i]))
+            return false;
+    for (size_t i = 0; i < NODE_DETAILS_LISTS; i++) {
+        const TextList *x = &details_lists(a)[i], *y = &details_lists(b)[i];
+
+        if (x->n != y->n)
+            return false;
+        for (size_t k = 0; k < x->n; k++)
+            if (!str_eq(x->items[k], y->items[k]))
+                return false;
+    }
+    return resources_equal(&a->capacity, &b->capacity);
+}
+
 static size_t node_record_size(const Node *node) {
     size_t size = sizeof(NodeRecord);
 
@@ -137,6 +212,8 @@ static size_t node_record_size(const Node *node) {
         size += node->annotations.items[i].value.len;
     for (size_t i = 0; i < node->n_addresses; i++)
         size += node->addresses[i].text.len;
+    if (node->details)
+        size += details_size(node->details) + details_bytes(node->details);
     return size;
 }
 
@@ -163,6 +240,12 @@ const Node *node_record_new(RecordPool *pool, const Node *from) {
     node->allocatable.items = carve(&at, from->allocatable.n * sizeof(Resource));
     node->images = images = carve(&at, from->n_images * sizeof(Image));
     node->addresses = addresses = carve(&at, from->n_addresses * sizeof(Address));
+    if (from->details) {
+        char *text = at + details_size(from->details);
+
+        node->details = carve_details(from->details, &at, &text);
+        at = text;
+    }
     node->name = carve_text(&at, from->name);
     node->uid = carve_text(&at, from->uid);
     node->resource_version = carve_text(&at, from->resource_version);
@@ -202,7 +285,8 @@ static bool conditions_equal(const Node *a, const Node *b) {
         return false;
     for (size_t i = 0; i < a->n_conditions; i++)
         if (!str_eq(a->conditions[i].type, b->conditions[i].type) ||
-            !str_eq(a->conditions[i].status, b->conditions[i].status))
+            !str_eq(a->conditions[i].status, b->conditions[i].status) ||
+            a->conditions[i].changed_at != b->conditions[i].changed_at)
             return false;
     return true;
 }
@@ -215,7 +299,7 @@ bool node_record_equal(const Node *a, const Node *b) {
                labels_equal(&a->labels, &b->labels) &&
                labels_equal(&a->annotations, &b->annotations) &&
                resources_equal(&a->allocatable, &b->allocatable) && node_images_equal(a, b) &&
-               node_addresses_equal(a, b));
+               node_addresses_equal(a, b) && details_equal(a->details, b->details));
 }
 
 /* --- pods ------------------------------------------------------------------------ */

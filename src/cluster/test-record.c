@@ -16,6 +16,9 @@ typedef struct FullNode {
     Str names[2];
     Image images[2];
     Address addresses[2];
+    NodeDetails details;
+    Str lists[NODE_DETAILS_LISTS][2];
+    Resource capacity[1];
 } FullNode;
 
 static void fill_node(FullNode *full) {
@@ -33,6 +36,23 @@ static void fill_node(FullNode *full) {
         .names = {STR("image:1"), STR("image@digest")},
         .addresses = {{ADDRESS_HOSTNAME, STR("host")}, {ADDRESS_INTERNAL_IP, STR("10.0.0.7")}},
     };
+    full->details = (NodeDetails){.provider_id = STR("provider"),
+        .architecture = STR("arm64"),
+        .operating_system = STR("linux"),
+        .os_image = STR("Debian"),
+        .kernel_version = STR("6.1"),
+        .container_runtime_version = STR("containerd"),
+        .kubelet_version = STR("v1.34.1")};
+    full->capacity[0] = (Resource){STR("capacity"), 7};
+    full->details.capacity = (Resources){.items = full->capacity, .n = 1};
+    full->lists[0][0] = STR("10.0.0.0/24");
+    full->lists[1][0] = STR("in use");
+    full->lists[2][0] = STR("attached");
+    full->lists[2][1] = STR("attached too");
+    full->details.pod_cidrs = (TextList){.items = full->lists[0], .n = 1};
+    full->details.volumes_in_use = (TextList){.items = full->lists[1], .n = 1};
+    full->details.volumes_attached = (TextList){.items = full->lists[2], .n = 2};
+    full->node.details = &full->details;
     full->images[0] = (Image){.names = full->names, .n_names = 2, .size = 10};
     full->images[1] = (Image){.names = full->names, .n_names = 1, .size = 20};
     full->node.labels = (Labels){.items = full->labels, .n = 2};
@@ -290,7 +310,15 @@ static void test_references(void **state) {
     CHANGE(names[0] = STR("x"))                                                                    \
     CHANGE(node.n_addresses--)                                                                     \
     CHANGE(addresses[1].type = ADDRESS_EXTERNAL_IP)                                                \
-    CHANGE(addresses[1].text = STR("x"))
+    CHANGE(addresses[1].text = STR("x"))                                                           \
+    CHANGE(conditions[0].changed_at = 9)                                                           \
+    CHANGE(node.details = NULL)                                                                    \
+    CHANGE(details.provider_id = STR("x"))                                                         \
+    CHANGE(details.kubelet_version = STR("x"))                                                     \
+    CHANGE(details.pod_cidrs.n = 0)                                                                \
+    CHANGE(lists[2][1] = STR("x"))                                                                 \
+    CHANGE(capacity[0].amount = 8)                                                                 \
+    CHANGE(capacity[0].name = STR("x"))
 
 #define POD_CHANGES(CHANGE)                                                                        \
     CHANGE(pod.name = STR("x"))                                                                    \

@@ -23,6 +23,8 @@ typedef struct WatchedResource {
     WatcherKind kind;
     Reflector *reflector;
     int64_t list_began_at;
+    bool lists_details; /* the list under way, or the last one, has details of nodes */
+    bool has_details;   /* the last whole one */
     bool is_connected;
     bool has_reported_connected;
     int64_t connected_reported_at, lost_reported_at, skipped_reported_at;
@@ -58,6 +60,7 @@ struct ClusterWatcher {
     atomic_bool is_synced;
     atomic_bool is_requested; /* since the last turn */
     atomic_bool is_wanted;    /* the lease is, and will be for a while */
+    atomic_bool wants_node_details, has_node_details;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended; /* has_ended */

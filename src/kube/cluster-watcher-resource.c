@@ -33,7 +33,11 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
     arena_reset(resource->watcher->arena);
     json_reader_init(&reader, text);
     if (resource->kind == WATCHER_NODES) {
-        node_decode(&reader, resource->watcher->arena, &ret->node);
+        if (resource->watcher->options.skips_node_details)
+            node_decode_parts(
+                &reader, resource->watcher->arena, &node_parts_but_details, &ret->node);
+        else
+            node_decode(&reader, resource->watcher->arena, &ret->node);
         ret->name = ret->node.name;
     } else {
         pod_decode(&reader, resource->watcher->arena, &ret->pod);
@@ -74,6 +78,7 @@ static void on_begin(void *context) {
     WatchedResource *resource = context;
 
     resource->list_began_at = clock_monotonic_nsec();
+    resource->lists_details = !resource->watcher->options.skips_node_details;
     store_list_begin(
         resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
 }
@@ -93,9 +98,12 @@ static int on_item(void *context, Str text) {
 
 static int on_end(void *context) {
     WatchedResource *resource = context;
-
-    return store_list_end(
+    int r = store_list_end(
         resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
+
+    if (r == 0)
+        resource->has_details = resource->lists_details;
+    return r;
 }
 
 static void remove_object(WatchedResource *resource, const ObjectMeta *meta) {

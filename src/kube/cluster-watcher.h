@@ -113,8 +113,9 @@ typedef struct WatcherOptions {
     /* The Lease whose holder binds, of several berths (kube/bind-permit.h), and our identity; they
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
-    bool posts_events; /* Events are posted (kube/api-writes.h) */
-    uint64_t seed;     /* of delays between retries; 0: a random one */
+    bool posts_events;       /* Events are posted (kube/api-writes.h) */
+    uint64_t seed;           /* of delays between retries; 0: a random one */
+    bool skips_node_details; /* nodes are kept without details, until they are wanted */
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -147,6 +148,13 @@ void watcher_mark_node(ClusterWatcher *watcher, Str node);
 
 /* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
+
+/* Details of nodes (model/node.h) are wanted from now on: if they were skipped, nodes are listed
+ * again, and the snapshot of before stays until that is complete. Any thread. */
+void watcher_want_node_details(ClusterWatcher *watcher);
+
+/* Whether the last published snapshot has them. Any thread. */
+bool watcher_has_node_details(ClusterWatcher *watcher);
 
 typedef ReflectorFigures WatcherKindStatus;
 

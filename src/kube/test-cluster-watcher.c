@@ -196,6 +196,57 @@ static void test_lists_again_after_invalid_json(void **state) {
     fixture_close(&fixture);
 }
 
+/* The CPUs that n1 has in the last snapshot; -1: its details are not kept. */
+static int64_t capacity_of_n1(WatcherFixture *fixture) {
+    const NodeTable *table;
+    const Node *node;
+    int64_t cpus;
+
+    pthread_mutex_lock(&fixture->mutex);
+    table = snapshot_table(fixture->snapshot);
+    node = table_node(table, table_find(table, STR("n1")));
+    cpus = node->details ? resources_get(&node->details->capacity, STR("cpu")) : -1;
+    pthread_mutex_unlock(&fixture->mutex);
+    return cpus;
+}
+
+#define NODE_WITH_CAPACITY                                                                         \
+    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"uid\":\"n1\","                \
+    "\"resourceVersion\":\"1\"},\"status\":{\"capacity\":{\"cpu\":\"9\"}}}}\n"
+
+/* Details that no rule reads are not kept. Once they are wanted, nodes are listed again, and the
+ * snapshot of before stays until that list is complete. */
+static void test_lists_again_for_node_details(void **state) {
+    WatcherFixture fixture;
+
+    fixture_open_with(&fixture, &(WatcherOptions){.skips_node_details = true});
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_text(&fixture, fixture.nodes, NODE_WITH_CAPACITY);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_pods(&fixture, "n1", 0);
+    assert_int_equal(capacity_of_n1(&fixture), -1);
+    assert_false(watcher_has_node_details(fixture.watcher));
+
+    watcher_want_node_details(fixture.watcher);
+    fixture.nodes = fake_wait_for(fixture.client, "GET", "/api/v1/nodes?", fixture.nodes + 1);
+    assert_true(fixture.nodes != SIZE_MAX);
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_text(&fixture, fixture.nodes, NODE_WITH_CAPACITY);
+    (void)fixture_turn(&fixture);
+    assert_false(watcher_has_node_details(fixture.watcher));
+    assert_int_equal(capacity_of_n1(&fixture), -1);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    wait_for_offers(&fixture, 2);
+    (void)fixture_turn(&fixture);
+    assert_true(watcher_has_node_details(fixture.watcher));
+    assert_int_equal(capacity_of_n1(&fixture), 9000);
+    watcher_want_node_details(fixture.watcher); /* nothing more to do */
+    assert_int_equal(fixture_turn(&fixture).kinds[WATCHER_NODES].n_lists, 2);
+    fixture_close(&fixture);
+}
+
 static bool has_touched(const WatcherStatus *status) {
     return status->marks.n_written == 1 && status->marks.n_failed == 1;
 }
@@ -352,6 +403,7 @@ int main(void) {
         cmocka_unit_test(test_keeps_snapshot_while_the_server_is_down),
         cmocka_unit_test(test_objects_that_cannot_be_read),
         cmocka_unit_test(test_lists_again_after_invalid_json),
+        cmocka_unit_test(test_lists_again_for_node_details),
         cmocka_unit_test(test_touching),
         cmocka_unit_test(test_announcing),
         cmocka_unit_test(test_offers_rejected_snapshot_again),

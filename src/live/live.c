@@ -348,6 +348,11 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
         kube_events_note_stale(live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
+bool live_want_node_details(Live *live) {
+    watcher_want_node_details(live->watcher);
+    return watcher_has_node_details(live->watcher);
+}
+
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,

@@ -69,6 +69,21 @@ static void check_addresses(const Node *node) {
     }
 }
 
+static void check_texts(const TextList *list, size_t max) {
+    require(list->n <= max);
+    for (size_t i = 0; i < list->n; i++)
+        touch(list->items[i]);
+}
+
+static void check_node_details(const NodeDetails *details) {
+    check_resources(&details->capacity);
+    check_texts(&details->pod_cidrs, NODE_POD_CIDRS_MAX);
+    check_texts(&details->volumes_in_use, NODE_VOLUMES_MAX);
+    check_texts(&details->volumes_attached, NODE_VOLUMES_MAX);
+    for (size_t i = 0; i < NODE_DETAILS_TEXTS; i++)
+        touch((&details->provider_id)[i]);
+}
+
 static void check_container(const PodContainer *container) {
     require(container->n_ports <= CONTAINER_PORTS_MAX && container->n_env <= CONTAINER_ENV_MAX);
     touch(container->name);
@@ -155,6 +170,8 @@ static bool decode_node(Str text, Arena *arena, Node *ret) {
     check_conditions(ret);
     check_images(ret);
     check_addresses(ret);
+    if (ret->details)
+        check_node_details(ret->details);
     check_time(ret->created_at);
     touch(ret->uid);
     touch(ret->resource_version);

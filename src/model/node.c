@@ -50,7 +50,102 @@ static void decode_metadata(JsonReader *reader, Arena *arena, const NodeParts *p
     }
 }
 
-static void decode_spec(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
+/* --- details ------------------------------------------------------------------------------- */
+
+typedef VEC(Str) TextVec;
+
+/* A list of texts; with @member, of objects that have it. Beyond @max the rest is left out. */
+static void decode_texts(
+    JsonReader *reader, Arena *arena, const char *member, size_t max, TextList *ret) {
+    TextVec texts = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Str *text = texts.n < max ? VEC_PUSH(&texts, arena) : NULL;
+
+        if (!text && texts.n == max) {
+            json_skip_fast(reader, NULL);
+            continue;
+        }
+        if (!text) {
+            json_fail(reader, JSON_E_MEMORY, "a node with too much in it");
+            continue;
+        }
+        *text = STR_NULL;
+        if (member)
+            json_string_member(reader, arena, str_from_c(member), text);
+        else
+            json_string(reader, arena, text);
+    }
+    *ret = (TextList){.items = texts.items, .n = texts.n};
+}
+
+static void decode_info(JsonReader *reader, Arena *arena, NodeDetails *details) {
+    const struct {
+        Str key;
+        Str *text;
+    } fields[] = {
+        {STR("architecture"), &details->architecture},
+        {STR("operatingSystem"), &details->operating_system},
+        {STR("osImage"), &details->os_image},
+        {STR("kernelVersion"), &details->kernel_version},
+        {STR("containerRuntimeVersion"), &details->container_runtime_version},
+        {STR("kubeletVersion"), &details->kubelet_version},
+    };
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        size_t i = 0;
+
+        while (i < ELEMENTS_OF(fields) && !json_key_is(reader, key, fields[i].key))
+            i++;
+        if (i < ELEMENTS_OF(fields))
+            json_string(reader, arena, fields[i].text);
+        else
+            json_skip_fast(reader, NULL);
+    }
+}
+
+static bool is_empty(const NodeDetails *of) {
+    return of->provider_id.len + of->architecture.len + of->operating_system.len +
+               of->os_image.len + of->kernel_version.len + of->container_runtime_version.len +
+               of->kubelet_version.len + of->pod_cidrs.n + of->volumes_in_use.n +
+               of->volumes_attached.n + of->capacity.n ==
+           0;
+}
+
+/* The value of @key of the spec or the status. False when it is none of the details. */
+static bool decode_detail(JsonReader *reader, Arena *arena, Str key, NodeDetails *details) {
+    if (json_key_is(reader, key, STR("providerID")))
+        json_string(reader, arena, &details->provider_id);
+    else if (json_key_is(reader, key, STR("podCIDRs")))
+        decode_texts(reader, arena, NULL, NODE_POD_CIDRS_MAX, &details->pod_cidrs);
+    else if (json_key_is(reader, key, STR("capacity")))
+        resources_decode(reader, arena, &details->capacity);
+    else if (json_key_is(reader, key, STR("nodeInfo")))
+        decode_info(reader, arena, details);
+    else if (json_key_is(reader, key, STR("volumesInUse")))
+        decode_texts(reader, arena, NULL, NODE_VOLUMES_MAX, &details->volumes_in_use);
+    else if (json_key_is(reader, key, STR("volumesAttached")))
+        decode_texts(reader, arena, "name", NODE_VOLUMES_MAX, &details->volumes_attached);
+    else
+        return false;
+    return true;
+}
+
+/* --- spec and status ----------------------------------------------------------------------- */
+
+/* What is decoded, and where it goes. */
+typedef struct Decoding {
+    const NodeParts *parts;
+    Node *node;
+    NodeDetails *details; /* NULL: not wanted */
+} Decoding;
+
+static void decode_spec(JsonReader *reader, Arena *arena, const Decoding *decoding) {
+    const NodeParts *parts = decoding->parts;
+    Node *node = decoding->node;
     Str key;
 
     json_object(reader);
@@ -59,7 +154,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, const NodeParts *parts
             taints_decode(reader, arena, &node->taints);
         else if (json_key_is(reader, key, STR("unschedulable")))
             json_bool(reader, &node->is_unschedulable);
-        else
+        else if (!decoding->details || !decode_detail(reader, arena, key, decoding->details))
             json_skip_fast(reader, NULL);
     }
 }
@@ -75,7 +170,7 @@ static void *settle(JsonReader *reader, Arena *arena, const void *near, size_t s
     return kept;
 }
 
-static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
+static void decode_condition(JsonReader *reader, Arena *arena, bool has_times, Condition *ret) {
     Str key;
 
     json_object(reader);
@@ -84,13 +179,15 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
             json_string(reader, arena, &ret->type);
         else if (json_key_is(reader, key, STR("status")))
             json_string(reader, arena, &ret->status);
+        else if (has_times && json_key_is(reader, key, STR("lastTransitionTime")))
+            time_decode(reader, arena, &ret->changed_at);
         else
             json_skip_fast(reader, NULL);
     }
 }
 
 /* Readiness is found anywhere in the list, also after the last kept condition. */
-static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
+static void decode_conditions(JsonReader *reader, Arena *arena, bool has_times, Node *node) {
     Condition near[CONDITIONS_NEAR];
     ConditionVec kept = {.items = near, .size = CONDITIONS_NEAR};
 
@@ -99,7 +196,7 @@ static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
     while (json_element(reader)) {
         Condition condition = {0}, *room;
 
-        decode_condition(reader, arena, &condition);
+        decode_condition(reader, arena, has_times, &condition);
         if (str_eq(condition.type, STR("Ready")))
             node->is_ready = str_eq(condition.status, STR("True"));
         if (str_is_empty(condition.type) || kept.n >= NODE_CONDITIONS_MAX)
@@ -214,7 +311,9 @@ static void decode_addresses(JsonReader *reader, Arena *arena, Node *node) {
     node->n_addresses = node->addresses ? n : 0;
 }
 
-static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
+static void decode_status(JsonReader *reader, Arena *arena, const Decoding *decoding) {
+    const NodeParts *parts = decoding->parts;
+    Node *node = decoding->node;
     Str key;
 
     json_object(reader);
@@ -222,38 +321,47 @@ static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *par
         if (parts->allocatable && json_key_is(reader, key, STR("allocatable")))
             resources_decode(reader, arena, &node->allocatable);
         else if (parts->conditions && json_key_is(reader, key, STR("conditions")))
-            decode_conditions(reader, arena, node);
+            decode_conditions(reader, arena, parts->details, node);
         else if (parts->rest && json_key_is(reader, key, STR("images")))
             decode_images(reader, arena, node);
         else if (parts->rest && json_key_is(reader, key, STR("addresses")))
             decode_addresses(reader, arena, node);
-        else
+        else if (!decoding->details || !decode_detail(reader, arena, key, decoding->details))
             json_skip_fast(reader, NULL);
     }
 }
 
-void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
-    static const NodeParts everything = {
-        .all_labels = true, .taints = true, .conditions = true, .allocatable = true, .rest = true};
+const NodeParts node_parts_but_details = {
+    .all_labels = true, .taints = true, .conditions = true, .allocatable = true, .rest = true};
 
+void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
+    NodeParts everything = node_parts_but_details;
+
+    everything.details = true;
     node_decode_parts(reader, arena, &everything, ret);
 }
 
 void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret) {
+    NodeDetails *details = parts->details ? ARENA_NEW(arena, NodeDetails) : NULL;
+    const Decoding decoding = {.parts = parts, .node = ret, .details = details};
     Str key;
 
-    *ret = (Node){0};
+    *ret = (Node){.details = details};
+    if (parts->details && !details)
+        json_fail(reader, JSON_E_MEMORY, "a node");
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("metadata")))
             decode_metadata(reader, arena, parts, ret);
         else if (json_key_is(reader, key, STR("spec")))
-            decode_spec(reader, arena, parts, ret);
+            decode_spec(reader, arena, &decoding);
         else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, parts, ret);
+            decode_status(reader, arena, &decoding);
         else
             json_skip_fast(reader, NULL);
     }
+    if (details && is_empty(details))
+        ret->details = NULL;
     if (!json_error(reader) && str_is_empty(ret->name))
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
 }

@@ -27,9 +27,12 @@
 #define NODE_IMAGES_MAX 256u
 #define NODE_IMAGE_NAMES_MAX 16u /* of one image */
 #define NODE_ADDRESSES_MAX 16u
+#define NODE_POD_CIDRS_MAX 16u
+#define NODE_VOLUMES_MAX 512u /* in use, and attached */
 
 typedef struct Condition {
-    Str type, status; /* "MemoryPressure", "False" */
+    Str type, status;   /* "MemoryPressure", "False" */
+    int64_t changed_at; /* lastTransitionTime; 0: not given, or not wanted (NodeParts.details) */
 } Condition;
 
 typedef struct Image {
@@ -49,6 +52,22 @@ typedef struct Address {
     Str text;         /* as the node has it */
 } Address;
 
+typedef struct TextList {
+    const Str *items;
+    size_t n;
+} TextList;
+
+/* Fields that few policies read: a watched cluster keeps them only if one does
+ * (kube/cluster-watcher.h). */
+typedef struct NodeDetails {
+    Str provider_id, architecture, operating_system, os_image, kernel_version;
+    Str container_runtime_version, kubelet_version; /* NODE_DETAILS_TEXTS */
+    TextList pod_cidrs, volumes_in_use, volumes_attached;
+    Resources capacity;
+} NodeDetails;
+#define NODE_DETAILS_TEXTS 7u
+#define NODE_DETAILS_LISTS 3u
+
 typedef struct Node {
     Str name, uid;
     Str resource_version; /* opaque: only equal or not */
@@ -65,6 +84,7 @@ typedef struct Node {
     size_t n_images;
     const Address *addresses; /* where series of metrics may know it by */
     size_t n_addresses;
+    const NodeDetails *details; /* NULL: none, or not kept */
 } Node;
 
 /* Which parts of a Node are wanted; the name and whether it is cordoned always are.
@@ -75,7 +95,11 @@ typedef struct NodeParts {
     size_t n_labels;
     bool taints, conditions, allocatable;
     bool rest; /* uid, resourceVersion, creation time, annotations, images, addresses */
+    bool details;
 } NodeParts;
+
+/* All but details. */
+extern const NodeParts node_parts_but_details;
 
 /* Reads a Node object, all parts. Errors are the reader's; a missing name is one. */
 void node_decode(JsonReader *reader, Arena *arena, Node *ret);

@@ -18,11 +18,17 @@ static const char whole_node[] =
     "{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u-1\",\"resourceVersion\":\"77\","
     "\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":{\"zone\":\"b\",\"pool\":\"a\"},"
     "\"annotations\":{\"x\":\"}]\\\"{[\",\"e\":\"\"},\"managedFields\":[{\"f:a\":{\"f:b\":{}}}]},"
-    "\"spec\":{\"podCIDR\":\"10.0.0.0/24\",\"unschedulable\":true,"
+    "\"spec\":{\"podCIDR\":\"10.0.0.0/24\",\"unschedulable\":true,\"providerID\":\"kind://n1\","
+    "\"podCIDRs\":[\"10.0.0.0/24\",\"fd00::/64\"],"
     "\"taints\":[{\"key\":\"gpu\",\"effect\":\"NoSchedule\"}]},"
     "\"status\":{\"capacity\":{\"cpu\":\"9\"},\"allocatable\":{\"cpu\":\"3920m\",\"pods\":\"110\"},"
     "\"conditions\":[{\"type\":\"MemoryPressure\",\"status\":\"False\"},"
-    "{\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\",\"type\":\"Ready\",\"status\":\"True\"}],"
+    "{\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\",\"type\":\"Ready\",\"status\":\"True\","
+    "\"lastTransitionTime\":\"2026-01-02T03:04:06Z\"}],"
+    "\"nodeInfo\":{\"architecture\":\"arm64\",\"machineID\":\"m\",\"kernelVersion\":\"6.1\","
+    "\"osImage\":\"Debian\",\"operatingSystem\":\"linux\",\"kubeletVersion\":\"v1.34.1\","
+    "\"containerRuntimeVersion\":\"containerd://2\"},\"volumesInUse\":[\"a\",\"\\u0062\"],"
+    "\"volumesAttached\":[{\"name\":\"c\",\"devicePath\":\"\"}],"
     "\"images\":[{\"names\":[\"a\",\"\\u0062\"],\"sizeBytes\":12345},{\"sizeBytes\":7},"
     "{\"names\":[\"c\"]}],"
     "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
@@ -72,6 +78,57 @@ static void test_fields_of_the_rest(void **state) {
     assert_int_equal(node.images[1].size, 7);
     assert_text("image", node.images[2].names[0], "c");
     assert_int_equal(node.images[2].size, 0);
+}
+
+static void test_details(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    const NodeDetails *details;
+    JsonReader reader;
+    Node node;
+
+    (void)state;
+    assert_int_equal(decode(STR(whole_node), arena, &node), JSON_OK);
+    details = node.details;
+    assert_non_null(details);
+    assert_int_equal(resources_get(&details->capacity, STR("cpu")), 9000);
+    assert_text("provider", details->provider_id, "kind://n1");
+    assert_int_equal(details->pod_cidrs.n, 2);
+    assert_text("CIDR", details->pod_cidrs.items[1], "fd00::/64");
+    assert_text("architecture", details->architecture, "arm64");
+    assert_text("system", details->operating_system, "linux");
+    assert_text("image", details->os_image, "Debian");
+    assert_text("kernel", details->kernel_version, "6.1");
+    assert_text("runtime", details->container_runtime_version, "containerd://2");
+    assert_text("kubelet", details->kubelet_version, "v1.34.1");
+    assert_int_equal(details->volumes_in_use.n, 2);
+    assert_text("in use", details->volumes_in_use.items[1], "b");
+    assert_int_equal(details->volumes_attached.n, 1);
+    assert_text("attached", details->volumes_attached.items[0], "c");
+    assert_int_equal(node.conditions[0].changed_at, 0);
+    assert_int_equal(node.conditions[1].changed_at, 1767323046);
+
+    json_reader_init(&reader, STR(whole_node));
+    node_decode_parts(&reader, arena, &node_parts_but_details, &node);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_null(node.details);
+    assert_int_equal(node.conditions[1].changed_at, 0);
+    assert_int_equal(decode(STR("{\"metadata\":{\"name\":\"n\"}}"), arena, &node), JSON_OK);
+    assert_null(node.details); /* none */
+}
+
+/* Beyond the limit volumes are left out. */
+static void test_many_volumes(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+    Node node;
+
+    (void)state;
+    buf_append(&text, STR("{\"metadata\":{\"name\":\"n\"},\"status\":{\"volumesAttached\":["));
+    for (size_t i = 0; i < NODE_VOLUMES_MAX + 1; i++)
+        buf_append(&text, i > 0 ? STR(",{\"name\":\"v\"}") : STR("{\"name\":\"v\"}"));
+    buf_append(&text, STR("]}}"));
+    assert_int_equal(decode(buf_str(&text), arena, &node), JSON_OK);
+    assert_int_equal(node.details->volumes_attached.n, NODE_VOLUMES_MAX);
 }
 
 static void test_addresses(void **state) {
@@ -463,6 +520,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_fields_of_the_rest),
+        cmocka_unit_test(test_details),
+        cmocka_unit_test(test_many_volumes),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_too_many_annotations),

@@ -13,15 +13,19 @@ typedef struct ItemList {
     size_t size; /* of one */
 } ItemList;
 
-static CelValue item_at(const CelList *list, uint32_t i, CelRun *run) {
-    const ItemList *items = OBJECT_OF(list, ItemList, list);
+CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item) {
     ItemValue *value = cel_alloc(run, sizeof(*value));
 
     if (!value)
         return cel_no_memory(run);
-    *value =
-        (ItemValue){.head = {.type = &items->type->type}, .item = items->items + i * items->size};
+    *value = (ItemValue){.head = {.type = &type->type}, .item = item};
     return cel_record(&value->head);
+}
+
+static CelValue item_at(const CelList *list, uint32_t i, CelRun *run) {
+    const ItemList *items = OBJECT_OF(list, ItemList, list);
+
+    return schema_item(run, items->type, items->items + i * items->size);
 }
 
 CelValue schema_items(

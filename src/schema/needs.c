@@ -36,6 +36,7 @@ static void need_part(SchemaNeeds *needs, SchemaPart part) {
         [PART_CONDITIONS] = &needs->parts.conditions,
         [PART_ALLOCATABLE] = &needs->parts.allocatable,
         [PART_REST] = &needs->parts.rest,
+        [PART_DETAILS] = &needs->parts.details,
     };
 
     if (part != PART_NONE)
@@ -43,7 +44,7 @@ static void need_part(SchemaNeeds *needs, SchemaPart part) {
 }
 
 static void need_everything(SchemaNeeds *needs) {
-    for (SchemaPart part = PART_LABELS; part <= PART_REST; part++)
+    for (SchemaPart part = PART_LABELS; part <= PART_DETAILS; part++)
         need_part(needs, part);
 }
 

@@ -20,6 +20,17 @@ static const NodeValue *value_of(const CelRecord *record) {
         return __VA_ARGS__;                                                                        \
     }
 
+/* None are kept if no policy reads them (kube/cluster-watcher.h). */
+static const NodeDetails *details_of(const Node *node) {
+    static const NodeDetails none;
+
+    return node->details ? node->details : &none;
+}
+
+static CelValue texts(CelRun *run, const TextList *list) {
+    return schema_strings(run, list->items, list->n);
+}
+
 /* --- the parts of a node that are lists ------------------------------------------------ */
 
 GET_ITEM(Taint, taint_key, schema_text(item->key))
@@ -50,11 +61,14 @@ SCHEMA_RECORD(schema_taint, "Taint", TAINT);
 
 GET_ITEM(Condition, condition_type, schema_text(item->type))
 GET_ITEM(Condition, condition_status, schema_text(item->status))
+GET_ITEM(Condition, condition_changed, schema_time(item->changed_at))
 
 #define CONDITION(X)                                                                               \
     X("type", TEXT(WORD_MAX_BYTES), condition_type, "Ready, MemoryPressure, DiskPressure, …",      \
         PART_CONDITIONS)                                                                           \
-    X("status", TEXT(WORD_MAX_BYTES), condition_status, "True, False or Unknown", PART_CONDITIONS)
+    X("status", TEXT(WORD_MAX_BYTES), condition_status, "True, False or Unknown", PART_CONDITIONS) \
+    X("lastTransitionTime", TIME, condition_changed, "when its status changed last", PART_DETAILS) \
+    REFUSED(X, "lastHeartbeatTime", "heartbeats change all the time and are not kept")
 SCHEMA_RECORD(schema_condition, "Condition", CONDITION);
 
 GET_ITEM(Image, image_names, schema_strings(run, item->names, item->n_names))
@@ -66,6 +80,39 @@ GET_ITEM(Image, image_size, cel_int(item->size))
     X("sizeBytes", INT, image_size, "its size in bytes", PART_REST)
 SCHEMA_RECORD(schema_image, "Image", IMAGE);
 
+GET_ITEM(Address, address_type, schema_text(address_type_name(item->type)))
+GET_ITEM(Address, address_text, schema_text(item->text))
+
+#define ADDRESS(X)                                                                                 \
+    X("type", TEXT(WORD_MAX_BYTES), address_type, "InternalIP, ExternalIP or Hostname", PART_REST) \
+    X("address", TEXT(NAME_MAX_BYTES), address_text, "the address", PART_REST)
+SCHEMA_RECORD(schema_address, "NodeAddress", ADDRESS);
+
+GET_ITEM(Str, attached_name, schema_text(*item))
+
+#define ATTACHED(X) X("name", TEXT(NAME_MAX_BYTES), attached_name, "its name", PART_DETAILS)
+SCHEMA_RECORD(schema_attached_volume, "AttachedVolume", ATTACHED);
+
+GET_ITEM(NodeDetails, info_architecture, schema_text(item->architecture))
+GET_ITEM(NodeDetails, info_system, schema_text(item->operating_system))
+GET_ITEM(NodeDetails, info_image, schema_text(item->os_image))
+GET_ITEM(NodeDetails, info_kernel, schema_text(item->kernel_version))
+GET_ITEM(NodeDetails, info_runtime, schema_text(item->container_runtime_version))
+GET_ITEM(NodeDetails, info_kubelet, schema_text(item->kubelet_version))
+
+#define INFO(X)                                                                                    \
+    X("architecture", TEXT(WORD_MAX_BYTES), info_architecture, "amd64, arm64, …", PART_DETAILS)    \
+    X("operatingSystem", TEXT(WORD_MAX_BYTES), info_system, "linux or windows", PART_DETAILS)      \
+    X("osImage", TEXT(NAME_MAX_BYTES), info_image, "the distribution and its version",             \
+        PART_DETAILS)                                                                              \
+    X("kernelVersion", TEXT(NAME_MAX_BYTES), info_kernel, "as uname -r prints it", PART_DETAILS)   \
+    X("containerRuntimeVersion", TEXT(NAME_MAX_BYTES), info_runtime, "containerd://2.1.4",         \
+        PART_DETAILS)                                                                              \
+    X("kubeletVersion", TEXT(WORD_MAX_BYTES), info_kubelet, "v1.34.1", PART_DETAILS)
+SCHEMA_RECORD(schema_node_info, "NodeSystemInfo", INFO);
+
+SCHEMA_LIST_TYPE(addresses_type, &schema_address.of);
+SCHEMA_LIST_TYPE(attached_type, &schema_attached_volume.of);
 SCHEMA_LIST_TYPE(taints_type, &schema_taint.of);
 SCHEMA_LIST_TYPE(conditions_type, &schema_condition.of);
 SCHEMA_LIST_TYPE(images_type, &schema_image.of);
@@ -94,11 +141,17 @@ static CelValue taints(CelRun *run, const Taints *all) {
 
 GET_NODE(spec, spec_unschedulable, cel_bool(node->is_unschedulable))
 GET_NODE(spec, spec_taints, taints(run, &node->taints))
+GET_NODE(spec, spec_provider, schema_text(details_of(node)->provider_id))
+GET_NODE(spec, spec_cidrs, texts(run, &details_of(node)->pod_cidrs))
 
 #define SPEC(X)                                                                                    \
     X("unschedulable", BOOL, spec_unschedulable, "it is cordoned")                                 \
     X("taints", VALUE(taints_type, TAINTS_MAX), spec_taints, "its taints; see pod.tolerates()",    \
-        PART_TAINTS)
+        PART_TAINTS)                                                                               \
+    X("providerID", TEXT(NAME_MAX_BYTES), spec_provider, "its ID at the cloud provider",           \
+        PART_DETAILS)                                                                              \
+    X("podCIDRs", VALUE(schema_strings_type, NODE_POD_CIDRS_MAX), spec_cidrs,                      \
+        "addresses of its pods", PART_DETAILS)
 SCHEMA_RECORD(schema_node_spec, "NodeSpec", SPEC);
 
 static CelValue conditions(CelRun *run, const Node *node) {
@@ -110,6 +163,23 @@ static CelValue images(CelRun *run, const Node *node) {
     return schema_items(run, &schema_image, node->images, node->n_images, sizeof(Image));
 }
 
+static CelValue addresses(CelRun *run, const Node *node) {
+    return schema_items(run, &schema_address, node->addresses, node->n_addresses, sizeof(Address));
+}
+
+static CelValue attached(CelRun *run, const TextList *list) {
+    return schema_items(run, &schema_attached_volume, list->items, list->n, sizeof(*list->items));
+}
+
+static CelValue info(CelRun *run, const NodeDetails *details) {
+    return schema_item(run, &schema_node_info, details);
+}
+
+GET_NODE(status, status_capacity, schema_quantities_of(run, &details_of(node)->capacity))
+GET_NODE(status, status_info, info(run, details_of(node)))
+GET_NODE(status, status_addresses, addresses(run, node))
+GET_NODE(status, status_in_use, texts(run, &details_of(node)->volumes_in_use))
+GET_NODE(status, status_attached, attached(run, &details_of(node)->volumes_attached))
 GET_NODE(status, status_allocatable, schema_quantities_of(run, &node->allocatable))
 GET_NODE(status, status_conditions, conditions(run, node))
 GET_NODE(status, status_images, images(run, node))
@@ -122,7 +192,17 @@ GET_NODE(status, status_images, images(run, node))
     X("conditions", VALUE(conditions_type, NODE_CONDITIONS_MAX), status_conditions,                \
         "its conditions", PART_CONDITIONS)                                                         \
     X("images", VALUE(images_type, NODE_IMAGES_MAX), status_images,                                \
-        "images on it; by default kubelets list the 50 largest", PART_REST)
+        "images on it; by default kubelets list the 50 largest", PART_REST)                        \
+    X("capacity", VALUE(schema_quantities_type, RESOURCES_MAX), status_capacity,                   \
+        "all that it has, as quantities; node.capacity has numbers", PART_DETAILS)                 \
+    X("nodeInfo", VALUE(schema_node_info.of, 0), status_info, "its system and versions",           \
+        PART_DETAILS)                                                                              \
+    X("addresses", VALUE(addresses_type, NODE_ADDRESSES_MAX), status_addresses,                    \
+        "its addresses; other types are not kept", PART_REST)                                      \
+    X("volumesInUse", VALUE(schema_strings_type, NODE_VOLUMES_MAX), status_in_use,                 \
+        "unique names of volumes that it mounts", PART_DETAILS)                                    \
+    X("volumesAttached", VALUE(attached_type, NODE_VOLUMES_MAX), status_attached,                  \
+        "volumes that are attached to it", PART_DETAILS)
 SCHEMA_RECORD(schema_node_status, "NodeStatus", STATUS);
 
 /* --- the node itself ------------------------------------------------------------------------- */
@@ -152,6 +232,7 @@ GET(node_ready, cel_bool(value_of(record)->node->is_ready))
 GET(node_free, amounts(run, value_of(record), AMOUNT_FREE))
 GET(node_requested, amounts(run, value_of(record), AMOUNT_REQUESTED))
 GET(node_allocatable, amounts(run, value_of(record), AMOUNT_ALLOCATABLE))
+GET(node_capacity, schema_plain_amounts_of(run, &details_of(value_of(record)->node)->capacity))
 GET(node_pod_list, pods(run, value_of(record)))
 
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
@@ -167,6 +248,8 @@ GET(node_pod_list, pods(run, value_of(record)))
     X("requested", AMOUNTS, node_requested, "sum of the requests of its pods", PART_ALLOCATABLE)   \
     X("allocatable", AMOUNTS, node_allocatable, "allocatable amounts, as numbers",                 \
         PART_ALLOCATABLE)                                                                          \
+    X("capacity", AMOUNTS, node_capacity,                                                          \
+        "all that it has, also for the system and the kubelet, as numbers", PART_DETAILS)          \
     X("pods", VALUE(schema_pods_type, SCHEMA_PODS_ASSUMED), node_pod_list,                         \
         "pods on it that have not ended, with those that berth bound recently")
 SCHEMA_RECORD(schema_node_record, "Node", NODE);

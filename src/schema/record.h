@@ -35,6 +35,7 @@ typedef enum SchemaPart {
     PART_CONDITIONS,
     PART_ALLOCATABLE,
     PART_REST,
+    PART_DETAILS,
 } SchemaPart;
 
 typedef struct SchemaRecord {

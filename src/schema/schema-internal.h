@@ -40,6 +40,9 @@ static inline const void *item_of(const CelRecord *record) {
 CelValue schema_items(
     CelRun *run, const SchemaRecord *type, const void *items, size_t n, size_t size);
 
+/* One structure as a record of @type. */
+CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item);
+
 CelValue schema_strings(CelRun *run, const Str *items, size_t n);
 
 /* Labels, annotations: strict; sorted by key. */
@@ -89,7 +92,8 @@ typedef struct NodeValue {
 } NodeValue;
 
 extern const SchemaRecord schema_node_record, schema_node_metadata, schema_node_spec,
-    schema_node_status, schema_taint, schema_condition, schema_image;
+    schema_node_status, schema_taint, schema_condition, schema_image, schema_address,
+    schema_attached_volume, schema_node_info;
 extern const CelType schema_nodes_type; /* list(Node) */
 
 /* Initializes @value for row @row of @table. */

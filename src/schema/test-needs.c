@@ -26,9 +26,10 @@ static void print_needs(const SchemaNeeds *needs, Buf *out) {
     buf_printf(out, "%s%s%s%s", parts->taints ? "taints " : "",
         parts->conditions ? "conditions " : "", parts->allocatable ? "allocatable " : "",
         parts->rest ? "rest " : "");
+    buf_printf(out, "%s", parts->details ? "details " : "");
 }
 
-static const char everything[] = "all-labels taints conditions allocatable rest ";
+static const char everything[] = "all-labels taints conditions allocatable rest details ";
 
 static const SceneCase cases[] = {
     {"true", ""},
@@ -47,6 +48,13 @@ static const SceneCase cases[] = {
     {"node.status.allocatable['cpu'].isGreaterThan(quantity('1'))", "allocatable "},
     {"node.metadata.annotations['a'] == 'x'", "rest "},
     {"node.status.images.size() > 1", "rest "},
+    {"node.status.addresses.size() > 1", "rest "},
+    {"node.capacity['cpu'] > 1.0", "details "},
+    {"'cpu' in node.status.capacity", "details "},
+    {"node.status.nodeInfo.architecture == 'arm64'", "details "},
+    {"node.spec.providerID == '' || node.spec.podCIDRs.size() == 0", "details "},
+    {"node.status.volumesInUse.size() + node.status.volumesAttached.size() < 9", "details "},
+    {"node.status.conditions.exists(c, has(c.lastTransitionTime))", "conditions details "},
     {"now - node.metadata.creationTimestamp > duration('1h')", "rest "},
     {"has(node.metadata.creationTimestamp)", "rest "},
     {"node.metadata.uid == ''", "rest "},

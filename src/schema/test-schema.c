@@ -7,12 +7,21 @@
     "\"creationTimestamp\":\"2026-01-02T03:04:05Z\","                                              \
     "\"labels\":{\"zone\":\"z1\",\"pool\":\"gpu\",\"empty\":\"\"},"                                \
     "\"annotations\":{\"note\":\"hello\"}},"                                                       \
-    "\"spec\":{\"unschedulable\":true,\"taints\":["                                                \
+    "\"spec\":{\"unschedulable\":true,\"providerID\":\"cloud://1\",\"podCIDRs\":[\"10.0.0.0/"      \
+    "24\"],"                                                                                       \
+    "\"taints\":["                                                                                 \
     "{\"key\":\"gpu\",\"value\":\"a\",\"effect\":\"NoSchedule\"},"                                 \
     "{\"key\":\"soft\",\"effect\":\"PreferNoSchedule\"},{\"key\":\"odd\",\"effect\":\"No\"}]},"    \
     "\"status\":{\"allocatable\":{\"cpu\":\"3500m\",\"memory\":\"1Gi\",\"nvidia.com/gpu\":\"2\","  \
-    "\"hugepages-2Mi\":\"0\"},"                                                                    \
-    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},"                                    \
+    "\"hugepages-2Mi\":\"0\"},\"capacity\":{\"cpu\":\"4\",\"pods\":\"110\"},"                      \
+    "\"nodeInfo\":{\"architecture\":\"amd64\",\"operatingSystem\":\"linux\",\"osImage\":"          \
+    "\"Debian\","                                                                                  \
+    "\"kernelVersion\":\"6.1.0\",\"containerRuntimeVersion\":\"containerd://2.1\","                \
+    "\"kubeletVersion\":\"v1.34.1\"},\"volumesInUse\":[\"v1\"],\"volumesAttached\":[{"             \
+    "\"name\":\"v1\",\"devicePath\":\"\"}],"                                                       \
+    "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}],"                          \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","                                     \
+    "\"lastTransitionTime\":\"2027-01-15T07:00:00Z\"},"                                            \
     "{\"type\":\"DiskPressure\",\"status\":\"False\"}],"                                           \
     "\"images\":[{\"names\":[\"app:1\",\"app@sha256:x\"],\"sizeBytes\":1000}]}}"
 
@@ -128,6 +137,24 @@ static void test_node(void **state) {
         {"node.status.allocatable.cpu.isGreaterThan(quantity('3'))", "true"},
         {"node.status.allocatable['none']", "error: no such key: none"},
         {"node.ready", "true"},
+        {"node.capacity", "{\"cpu\": 4.0, \"pods\": 110.0}"},
+        {"node.capacity['milliCPU'] - node.allocatable['milliCPU']", "500.0"},
+        {"node.capacity['none']", "0.0"},
+        {"node.status.capacity['cpu']", "quantity(\"4\")"},
+        {"node.status.nodeInfo",
+            "NodeSystemInfo{architecture: \"amd64\", operatingSystem: \"linux\", osImage: "
+            "\"Debian\", kernelVersion: \"6.1.0\", containerRuntimeVersion: \"containerd://2.1\", "
+            "kubeletVersion: \"v1.34.1\"}"},
+        {"semver(node.status.nodeInfo.kubeletVersion, true).isGreaterThan(semver('1.33.0'))",
+            "true"},
+        {"node.status.addresses", "[NodeAddress{type: \"InternalIP\", address: \"10.0.0.7\"}]"},
+        {"node.status.volumesInUse", "[\"v1\"]"},
+        {"node.status.volumesAttached", "[AttachedVolume{name: \"v1\"}]"},
+        {"node.spec.providerID", "\"cloud://1\""},
+        {"node.spec.podCIDRs.exists(c, cidr(c).containsIP('10.0.0.7'))", "true"},
+        {"node.status.conditions.filter(c, has(c.lastTransitionTime)).map(c, now - "
+         "c.lastTransitionTime)",
+            "[duration(\"3600.5s\")]"},
         {"node.pods.map(p, p.metadata.name)", "[\"one\", \"two\"]"},
         {"node.pods.size()", "2"},
         {"type(node) == Node", "true"},
@@ -206,6 +233,8 @@ static void test_amounts_of_another_node(void **state) {
         {"'memory' in node.free", "false"},
         {"node.free.cpu", "1.0"},
         {"node.allocatable.size()", "1"},
+        {"node.capacity", "{}"},
+        {"node.status.nodeInfo.kubeletVersion", "\"\""},
     };
     Scene *scene = *state;
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -208,6 +209,23 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
 /* A refused file was put back as it was. */
 #define IN_FORCE_AGAIN "configuration on disk is in force again"
 
+#define DETAILS_PAUSE_USEC 20000
+
+/* A program that reads details of nodes waits, on the thread of reloads, until the cluster has
+ * them; the one in force stays meanwhile. 0, or -ECANCELED. */
+static int await_node_details(Files *files, const Program *program) {
+    if (!files->live || !program_reads_node_details(program))
+        return 0;
+    if (!live_want_node_details(files->live))
+        log_info("the new policies read fields of nodes that were not kept: listing nodes again");
+    while (!live_want_node_details(files->live)) {
+        if (atomic_load(&files->is_cancelled))
+            return -ECANCELED;
+        (void)usleep(DETAILS_PAUSE_USEC);
+    }
+    return 0;
+}
+
 static void reload_policy(Files *files) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(view_unrefp) View *before = current_view(files->current);
@@ -220,6 +238,8 @@ static void reload_policy(Files *files) {
     atomic_store(&files->is_cancelled, false);
     log_debug("loading policies");
     r = load_policy(files->options, &policy, error, sizeof(error));
+    if (r == 0)
+        r = await_node_details(files, policy.program);
     if (r == 0)
         r = current_set_program(files->current, policy.program, &load, error, sizeof(error));
     if (r == -ECANCELED) {

@@ -22,6 +22,7 @@
 #include "history/changes.h"
 #include "http/tls.h"
 #include "live/current.h"
+#include "live/live.h"
 #include "live/measuring.h"
 #include "monitor/reload.h"
 #include "policy/program.h"
@@ -32,6 +33,7 @@ typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */
     Current *current;             /* where the new configuration is applied */
     Measuring *measuring;         /* reads the sources; NULL: not yet */
+    Live *live;                   /* the watched cluster; NULL: none. Borrowed */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
     PagesTokens tokens;           /* of the pages' listener */
     bool is_crl_overdue;          /* and that was logged */
