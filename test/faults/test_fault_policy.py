@@ -1,8 +1,8 @@
 """Policies that a cluster makes too expensive: no rule is evaluated, and the view stays true."""
 
 from apistate import NODES, PODS
-from client import get, wait_until
-from live import fill, node, pod
+from client import get, replace, wait_until
+from live import count_relists, fill, node, pod
 
 TEN = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
 COSTLY = f"""\
@@ -51,3 +51,43 @@ def test_first_list_exceeds_the_budget(server, start_live, tmp_path):
     reply = berth.filter(["n-0000"]).json()
     assert reply["NodeNames"] == ["n-0000"]
     assert get(berth, "/readyz").status == 200
+
+
+LARGE = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: large}
+spec:
+  filters:
+    - {name: capacity, expression: "node.capacity['cpu'] >= 16.0", reason: too small}
+"""
+
+
+def test_reload_lists_nodes_again_for_fields_that_were_not_kept(server, start_live, tmp_path):
+    """Only nodes, once; and no decision of the new policy comes without these fields."""
+    for name, cpu in (("small", "8"), ("large", "32")):
+        made = node(name)
+        made["status"]["capacity"] = {"cpu": cpu}
+        server.state.put(NODES, made)
+    berth = start_live()
+    policy = tmp_path / "policy.yaml"  # of start_live()
+    berth.wait_true(server)
+    assert berth.filter(["small", "large"]).json()["NodeNames"] == ["small", "large"]
+    before = count_relists(server)
+
+    replace(policy, LARGE)
+    seen = set()
+
+    def passed():
+        names = tuple(berth.filter(["small", "large"]).json()["NodeNames"])
+        seen.add(names)
+        return names == ("large",)
+
+    wait_until(passed, "the new policy")
+    assert seen <= {("small", "large"), ("large",)}
+    assert [now - then for now, then in zip(count_relists(server), before, strict=True)] == [1, 0]
+
+    # Both are kept from now on: another such policy needs no list.
+    replace(policy, LARGE.replace("16.0", "64.0"))
+    wait_until(lambda: berth.filter(["small", "large"]).json()["NodeNames"] == [], "the third policy")
+    assert count_relists(server)[0] == before[0] + 1
