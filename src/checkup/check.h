@@ -5,7 +5,7 @@
  *
  *     berth
  *     -----
- *     √ every berth answers                                           B201
+ *     ✓ every berth answers                                           B201
  *     ‼ berth's certificate is valid for 30 days                            B206
  *         https://10.0.0.7:8443: it expires in 12 days
  *         fix: berth certs --renew DIR   # or renew it where it was issued
@@ -23,7 +23,7 @@
 #include "checkup/facts.h"
 
 typedef enum CheckState {
-    CHECK_PASSED,  /* √ */
+    CHECK_PASSED,  /* ✓ */
     CHECK_WARNED,  /* ‼ works, but needs attention */
     CHECK_FAILED,  /* × */
     CHECK_SKIPPED, /* unknown, or does not apply: the cause is the reason */

@@ -70,7 +70,7 @@ typedef struct Sign {
 } Sign;
 
 static const Sign signs[] = {
-    [CHECK_PASSED] = {"√", "ok", "\033[32m"},
+    [CHECK_PASSED] = {"✓", "ok", "\033[32m"},
     [CHECK_WARNED] = {"‼", "! ", "\033[33m"},
     [CHECK_FAILED] = {"×", "x ", "\033[31m"},
     [CHECK_SKIPPED] = {"-", "- ", "\033[2m"},

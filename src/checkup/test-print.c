@@ -30,7 +30,7 @@ static void test_text(void **state) {
     assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
-        "√ a thing is so            B101\n"
+        "✓ a thing is so            B101\n"
         "    by the way\n"
         "‼ something else is right  B102\n"
         "    f:1: \"weak\"\n"
@@ -78,7 +78,7 @@ static void test_colour(void **state) {
     assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
-        "\033[32m√\033[0m a thing is so  B101\n"
+        "\033[32m✓\033[0m a thing is so  B101\n"
         "\033[2m    by the way\n"
         "\033[0m\n"
         "1 passed, 0 warnings, 0 failed, 0 skipped\n"

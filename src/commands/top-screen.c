@@ -87,7 +87,7 @@ static void draw_health(Canvas *canvas, const TopState *state) {
         return;
     }
     if (is_healthy(state))
-        buf_printf(&line, "%s %s", has_symbols ? "√" : "+", state->summary);
+        buf_printf(&line, "%s %s", has_symbols ? "✓" : "+", state->summary);
     else
         buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->summary);
     canvas_wrapped(&canvas->lines,

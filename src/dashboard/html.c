@@ -42,11 +42,31 @@ static void end_tag(Html *html) {
     html->is_in_tag = false;
 }
 
+/* The heading of column @i of "Pod|#Attempts"; empty: there is none. */
+static Str column_label(Str columns, size_t i) {
+    Str column = STR_NULL;
+
+    for (size_t n = 0; n <= i; n++)
+        if (columns.len == 0 || !str_split(&columns, '|', &column))
+            return STR_NULL;
+    return str_skip(column, column.len > 0 && column.ptr[0] == '#');
+}
+
+/* On a small screen a row is a card: each cell but the first has its heading beside it. */
+static void label_cell(Html *html, Str tag) {
+    if (str_is(tag, "tr"))
+        html->cell = 0;
+    else if ((str_is(tag, "td") || str_is(tag, "th")) && html->cell++ > 0)
+        html_attr(html, "data-label", column_label(html->columns, html->cell - 1));
+}
+
 static void open_tag(Html *html, Str tag) {
     end_tag(html);
     buf_append_char(html->out, '<');
     buf_append(html->out, tag);
     html->is_in_tag = true;
+    if (html->columns.len > 0)
+        label_cell(html, tag);
     html->is_void = is_void(tag);
     if (html->is_void)
         return;

@@ -32,6 +32,8 @@ typedef struct Html {
     bool is_in_tag;   /* attributes may follow */
     bool is_void;     /* ... of an element that has no end */
     bool is_in_query; /* of a URL in an attribute: texts are escaped for that */
+    Str columns;      /* of the table: "Pod|#Attempts"; cells of its body get data-label from it */
+    size_t cell;      /* of the row: the number of the next one */
     int64_t now_nsec; /* for html_time(): since 1970 */
 } Html;
 

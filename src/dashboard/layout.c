@@ -69,7 +69,7 @@ static void draw_patterns(Html *html) {
 static const struct {
     const char *symbol, *class;
 } healths[_HEALTH_MAX] = {
-    [HEALTH_HEALTHY] = {"√", "health-summary healthy"},
+    [HEALTH_HEALTHY] = {"✓", "health-summary healthy"},
     [HEALTH_DEGRADED] = {"‼", "health-summary degraded"},
     [HEALTH_BYPASSED] = {"×", "health-summary bypassed"},
     [HEALTH_NOT_READY] = {"×", "health-summary not-ready"},
@@ -103,6 +103,26 @@ static void draw_figures(const HealthSummary *health, Html *html) {
         STR_FMT(health->facts.policy_digest), health->facts.n_nodes, health->facts.n_waiting);
 }
 
+/* The sentence has the first of them. On a small screen the figures are shown with these, too. */
+static void draw_reasons(const HealthSummary *health, Html *html) {
+    bool has_more = health->n_reasons > 1;
+
+    html_write(
+        html, "<details id='reasons' class='%s'><summary>", has_more ? "more" : "figures-only");
+    if (!has_more) {
+        html_write(html, "Figures</summary></details>");
+        return;
+    }
+    html_write(html, "%zu reasons</summary><ul>", health->n_reasons);
+    for (size_t i = 0; i < health->n_reasons; i++) {
+        html_write(html, "<li>%.*s", STR_FMT(health->reasons[i]));
+        if (health->links[i])
+            html_write(html, " <a href='%s'>Show</a>", health->links[i]);
+        html_close(html);
+    }
+    html_write(html, "</ul></details>");
+}
+
 static void draw_health(const HealthSummary *health, Html *html) {
     html_write(html,
         "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
@@ -111,17 +131,7 @@ static void draw_health(const HealthSummary *health, Html *html) {
     if (health->n_reasons > 0 && health->links[0])
         html_write(html, " <a href='%s'>Show</a>", health->links[0]);
     html_write(html, "</p>");
-    if (health->n_reasons > 0) {
-        html_write(html, "<details id='reasons'><summary>%zu reason%s</summary><ul>",
-            health->n_reasons, health->n_reasons == 1 ? "" : "s");
-        for (size_t i = 0; i < health->n_reasons; i++) {
-            html_write(html, "<li>%.*s", STR_FMT(health->reasons[i]));
-            if (health->links[i])
-                html_write(html, " <a href='%s'>Show</a>", health->links[i]);
-            html_close(html);
-        }
-        html_write(html, "</ul></details>");
-    }
+    draw_reasons(health, html);
     draw_figures(health, html);
     html_close(html);
 }

@@ -129,15 +129,14 @@ static void draw_rest(const PodPage *page, const ReasonGroup *group) {
     Html *html = page->html;
 
     (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
-    html_open(html, "p");
+    html_write(html, "<p>The first %u of %zu nodes. ", NODES_SHOWN, group->n_nodes);
     html_link(html, path, parameters, ELEMENTS_OF(parameters), STR("All of them as JSON"));
     html_close(html);
 }
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
     size_t size = outcomes_size(page->outcomes), n = 0;
-    Str caption = arena_printf(page->context->arena, "%s: %.*s",
-        group->n_nodes > NODES_SHOWN ? "The first 100 nodes" : "Nodes", STR_FMT(group->reason));
+    Str caption = arena_printf(page->context->arena, "Nodes: %.*s", STR_FMT(group->reason));
 
     if (!caption.ptr)
         return;

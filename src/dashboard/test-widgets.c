@@ -1,6 +1,7 @@
 #include "dashboard/widgets.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/test-assert.h"
 
@@ -117,6 +118,30 @@ static void test_table(void **state) {
         has(&out, "<th scope=\"col\">Pod</th><th scope=\"col\" class=\"number\">Nodes</th>"));
 }
 
+/* Small screens have no row of headings: each cell but the first says which column it is of. */
+static void test_cells_have_labels(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
+    Html html = HTML(&out);
+
+    (void)state;
+    widget_table(&html, "pods", "Pods", "Pod|State|#<Nodes>");
+    for (int i = 0; i < 2; i++)
+        html_write(&html, "<tr><th scope='row'>a</th><td>b</td><td class='number'>%d</td></tr>", i);
+    widget_table_end(&html);
+    html_write(&html, "<table><tr><td>x</td><td>y</td></tr></table>");
+    assert_int_equal(html.depth, 0);
+    for (int i = 0; i < 2; i++) {
+        char row[256];
+
+        (void)snprintf(row, sizeof(row),
+            "<tr><th scope=\"row\">a</th><td data-label=\"State\">b</td>"
+            "<td data-label=\"&lt;Nodes&gt;\" class=\"number\">%d</td></tr>",
+            i);
+        assert_true(has(&out, row));
+    }
+    assert_true(has(&out, "<tr><td>x</td><td>y</td></tr>"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bar),
@@ -125,6 +150,7 @@ int main(void) {
         cmocka_unit_test(test_odd_lines),
         cmocka_unit_test(test_command_is_one_line),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_cells_have_labels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

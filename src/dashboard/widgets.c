@@ -90,9 +90,11 @@ void widget_table(Html *html, const char *id, const char *caption, const char *c
         html_write(html, "%.*s</th>", STR_FMT(str_skip(column, is_number)));
     }
     html_write(html, "</tr></thead><tbody>");
+    html->columns = str_from_c(columns);
 }
 
 void widget_table_end(Html *html) {
+    html->columns = STR_NULL;
     html_write(html, "</tbody></table></div>");
 }
 

@@ -34,8 +34,9 @@ void widget_pod(Html *html, Str namespace, Str name); /* to a pod's page */
 void widget_node(Html *html, Str name);               /* to a node's */
 
 /* A <table class="data"> with a caption and headings "Pod|State|#Attempts"; columns that begin with
- * '#' hold numbers. Left open in <tbody>: widget_table_end(). Ids of captions begin with
- * "caption-", and no others: @id may be made of a name, which may end in anything. */
+ * '#' hold numbers. Left open in <tbody>: widget_table_end(), until which @columns
+ * stays valid. Ids of captions begin with "caption-", and no others: @id may be made of a name,
+ * which may end in anything. */
 void widget_table(Html *html, const char *id, const char *caption, const char *columns);
 void widget_table_end(Html *html);
 

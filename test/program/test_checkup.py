@@ -713,7 +713,7 @@ def test_json(run, plain):
 
 def test_text(run, plain, nowhere):
     done = run("--live", "--server", plain.url, "--only", "B201,B501", form="text")
-    assert done.code == FINE and "√" in done.stdout and "B201" in done.stdout
+    assert done.code == FINE and "✓" in done.stdout and "B201" in done.stdout
     done = run("--live", "--server", nowhere, "--only", "B201", form="text")
     assert done.code == UNREACHABLE and "×" in done.stdout and "fix: " in done.stdout
 

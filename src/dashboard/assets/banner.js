@@ -6,7 +6,7 @@ import { durationOf } from './ages.js';
 const EVERY_MS = 500;
 const SILENT_MS = 3500; // updates come once a second
 const LOOKS = {
-  healthy: ['√', 'healthy'],
+  healthy: ['✓', 'healthy'],
   degraded: ['‼', 'degraded'],
   bypassed: ['×', 'bypassed'],
   'not ready': ['×', 'not-ready'],

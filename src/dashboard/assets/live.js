@@ -70,7 +70,11 @@ export function startLive(decorate) {
   }
 
   function show() {
-    button.textContent = state.paused ? '▶ Resume' : '❚❚ Pause';
+    button.replaceChildren(
+      make('span', { 'aria-hidden': 'true' }, state.paused ? '▶' : '❚❚'),
+      make('span', { class: 'word' }, state.paused ? ' Resume' : ' Pause'),
+    );
+    button.setAttribute('aria-label', state.paused ? 'Resume' : 'Pause');
     button.title = state.paused ? 'resume updates (p)' : 'pause updates (p)';
     button.setAttribute('aria-pressed', String(state.paused));
     note.className = state.goneSince ? 'bad' : '';

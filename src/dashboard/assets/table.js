@@ -13,7 +13,8 @@ export function makeTable(id, caption, columns, rows) {
   const attributes = (i) => (isNumber[i] ? { class: 'number' } : {});
   const heading = (column, i) =>
     make('th', { scope: 'col', ...attributes(i) }, column.replace('#', ''));
-  const cell = (value, i) => make('td', attributes(i), value);
+  const label = (column, i) => (i > 0 ? { 'data-label': column.replace('#', '') } : {});
+  const cell = (value, i) => make('td', { ...attributes(i), ...label(columns[i], i) }, value);
   return make(
     'div',
     { class: 'scroll', id, role: 'region', tabindex: 0, 'aria-labelledby': `caption-${id}` },
