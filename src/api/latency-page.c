@@ -62,6 +62,8 @@ static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
     json_member_int(writer, "rejected", slot->n_rejected);
     json_member_int(writer, "late", slot->n_late);
     json_member_int(writer, "errors", slot->n_errors);
+    if (slot->n_pending >= 0)
+        json_member_int(writer, "pending", (uint64_t)slot->n_pending);
     json_write_end_object(writer);
 }
 

@@ -19,9 +19,6 @@
 #define NUMBER_WIDTH 26.0 /* the width of a number, with a margin */
 #define MARKS_MAX 100u
 
-/* Minutes that the axis may have: a berth that was started a moment ago has no hour to show. */
-static const unsigned spans_min[] = {10, 30, 60};
-
 typedef struct Axis {
     const PageContext *context;
     Html *html;
@@ -29,15 +26,6 @@ typedef struct Axis {
     unsigned span_min;
     size_t first; /* slot that is shown */
 } Axis;
-
-/* The shortest in which all of its life fits; of a longer one the last hour. */
-static unsigned choose_span(int64_t uptime) {
-    size_t i = 0;
-
-    while (i + 1 < ELEMENTS_OF(spans_min) && uptime > spans_min[i] * 60 * NSEC_PER_SEC)
-        i++;
-    return spans_min[i];
-}
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -204,7 +192,7 @@ static void draw_caption(const Axis *axis) {
 
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n) {
     const LatencySlot *slots = last_hour_read(context);
-    unsigned span_min = choose_span(context->now_nsec - context->api->fixed.started_at_nsec);
+    unsigned span_min = last_hour_span_min(context);
     Axis axis = {
         .context = context,
         .html = html,

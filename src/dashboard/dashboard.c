@@ -16,7 +16,7 @@
 static const DashboardPage pages[] = {
     {"/", "Overview", "Overview", "What is berth doing?", "/api/v1/status", page_overview},
     {"/pods", "Pods", "Pods", "Which pods are pending, and why?", "/api/v1/decisions", page_pods,
-        {STR("q"), STR("state"), STR("page")}},
+        {STR("q"), STR("state"), STR("workload"), STR("page")}},
     {"/pod", NULL, "Pod", "Why is it pending, or why is it on this node?", NULL, page_pod,
         {STR("namespace"), STR("name"), STR("id"), STR("node")}},
     {"/policies", "Policies", "Policies", "Which policy keeps pods pending?", "/api/v1/policies",

@@ -203,44 +203,17 @@ static void draw_parts(const LatencyPage *page) {
 
 /* --- the last hour ---------------------------------------------------------------------------- */
 
-static double requests_of(const LatencySlot *slot) {
-    double n = 0;
-
-    for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        n += slot->n[verb];
-    return n / LATENCY_SLOT_SEC;
-}
-
 static double late_of(const LatencySlot *slot) {
     return slot->n_late;
 }
 
-static void draw_line(const LatencyPage *page, const LatencySlot *slots, double *values,
-    double (*of)(const LatencySlot *), const char *label, const char *unit) {
-    LineChart line = {
-        .label = label,
-        .unit = unit,
-        .values = values,
-        .n = LAST_HOUR_SLOTS,
-        .step_sec = LATENCY_SLOT_SEC,
-    };
-
-    for (size_t i = 0; i < LAST_HOUR_SLOTS; i++)
-        values[i] = last_hour_covers(page->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
-    widget_line(page->html, &line);
-}
-
 static void draw_hour(const LatencyPage *page) {
-    const LatencySlot *slots = last_hour_read(page->context);
-    double *values = ARENA_RAW(page->context->arena, double, LAST_HOUR_SLOTS);
-
-    if (!slots || !values)
-        return;
-    widget_section(page->html, "hour", "The last hour");
-    draw_line(page, slots, values, requests_of, "Requests", "/ s");
-    draw_line(page, slots, values, slot_p99_msec, "Filter p99 latency", "ms");
-    draw_line(page, slots, values, late_of, "Deadline exceeded", "in 10 s");
-    html_close(page->html);
+    static const HourChart charts[] = {
+        {"Requests", "/ s", slot_requests},
+        {"Filter p99 latency", "ms", slot_p99_msec},
+        {"Deadline exceeded", "in 10 s", late_of},
+    };
+    last_hour_draw(page->context, page->html, charts, ELEMENTS_OF(charts));
 }
 
 unsigned page_latency(const PageContext *context, Html *html) {

@@ -1,23 +1,26 @@
 /*
- * Figures of the last minutes, pending pods, the newest decisions, and the policies that reject
- * most. Each links to the page with the details.
+ * Figures of the last minutes and the last hour, pending pods, the newest decisions, and the rules
+ * that reject most. Each links to the page with the details.
  */
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "dashboard/dashboard.h"
 #include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
-#include "history/pods-summary.h"
+#include "history/pending-groups.h"
 
 #define WINDOW_SEC 300
-#define NEWEST_SHOWN 30u
-#define WAITING_SHOWN 10u
-#define POLICIES_SHOWN 5u
-#define READ_AT_ONCE 64u
+#define GROUPS_SHOWN 10u
+#define RULES_SHOWN 8u
+
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static void draw_tiles(const PageContext *context, Html *html) {
+    double uptime_sec =
+        (double)(context->now_nsec - context->api->fixed.started_at_nsec) / (double)NSEC_PER_SEC;
     const LatencySlot *slots = last_hour_read(context);
     const HealthFacts *facts = &context->health->facts;
     uint64_t n = 0, n_nodes = 0, n_rejected = 0;
@@ -36,7 +39,7 @@ static void draw_tiles(const PageContext *context, Html *html) {
         "<section id='figures' data-live><h2>Last 5 minutes</h2><dl class='tiles'>"
         "<div class='tile'><dt>decisions</dt><dd>%.1f / s</dd></div>"
         "<div class='tile'><dt>nodes rejected by filters</dt><dd>",
-        (double)n / WINDOW_SEC);
+        (double)n / fmin(fmax(uptime_sec, 1), WINDOW_SEC));
     if (n_nodes == 0)
         html_write(html, "–");
     else
@@ -53,104 +56,73 @@ static void draw_tiles(const PageContext *context, Html *html) {
     html_write(html, "</a></dd></div></dl></section>");
 }
 
-/* --- decisions -------------------------------------------------------------------------------- */
+static void draw_charts(const PageContext *context, Html *html) {
+    static const HourChart charts[] = {
+        {"Pending pods", "", slot_pending},
+        {"Decisions", "/ s", slot_requests},
+        {"Filter p99 latency", "ms", slot_p99_msec},
+    };
 
-/* The newest at that time; references. */
-static size_t read_newest(const PageContext *context, FoundDecision *ret, size_t max) {
-    FoundDecision some[READ_AT_ONCE];
-    uint64_t below = 0;
-    size_t n = 0, n_some;
-
-    if (!context->api->decisions)
-        return 0;
-    do {
-        n_some = decisions_read(context->api->decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n_some; i++) {
-            below = some[i].past->id;
-            if (n < max && (context->at_nsec == 0 || some[i].past->at_nsec <= context->at_nsec))
-                ret[n++] = some[i];
-            else
-                found_done(&some[i]);
-        }
-    } while (n_some > 0 && n < max);
-    return n;
-}
-
-static void draw_decision(Html *html, const PastDecision *past) {
-    html_write(html, "<tr><td>%td</td><td>", past->at_nsec);
-    widget_pod(html, past->pod_namespace, past->pod_name);
-    html_write(html, "</td><td>");
-    decision_open_link(html, past);
-    html_write(html, "%s</a></td><td class='number'>", verb_name(past->verb));
-    decision_counts(html, past);
-    html_write(html, "</td><td>");
-    decision_result(html, past);
-    html_write(html, "</td></tr>");
-}
-
-static void draw_newest(const PageContext *context, Html *html) {
-    FoundDecision found[NEWEST_SHOWN];
-    size_t n = read_newest(context, found, NEWEST_SHOWN);
-
-    widget_section(html, "newest", "Newest decisions");
-    widget_table(
-        html, "decisions", "The newest decisions", "When|Pod|Verb|#Candidates → passed|Result");
-    for (size_t i = 0; i < n; i++) {
-        draw_decision(html, found[i].past);
-        found_done(&found[i]);
-    }
-    widget_table_end(html);
-    if (n == 0)
-        widget_empty(html,
-            context->api->decisions ? "No decisions yet." : "Decisions are not kept.",
-            context->api->decisions ? "Configure berth as an extender of kube-scheduler (berth "
-                                      "config prints how), then create a pod."
-                                    : "Start berth serve without --decisions 0.");
-    html_close(html);
+    last_hour_draw(context, html, charts, ELEMENTS_OF(charts));
 }
 
 /* --- pending pods ----------------------------------------------------------------------------- */
 
-static int compare_since(const void *a, const void *b) {
-    const PodSummary *const *x = a, *const *y = b;
+/* To its pods; or to the pod, if it is the only one. */
+static void draw_group_name(Html *html, const PendingGroup *group) {
+    Str rest = group->workload, namespace, kind;
 
-    return ((*x)->first_nsec > (*y)->first_nsec) - ((*x)->first_nsec < (*y)->first_nsec);
+    if (group->n == 1) {
+        widget_pod(html, group->first->namespace, group->first->name);
+        return;
+    }
+    (void)str_split(&rest, '/', &namespace);
+    (void)str_split(&rest, '/', &kind);
+    html_write(html, "<a href='/pods?state=pending&workload=%.*s' class='pod'>%.*s/%.*s</a> ",
+        STR_FMT(group->workload), STR_FMT(namespace), STR_FMT(rest));
+    html_write(html, "<small>%.*s</small>", STR_FMT(kind));
 }
 
-static void draw_waiting_rows(Html *html, const PodSummary **waiting, size_t n) {
-    qsort(waiting, n, sizeof(*waiting), compare_since);
-    widget_table(
-        html, "waiting", "Pods pending longest", "Pod|First attempt|#Attempts|Main reason");
-    for (size_t i = 0; i < n && i < WAITING_SHOWN; i++) {
-        html_write(html, "<tr><td>");
-        widget_pod(html, waiting[i]->namespace, waiting[i]->name);
-        html_write(html, "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
-            waiting[i]->first_nsec, waiting[i]->n_attempts, STR_FMT(waiting[i]->reason));
+static void draw_group(Html *html, const PendingGroup *group) {
+    html_write(html, "<tr><th scope='row'>");
+    draw_group_name(html, group);
+    html_write(html, "</th><td class='number'>%zu</td><td>%td</td><td>%td</td><td>%.*s</td></tr>",
+        group->n, group->first->first_nsec, group->last->last_nsec, STR_FMT(group->last->reason));
+}
+
+static void draw_groups(Html *html, const PendingGroups *groups) {
+    size_t n_shown = 0;
+
+    widget_table(html, "waiting", "Pending pods by workload and main reason",
+        "Workload or pod|#Pods|Pending since|Last attempt|Main reason");
+    for (size_t i = 0; i < groups->n && i < GROUPS_SHOWN; i++) {
+        draw_group(html, &groups->groups[i]);
+        n_shown += groups->groups[i].n;
     }
     widget_table_end(html);
+    if (n_shown < groups->n_pods)
+        html_write(
+            html, "<p><a href='/pods?state=pending'>All %zu pending pods</a></p>", groups->n_pods);
 }
 
 static void draw_waiting(const PageContext *context, Html *html, const PodsSummary *summary) {
-    const PodSummary **waiting = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
-    size_t n = 0;
+    PendingGroups groups;
 
     widget_section(html, "wait", "Pending pods");
-    for (size_t i = 0; waiting && i < summary->n; i++)
-        if (summary->pods[i].is_waiting)
-            waiting[n++] = &summary->pods[i];
-    if (n > 0)
-        draw_waiting_rows(html, waiting, n);
+    if (pending_groups_make(summary, context->arena, &groups) < 0)
+        (void)widget_no_memory(html, "pending pods");
+    else if (groups.n > 0)
+        draw_groups(html, &groups);
     else
         widget_empty(html, "No pod is pending because of berth.", NULL);
     html_close(html);
 }
 
-/* --- policies --------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 typedef struct Rejecting {
-    Str policy;
+    const Filter *filter;
     uint64_t n_nodes;
-    PolicyFigure figure;
 } Rejecting;
 
 static int compare_rejecting(const void *a, const void *b) {
@@ -159,37 +131,55 @@ static int compare_rejecting(const void *a, const void *b) {
     return (x->n_nodes < y->n_nodes) - (x->n_nodes > y->n_nodes);
 }
 
-static Rejecting rejecting_of(Metrics *metrics, const Policy *policy) {
-    Rejecting rejecting = {
-        .policy = policy->name, .figure = metrics_of_policy(metrics, policy->name)};
+/* All rules that rejected a node, those with the most first. */
+static Rejecting *find_rejecting(const PageContext *context, size_t *ret_n) {
+    const Program *program = context->view->program;
+    size_t n_filters = 0, n = 0;
+    Rejecting *all;
 
-    for (size_t i = 0; i < policy->n_filters; i++)
-        rejecting.n_nodes +=
-            metrics_of_rule(metrics, policy->name, policy->filters[i].name).n_rejected;
-    return rejecting;
+    for (size_t i = 0; i < program->n_policies; i++)
+        n_filters += program->policies[i].n_filters;
+    all = ARENA_ARRAY(context->arena, Rejecting, n_filters + 1);
+    for (size_t i = 0; all && i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        for (size_t k = 0; k < policy->n_filters; k++) {
+            all[n].filter = &policy->filters[k];
+            all[n].n_nodes =
+                metrics_of_rule(context->api->metrics, policy->name, policy->filters[k].name)
+                    .n_rejected;
+            n += all[n].n_nodes > 0;
+        }
+    }
+    if (all)
+        qsort(all, n, sizeof(*all), compare_rejecting);
+    *ret_n = n;
+    return all;
 }
 
-static void draw_policies(const PageContext *context, Html *html) {
-    const Program *program = context->view->program;
-    Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_policies + 1);
+static void draw_rules(const PageContext *context, Html *html) {
+    size_t n;
+    const Rejecting *all = find_rejecting(context, &n);
 
-    widget_section(html, "rejecting", "Policies with the most rejections");
-    if (program->n_policies == 0)
+    if (!all)
+        return;
+    widget_section(html, "rejecting", "Rules with the most rejections, since the start");
+    if (context->view->program->n_policies == 0)
         widget_empty(html, "No policies are loaded: all nodes pass.",
             "Start berth serve with --policy FILE.");
-    for (size_t i = 0; all && i < program->n_policies; i++)
-        all[i] = rejecting_of(context->api->metrics, &program->policies[i]);
-    if (all)
-        qsort(all, program->n_policies, sizeof(*all), compare_rejecting);
-    widget_table(html, "policies", "Since the start",
-        "Policy|#Nodes rejected|#Filter requests|#No node passed");
-    for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
-        html_write(html,
-            "<tr><td><a href='/policies'>%.*s</a></td><td class='number'>%zu</td><td "
-            "class='number'>%zu</td><td class='number'>%zu</td></tr>",
-            STR_FMT(all[i].policy), all[i].n_nodes, all[i].figure.n_matched,
-            all[i].figure.n_rejected_all);
-    widget_table_end(html);
+    else if (n == 0)
+        widget_empty(html, "No rule has rejected a node.", NULL);
+    if (n > 0) {
+        widget_table(html, "rules", "Rules with the most rejections, since the start",
+            "Rule|Reason|#Nodes rejected");
+        for (size_t i = 0; i < n && i < RULES_SHOWN; i++)
+            html_write(html,
+                "<tr><th scope='row'><a href='/policies'>%.*s/%.*s</a></th><td>%.*s</td><td "
+                "class='number'>%zu</td></tr>",
+                STR_FMT(all[i].filter->policy->name), STR_FMT(all[i].filter->name),
+                STR_FMT(all[i].filter->reason), all[i].n_nodes);
+        widget_table_end(html);
+    }
     html_close(html);
 }
 
@@ -199,10 +189,11 @@ unsigned page_overview(const PageContext *context, Html *html) {
         context->arena, &summary);
 
     draw_tiles(context, html);
+    draw_charts(context, html);
     if (r == 0)
         draw_waiting(context, html, &summary);
-    draw_newest(context, html);
-    draw_policies(context, html);
+    newest_pods_draw(context, html);
+    draw_rules(context, html);
     pods_summary_done(&summary);
     return 200;
 }

@@ -37,13 +37,6 @@ Str pod_chosen(const PodPage *page) {
     return page->attempt == &page->pod->attempts[0] ? page->pod->node : STR_NULL;
 }
 
-const PastDecision *pod_attempt_first(const PodAttempt *attempt) {
-    return attempt->filter.past       ? attempt->filter.past
-           : attempt->prioritize.past ? attempt->prioritize.past
-           : attempt->preempt.past    ? attempt->preempt.past
-                                      : attempt->bind.past;
-}
-
 static void draw_values(Html *html, const CelLeaf *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(4096);
@@ -97,7 +90,7 @@ static bool has_id(const PodAttempt *attempt, uint64_t id) {
 /* The attempt with decision @id; or the newest at that time. SIZE_MAX: none is kept. */
 static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     for (size_t i = 0; i < pod->n_attempts; i++) {
-        const PastDecision *first = pod_attempt_first(&pod->attempts[i]);
+        const PastDecision *first = attempt_first(&pod->attempts[i]);
 
         if (!first)
             continue;

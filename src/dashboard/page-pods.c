@@ -5,12 +5,13 @@
 
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
-#include "history/pods-summary.h"
+#include "history/pending-groups.h"
 
 #define PAGE_ROWS 100u
 
 typedef struct PodsParams {
-    Str text; /* empty: all */
+    Str text;     /* empty: all */
+    Str workload; /* "shop/Deployment/web"; empty: all */
     bool only_waiting;
     size_t page; /* from 1 */
 } PodsParams;
@@ -20,6 +21,7 @@ static bool read_params(const PageContext *context, PodsParams *ret, char *error
     int64_t page;
 
     ret->text = query_get(context->query, STR("q"));
+    ret->workload = query_get(context->query, STR("workload"));
     ret->only_waiting =
         str_is(state, "pending") || str_is(state, "waiting"); /* as it was called once */
     if (state.ptr && !ret->only_waiting && !str_is(state, "all")) {
@@ -40,16 +42,19 @@ static bool fits(const PodSummary *pod, const PodsParams *params, Arena *scratch
 
     if (params->only_waiting && !pod->is_waiting)
         return false;
+    arena_reset(scratch);
+    if (!str_is_empty(params->workload) &&
+        !str_eq(pod_summary_workload(pod, scratch), params->workload))
+        return false;
     if (str_is_empty(text))
         return true;
-    arena_reset(scratch);
     full = arena_printf(scratch, "%.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
     return str_contains_nocase(full, text) || str_contains_nocase(pod->node, text) ||
            str_contains_nocase(pod->reason, text) || str_contains_nocase(pod->policy, text) ||
            str_eq(pod->uid, text);
 }
 
-#define SCRATCH_BUDGET ((size_t)64 * 1024)
+#define SCRATCH_BUDGET ((size_t)8 * 1024 * 1024)
 
 static size_t choose(const PodsSummary *summary, const PodsParams *params, const PodSummary **ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
@@ -72,6 +77,9 @@ static void draw_form(Html *html, const PodsParams *params) {
     widget_option(html, STR(""), STR("all"), !params->only_waiting);
     widget_option(html, STR("pending"), STR("pending"), params->only_waiting);
     html_write(html, "</select><button>Show</button></form>");
+    if (params->workload.len > 0)
+        html_write(html, "<p>Only pods of %.*s. <a href='/pods'>Show all pods</a></p>",
+            STR_FMT(params->workload));
 }
 
 static void draw_state(Html *html, const PodSummary *pod) {
@@ -114,6 +122,7 @@ static void draw_page_link(Html *html, const PodsParams *params, size_t page, co
     const HtmlParameter parameters[] = {
         {params->text.len > 0 ? "q" : NULL, params->text},
         {params->only_waiting ? "state" : NULL, STR("pending")},
+        {params->workload.len > 0 ? "workload" : NULL, params->workload},
         {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
     };
 
@@ -133,10 +142,10 @@ static void draw_paging(Html *html, const PodsParams *params, size_t n) {
 }
 
 static void draw_none(const PageContext *context, Html *html, const PodsParams *params) {
-    bool is_filtered = params->text.len > 0 || params->only_waiting;
+    bool is_filtered = params->text.len > 0 || params->only_waiting || params->workload.len > 0;
 
     html_write(html, "<div id='pods' data-live>");
-    if (params->only_waiting && params->text.len == 0)
+    if (params->only_waiting && params->text.len + params->workload.len == 0)
         widget_empty(html, "No pod is pending because of berth.",
             "All pending pods: kubectl get pods -A --field-selector status.phase=Pending");
     else if (is_filtered)
@@ -144,10 +153,7 @@ static void draw_none(const PageContext *context, Html *html, const PodsParams *
             "berth shows pods that kube-scheduler sent to it. kubectl describe pod shows the "
             "scheduler of other pods.");
     else
-        widget_empty(html, context->api->decisions ? "No pods yet." : "Decisions are not kept.",
-            context->api->decisions ? "Configure berth as an extender of kube-scheduler (berth "
-                                      "config prints how), then create a pod."
-                                    : "Start berth serve without --decisions 0.");
+        widget_no_decisions(html, context->api->decisions, "No pods yet.");
     html_close(html);
 }
 

@@ -194,7 +194,7 @@ static void draw_title(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
-        page->pod->n_attempts, pod_attempt_first(page->attempt)->at_nsec,
+        page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
         html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",

@@ -16,6 +16,7 @@
 
 #include "base/map.h"
 #include "dashboard/dashboard.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
 #include "extender/explain.h"
 #include "history/pods-summary.h"
@@ -58,9 +59,6 @@ Outcome pod_outcome(const PodPage *page, Str node);
 
 /* Where the pod went after this attempt; empty: not known. */
 Str pod_chosen(const PodPage *page);
-
-/* Any decision of the attempt, the first there is. */
-const PastDecision *pod_attempt_first(const PodAttempt *attempt);
 
 /* Which value against which limit: the rule's message, or the values it read. */
 void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed);

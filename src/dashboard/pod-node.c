@@ -14,8 +14,8 @@ static void draw_form(const PodPage *page) {
         "value='%.*s'><input type='hidden' name='name' value='%.*s'>",
         STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->is_pinned)
-        html_write(html, "<input type='hidden' name='id' value='%zu'>",
-            pod_attempt_first(page->attempt)->id);
+        html_write(
+            html, "<input type='hidden' name='id' value='%zu'>", attempt_first(page->attempt)->id);
     html_write(html,
         "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
         "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",

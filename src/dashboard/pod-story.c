@@ -115,21 +115,8 @@ void pod_story(const PodPage *page) {
 
 /* --- timeline --------------------------------------------------------------------------------- */
 
-static void draw_verbs(Html *html, const PodAttempt *attempt) {
-    const FoundDecision *const all[] = {
-        &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
-    const char *separator = "";
-
-    for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
-        if (!all[i]->past)
-            continue;
-        html_write(html, "%s%s", separator, verb_name(all[i]->past->verb));
-        separator = ", ";
-    }
-}
-
 static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t number) {
-    const PastDecision *first = pod_attempt_first(attempt);
+    const PastDecision *first = attempt_first(attempt);
     Html *html = page->html;
 
     if (!first)
@@ -144,23 +131,16 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
     html_write(html, "Attempt %zu</a>", number);
     if (attempt == page->attempt)
         html_write(html, " ← shown below");
-    html_write(html, "</th><td>%td</td><td class='number'>", first->at_nsec);
-    if (attempt->filter.past)
-        decision_counts(html, attempt->filter.past);
-    html_write(html, "</td><td>");
-    draw_verbs(html, attempt);
-    html_write(html, "</td><td>");
-    /* A bind tells more than a filter. */
-    decision_result(html, attempt->bind.past ? attempt->bind.past : first);
-    html_write(html, "</td></tr>");
+    html_write(html, "</th><td>%td</td>", first->at_nsec);
+    attempt_cells(html, attempt);
+    html_close(html);
 }
 
 void pod_attempts(const PodPage *page) {
     const PodSummary *pod = page->pod;
     Html *html = page->html;
 
-    widget_table(html, "attempts", "Attempts, newest first",
-        "Attempt|When|#Candidates → passed|Verbs|Result");
+    widget_table(html, "attempts", "Attempts, newest first", "Attempt|When|" ATTEMPT_COLUMNS);
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);
     widget_table_end(html);

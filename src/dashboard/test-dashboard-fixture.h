@@ -79,13 +79,17 @@ static inline void note(DashboardFixture *fixture, Verb verb, const Decision *de
         fixture->api.decisions, &(MainReasonOptions){.view = fixture->view});
 }
 
-/* @pod and @nodes as JSON strings. */
-static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
+/* @pod and @nodes as JSON strings; of the Job @job unless that is NULL. */
+static inline void ask_owned(
+    DashboardFixture *fixture, Verb verb, const char *pod, const char *job, const char *nodes) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    Str owner =
+        job ? arena_printf(arena, "{\"kind\":\"Job\",\"name\":\"%s\",\"controller\":true}", job)
+            : STR("");
     Str body = arena_printf(arena,
-        "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},"
-        "\"NodeNames\":[%s]}",
-        pod, pod, nodes);
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\","
+        "\"ownerReferences\":[%.*s]}},\"NodeNames\":[%s]}",
+        pod, pod, STR_FMT(owner), nodes);
     Answer answer;
 
     if (verb == VERB_FILTER)
@@ -96,6 +100,10 @@ static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, co
         print_error("%.*s\n", STR_FMT(body));
     assert_int_equal(answer.status, 200);
     note(fixture, verb, &answer.decision);
+}
+
+static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
+    ask_owned(fixture, verb, pod, /* job= */ NULL, nodes);
 }
 
 static inline void bind(DashboardFixture *fixture, const char *pod, const char *node) {

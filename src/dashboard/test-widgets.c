@@ -60,12 +60,9 @@ static void test_line(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    widget_line(&html, &(LineChart){.label = "p99",
-                           .unit = "ms",
-                           .values = values,
-                           .n = ELEMENTS_OF(values),
-                           .step_sec = 10});
-    assert_true(has(&out, "last <b>2 ms</b>, highest <b>4 ms</b> of the last 40 s"));
+    widget_line(&html,
+        &(LineChart){.label = "p99", .unit = "ms", .values = values, .n = ELEMENTS_OF(values)});
+    assert_true(has(&out, "last <b>2.0 ms</b>, highest <b>4.0 ms</b></figcaption>"));
     assert_true(has(&out, "M400.0 2.0h2L600.0 40.0"));
     assert_int_equal(html.depth, 0);
 }
@@ -73,10 +70,10 @@ static void test_line(void **state) {
 static void test_odd_lines(void **state) {
     static const double none[] = {(double)NAN}, one[] = {0}, below[] = {-1, -2};
     const LineChart lines[] = {
-        {.label = "a", .values = none, .n = 0, .step_sec = 10},
-        {.label = "a", .values = none, .n = 1, .step_sec = 10},
-        {.label = "a", .values = one, .n = 1, .step_sec = 10},
-        {.label = "a", .values = below, .n = 2, .step_sec = 10},
+        {.label = "a", .values = none, .n = 0},
+        {.label = "a", .values = none, .n = 1},
+        {.label = "a", .values = one, .n = 1},
+        {.label = "a", .values = below, .n = 2},
     };
 
     (void)state;

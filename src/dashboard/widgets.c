@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/nsec.h"
 #include "base/shell.h"
@@ -50,6 +51,15 @@ void widget_empty(Html *html, const char *what, const char *next) {
     if (next)
         html_write(html, "<p class='next'>%s</p>", next);
     html_close(html);
+}
+
+void widget_no_decisions(Html *html, bool are_kept, const char *none_yet) {
+    if (are_kept)
+        widget_empty(html, none_yet,
+            "Configure berth as an extender of kube-scheduler (berth config prints how), then "
+            "create a pod.");
+    else
+        widget_empty(html, "Decisions are not kept.", "Start berth serve without --decisions 0.");
 }
 
 unsigned widget_no_memory(Html *html, const char *what) {
@@ -222,9 +232,13 @@ static void draw_line(Html *html, const LineChart *line, double highest) {
 
 static void draw_figure(Html *html, const char *what, double value, const char *unit) {
     html_write(html, "%s <b>", what);
-    append_value(html, value);
-    if (unit && unit[0])
-        html_write(html, " %s", unit);
+    if (unit && strcmp(unit, "ms") == 0) {
+        html_duration(html, (int64_t)(value * (double)NSEC_PER_MSEC));
+    } else {
+        append_value(html, value);
+        if (unit && unit[0])
+            html_write(html, " %s", unit);
+    }
     html_close(html);
 }
 
@@ -240,7 +254,6 @@ void widget_line(Html *html, const LineChart *line) {
     } else {
         draw_figure(html, ": last", range.last, line->unit);
         draw_figure(html, ", highest", range.highest, line->unit);
-        html_write(html, " of the last %jd", (int64_t)line->n * line->step_sec * NSEC_PER_SEC);
     }
     html_write(html, "</figcaption></figure>");
 }

@@ -27,6 +27,9 @@ void widget_curl(Html *html, const Server *server, const char *path);
 /* Shown for an empty list, with the next step; @next may be NULL. */
 void widget_empty(Html *html, const char *what, const char *next);
 
+/* The same for a list of decisions; @are_kept: they are, but there are none yet. */
+void widget_no_decisions(Html *html, bool are_kept, const char *none_yet);
+
 /* There is no memory for @what ("this page") now. 503: for a page to return. */
 unsigned widget_no_memory(Html *html, const char *what);
 
@@ -56,9 +59,8 @@ void widget_bar(Html *html, const BarPart *parts, size_t n, double whole);
 
 /* A line over time, as SVG, with its last and highest value as text. NaN: a gap. */
 typedef struct LineChart {
-    const char *label, *unit;
-    const double *values; /* the oldest first, a step of @step_sec apart */
+    const char *label, *unit; /* values in "ms" are written as durations: 340 µs */
+    const double *values;     /* the oldest first */
     size_t n;
-    unsigned step_sec;
 } LineChart;
 void widget_line(Html *html, const LineChart *line);

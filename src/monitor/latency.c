@@ -50,6 +50,9 @@ typedef struct TotalVerb {
 
 struct Latency {
     TotalVerb totals[_VERB_MAX];
+    /* Apart from the slots, most of which an idle berth never touches: the round in the upper half,
+     * and the most pods in the lower. */
+    _Atomic uint64_t pending[LATENCY_SLOTS];
     Slot slots[LATENCY_SLOTS];
 };
 
@@ -211,6 +214,14 @@ void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {
         ADD(&enter(latency, now_nsec)->verbs[verb].n_errors, 1);
 }
 
+void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) {
+    uint64_t round = (uint64_t)(now_nsec / SLOT_NSEC);
+    uint64_t sample = round << 32 | (n_pending < UINT32_MAX ? n_pending : UINT32_MAX);
+
+    if (latency)
+        raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* a later round is higher */
+}
+
 /* --- reading ------------------------------------------------------------------------------ */
 
 typedef struct TimeSum {
@@ -363,6 +374,14 @@ static void read_slot(const Slot *slot, LatencySlot *ret) {
     ret->n_rejected = LOAD(&slot->n_rejected);
 }
 
+/* The sample of @round; -1: there is none. */
+static int64_t pending_of(const Latency *latency, int64_t round) {
+    uint64_t sample =
+        latency && round > 0 ? LOAD(&latency->pending[(uint64_t)round % LATENCY_SLOTS]) : 0;
+
+    return (int64_t)(sample >> 32) == round && round > 0 ? (int64_t)(sample & UINT32_MAX) : -1;
+}
+
 void latency_slots(Latency *latency, int64_t now_nsec, LatencySlot ret[LATENCY_SLOTS]) {
     int64_t last = now_nsec / SLOT_NSEC;
 
@@ -373,6 +392,7 @@ void latency_slots(Latency *latency, int64_t now_nsec, LatencySlot ret[LATENCY_S
 
         ret[i] = (LatencySlot){
             .ago_sec = since_end_nsec > 0 ? since_end_nsec / NSEC_PER_SEC : 0,
+            .n_pending = pending_of(latency, last - ago),
         };
         if (slot)
             read_slot(slot, &ret[i]);

@@ -7,7 +7,7 @@
  * request, to evaluate it and to have the reply written, as distributions, and over time. Counting
  * is a few atomic adds into histograms of fixed size (four steps to each doubling: a percentile is
  * off by at most a fifth), one set for each LATENCY_SLOT_SEC of the last hour, and one for all that
- * was before.
+ * was before. The number of pending pods is sampled beside them.
  *
  * Threads: any, without a lock. Reading while others count may miss some of the last ones. Nothing
  * is lost; what is counted at the moment when a slot begins may count for the slot after.
@@ -53,6 +53,9 @@ void latency_note_decision(
 /* A verb was answered with an error. */
 void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec);
 
+/* Samples how many pods are pending now. One thread at a time. */
+void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec);
+
 typedef struct LatencySummary {
     uint64_t n;
     int64_t p50_nsec, p90_nsec, p99_nsec, max_nsec; /* 0 when n is */
@@ -78,6 +81,7 @@ typedef struct LatencySlot {
     int64_t p99_nsec[_VERB_MAX];  /* of the total; 0: none */
     uint64_t n_nodes, n_rejected; /* of filters */
     uint32_t n_late, n_errors;    /* of all verbs */
+    int64_t n_pending;            /* pods, the most of its samples; -1: there was none */
 } LatencySlot;
 
 /* All LATENCY_SLOTS, the oldest first. */

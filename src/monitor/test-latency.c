@@ -169,6 +169,31 @@ static void test_slots(void **state) {
     assert_int_equal(slots[0].n[VERB_FILTER], 0);
 }
 
+/* A slot has the most of its samples; an hour later its place is another's. */
+static void test_pending(void **state) {
+    _cleanup_(latency_freep) Latency *latency = latency_new();
+    LatencySlot slots[LATENCY_SLOTS];
+    int64_t hour = (int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC * NSEC_PER_SEC;
+
+    (void)state;
+    latency_note_pending(latency, 3, BEGIN);
+    latency_note_pending(latency, 7, BEGIN + NSEC_PER_SEC);
+    latency_note_pending(latency, 2, BEGIN + 2 * NSEC_PER_SEC);
+    latency_note_pending(latency, 0, BEGIN + 20 * NSEC_PER_SEC);
+    latency_slots(latency, BEGIN + 20 * NSEC_PER_SEC, slots);
+    assert_int_equal(slots[LATENCY_SLOTS - 3].n_pending, 7);
+    assert_int_equal(slots[LATENCY_SLOTS - 2].n_pending, -1);
+    assert_int_equal(slots[LATENCY_SLOTS - 1].n_pending, 0);
+    assert_int_equal(slots[0].n_pending, -1);
+    latency_note_pending(latency, 1, BEGIN + hour);
+    latency_slots(latency, BEGIN + hour, slots);
+    assert_int_equal(slots[LATENCY_SLOTS - 1].n_pending, 1);
+    assert_int_equal(slots[1].n_pending, 0); /* that of 20 s */
+    latency_note_pending(NULL, 1, BEGIN);
+    latency_slots(NULL, BEGIN, slots);
+    assert_int_equal(slots[LATENCY_SLOTS - 1].n_pending, -1);
+}
+
 /* --- threads ------------------------------------------------------------------------------ */
 
 #define THREADS 4
@@ -217,6 +242,7 @@ int main(void) {
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pending),
         cmocka_unit_test(test_threads),
     };
 

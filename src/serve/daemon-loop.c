@@ -107,6 +107,13 @@ static void find_reasons(Daemon *daemon) {
         &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
 }
 
+static void sample_pending(Daemon *daemon, int64_t now) {
+    PendingFigures pending;
+
+    recent_pods_pending(daemon->records.recent_pods, &pending);
+    latency_note_pending(daemon->records.latency, pending.n, now);
+}
+
 /* --- the loop ------------------------------------------------------------------------ */
 
 void daemon_stop(Daemon *daemon) {
@@ -249,6 +256,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
             files_reload(&daemon->files, /* force= */ false);
             tick_live(daemon, now);
             look_for_expired(daemon);
+            sample_pending(daemon, now);
             next_reload = now + RELOAD_NSEC;
         }
     }

@@ -1,0 +1,110 @@
+/* The newest decisions, one row for each pod: the verbs of its last attempt together. */
+
+#include "dashboard/page-parts.h"
+
+#include "dashboard/widgets.h"
+
+#define ROWS_SHOWN 15u
+#define DECISIONS_READ_MAX 1024u
+#define READ_AT_ONCE 64u
+
+typedef struct NewestPods {
+    PodAttempt rows[ROWS_SHOWN]; /* references; in the order of their newest decision */
+    int64_t at_nsec[ROWS_SHOWN]; /* of that decision */
+    size_t n, n_whole;           /* those with a filter, which is the first verb */
+} NewestPods;
+
+static bool is_same_pod(const PastDecision *a, const PastDecision *b) {
+    return str_eq(a->pod_uid, b->pod_uid) && str_eq(a->pod_name, b->pod_name) &&
+           str_eq(a->pod_namespace, b->pod_namespace);
+}
+
+static PodAttempt *find_row(NewestPods *newest, const PastDecision *past) {
+    for (size_t i = 0; i < newest->n; i++)
+        if (is_same_pod(attempt_first(&newest->rows[i]), past))
+            return &newest->rows[i];
+    if (newest->n == ROWS_SHOWN)
+        return NULL;
+    newest->at_nsec[newest->n] = past->at_nsec;
+    return &newest->rows[newest->n++];
+}
+
+static FoundDecision *place_of(PodAttempt *attempt, Verb verb) {
+    switch (verb) {
+    case VERB_FILTER:
+        return &attempt->filter;
+    case VERB_PRIORITIZE:
+        return &attempt->prioritize;
+    case VERB_PREEMPT:
+        return &attempt->preempt;
+    default:
+        return &attempt->bind;
+    }
+}
+
+/* Takes @found, or releases it: what is before a pod's last filter is an earlier attempt. */
+static void add_found(NewestPods *newest, FoundDecision *found) {
+    PodAttempt *row = find_row(newest, found->past);
+    FoundDecision *place = row && !row->filter.past ? place_of(row, found->past->verb) : NULL;
+
+    if (!place || place->past) {
+        found_done(found);
+        return;
+    }
+    *place = *found;
+    newest->n_whole += place == &row->filter;
+}
+
+/* The newest at that time. */
+static void read_newest(const PageContext *context, NewestPods *newest) {
+    FoundDecision some[READ_AT_ONCE];
+    uint64_t below = 0;
+    size_t n_read = 0, n;
+
+    do {
+        n = decisions_read(context->api->decisions, below, some, READ_AT_ONCE);
+        for (size_t i = 0; i < n; i++) {
+            below = some[i].past->id;
+            if (context->at_nsec == 0 || some[i].past->at_nsec <= context->at_nsec) {
+                add_found(newest, &some[i]);
+                n_read++;
+            } else {
+                found_done(&some[i]);
+            }
+        }
+    } while (n > 0 && n_read < DECISIONS_READ_MAX && newest->n_whole < ROWS_SHOWN);
+}
+
+static void draw_row(Html *html, const PodAttempt *attempt, int64_t at_nsec) {
+    const PastDecision *past = attempt_first(attempt);
+
+    html_write(html, "<tr><th scope='row'>");
+    decision_open_link(html, past);
+    html_attr(html, "class", STR("pod"));
+    html_write(html, "%.*s/%.*s</a></th><td>%td</td>", STR_FMT(past->pod_namespace),
+        STR_FMT(past->pod_name), at_nsec);
+    attempt_cells(html, attempt);
+    html_close(html);
+}
+
+void newest_pods_draw(const PageContext *context, Html *html) {
+    NewestPods *newest = ARENA_NEW(context->arena, NewestPods);
+
+    if (!newest)
+        return;
+    widget_section(html, "newest", "Newest decisions");
+    if (context->api->decisions)
+        read_newest(context, newest);
+    if (newest->n > 0) {
+        widget_table(html, "decisions", "Newest decisions", "Pod|When|" ATTEMPT_COLUMNS);
+        for (size_t i = 0; i < newest->n; i++)
+            draw_row(html, &newest->rows[i], newest->at_nsec[i]);
+        widget_table_end(html);
+    } else {
+        widget_no_decisions(html, context->api->decisions, "No decisions yet.");
+    }
+    for (size_t i = 0; i < newest->n; i++)
+        for (Verb verb = 0; verb < _VERB_MAX; verb++)
+            found_done(place_of(&newest->rows[i], verb));
+    html_close(html);
+}
