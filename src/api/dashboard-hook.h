@@ -19,7 +19,8 @@ typedef struct DashboardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
     bool (*has)(Str path);
 
-    /* Draws it, GET or HEAD, like page_show(). Runs on a page worker (api/page-workers.h). */
+    /* Draws it, GET or HEAD; of any other path a page that says so. Runs on a page worker
+     * (api/page-workers.h). */
     void (*show)(
         ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
 } DashboardHook;

@@ -237,9 +237,42 @@ static void reply_text(
     reply->n_slices = slice && slice->ptr ? 1 : 0;
 }
 
+/* For a browser without the dashboard, which may not be allowed to load a style either. */
+static void reply_error_page(
+    const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
+    static const HttpHeader headers[] = {
+        {"Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+    };
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+
+    buf_printf(&page,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%u · "
+        "berth</title>"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
+        "<meta name=\"color-scheme\" content=\"light dark\"/>"
+        "<link rel=\"stylesheet\" href=\"/assets/dashboard.css\"/></head>"
+        "<body><main><h1>This page cannot be shown</h1><p>",
+        status);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '<' || text.ptr[i] == '&')
+            buf_append(&page, text.ptr[i] == '<' ? STR("&lt;") : STR("&amp;"));
+        else
+            buf_append_char(&page, text.ptr[i]);
+    }
+    buf_append(&page, STR("</p></main></body></html>\n"));
+    reply_text(request, reply, status, "text/html; charset=utf-8", buf_str(&page));
+    reply->headers = headers;
+    reply->n_headers = ELEMENTS_OF(headers);
+}
+
 void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
     Answer answer = {0};
 
+    if (request->accepts_html) {
+        reply_error_page(request, reply, status, text);
+        return;
+    }
     answer_error(&answer, request->arena, status, text);
     reply_with(reply, &answer);
 }
@@ -324,10 +357,17 @@ static void reply_made(
     reply->n_headers = header ? 1 : 0;
 }
 
+/* A browser gets the overview and a page about an unknown path from it, too. */
+static bool is_for_dashboard(
+    const Route *route, const HttpRequest *request, const PageAccess *access) {
+    return access->has_dashboard &&
+           (route == &routes[DASHBOARD] ||
+               ((route == &routes[INDEX] || route == &routes[NO_ROUTE]) && request->accepts_html));
+}
+
 void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
     const PageAccess *access, HttpReply *reply) {
-    if (access->has_dashboard &&
-        (route == &routes[DASHBOARD] || (route == &routes[INDEX] && request->accepts_html)))
+    if (is_for_dashboard(route, request, access))
         api->dashboard->show(api, request, access, reply);
     else if (route->make)
         reply_made(route, api, request, reply);
@@ -356,7 +396,7 @@ void route_defer(const Route *route, ApiContext *api, const HttpRequest *request
 
 static bool admit_path(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
-    if (route == &routes[NO_ROUTE])
+    if (route == &routes[NO_ROUTE] && !is_for_dashboard(route, request, access))
         reply_error(request, reply, 404, STR("berth: no such path; / lists all paths"));
     else if (route == &routes[DASHBOARD] && !access->has_dashboard)
         reply_text(request, reply, 404, TEXT,

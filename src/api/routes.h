@@ -87,7 +87,7 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
 void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
     HttpReply *reply);
 
-/* {"Error": text}. */
+/* {"Error": text}; for a browser (Accept: text/html) a page. @text is berth's own, in UTF-8. */
 void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, Str text);
 
 #define PAGE_MISADDRESSED                                                                          \

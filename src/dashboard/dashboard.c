@@ -30,6 +30,7 @@ static const DashboardPage pages[] = {
         page_latency, {STR("window")}},
     {"/changes", "Changes", "Changes", "What changed?", "/api/v1/changes", page_changes},
     {"/what-if", "What if", "What if", "What would a policy change do?", NULL, page_what_if},
+    {"/search", NULL, "Search", NULL, NULL, page_search, {STR("q")}, page_search_target},
 };
 
 /* Nothing but what berth itself serves is loaded, nothing inline is run or styled, no page frames
@@ -142,7 +143,34 @@ static void reply_page(
     reply->n_slices = 1;
 }
 
-/* @error: the error in the query; empty: none. */
+/* A list of pages: there is none at this address. */
+static unsigned draw_missing(Html *html, Str path) {
+    html_write(html, "<p class='problem'>There is no page <b>%.*s</b>.</p><ul>", STR_FMT(path));
+    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
+        if (pages[i].label)
+            html_write(html, "<li><a href='%s'>%s</a>: %s</li>", pages[i].path, pages[i].label,
+                pages[i].question);
+    html_write(html, "</ul>");
+    return 404;
+}
+
+static void reply_target(const HttpRequest *request, HttpReply *reply, Str target) {
+    HttpHeader *all = ARENA_ARRAY(request->arena, HttpHeader, ELEMENTS_OF(headers) + 1);
+
+    for (size_t i = 0; all && i < ELEMENTS_OF(headers); i++)
+        all[i + 1] = headers[i];
+    if (!all) {
+        reply_short(reply, 503);
+        return;
+    }
+    all[0] = (HttpHeader){"Location", target.ptr};
+    reply->status = 303;
+    reply->content_type = "text/plain; charset=utf-8";
+    reply->headers = all;
+    reply->n_headers = ELEMENTS_OF(headers) + 1;
+}
+
+/* @page NULL: there is none. @error: the error in the query; empty: none. */
 static void show_page(const PageContext *context, const DashboardPage *page, const char *error,
     const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
@@ -150,7 +178,7 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     bool is_wrong = error[0] != '\0';
     PageLayout layout = {
         .page = is_wrong ? NULL : page,
-        .title = is_wrong ? "This page cannot be shown" : NULL,
+        .title = is_wrong ? "This page cannot be shown" : "No such page",
         .pages = pages,
         .n_pages = ELEMENTS_OF(pages),
         .context = context,
@@ -162,13 +190,14 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     if (is_wrong)
         html_write(&html, "<p class='problem'>%s</p>", error);
     else
-        status = page->draw(context, &html);
+        status = page ? page->draw(context, &html) : draw_missing(&html, request->path);
     if (status != 200)
         html_write(&html, "<p><a href='/'>Back to the overview</a></p>");
     layout_end(&layout, &html);
     reply_page(request, reply, status, &html);
 }
 
+/* @page NULL: there is none. */
 static void show_found(
     ApiContext *api, const DashboardPage *page, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
@@ -186,31 +215,33 @@ static void show_found(
     };
     size_t n_names;
     const Str *names = parameters_of(page, request->arena, &n_names);
+    Str target;
 
     if (!names ||
         !health_summary_make(api, context.wall_nsec, context.now_nsec, context.arena, &health)) {
         reply_short(reply, 503);
         return;
     }
-    if (query_parse(drop_empty(request->query, request->arena), names, n_names, request->arena,
-            &query, error))
+    if (page && query_parse(drop_empty(request->query, request->arena), names, n_names,
+                    request->arena, &query, error))
         (void)read_at(&query, &context.at_nsec, error);
-    show_page(&context, page, error, request, reply);
+    target = page && page->target && error[0] == '\0' ? page->target(&context) : STR_NULL;
+    if (target.ptr)
+        reply_target(request, reply, target);
+    else
+        show_page(&context, page, error, request, reply);
 }
 
 static void dashboard_show(
     ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
-    const DashboardPage *page = find_page(request->path);
     const Asset *asset;
 
     (void)access;
-    if (page) {
-        show_found(api, page, request, reply);
+    if (!str_has_prefix(request->path, STR(ASSETS))) {
+        show_found(api, find_page(request->path), request, reply);
         return;
     }
-    asset = str_has_prefix(request->path, STR(ASSETS))
-                ? asset_find(str_skip(request->path, sizeof(ASSETS) - 1))
-                : NULL;
+    asset = asset_find(str_skip(request->path, sizeof(ASSETS) - 1));
     if (asset)
         asset_show(asset, request, headers, ELEMENTS_OF(headers), reply);
     else

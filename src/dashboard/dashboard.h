@@ -55,9 +55,12 @@ typedef struct DashboardPage {
     const char *json;     /* path of the same as JSON; NULL: none */
     unsigned (*draw)(const PageContext *context, Html *html); /* DrawPage */
     const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* its parameters, terminated by an empty one */
+    Str (*target)(const PageContext *context);      /* the page to go to instead of drawing it, in
+                                                       the arena; NULL, or a NULL pointer: none */
 } DashboardPage;
 
 /* Each draws the inside of <main>, after the heading, and returns 200, 400, 404 or 503. */
 typedef unsigned DrawPage(const PageContext *context, Html *html);
 DrawPage page_overview, page_pods, page_pod, page_policies, page_nodes, page_node, page_sources,
-    page_latency, page_changes, page_what_if;
+    page_latency, page_changes, page_what_if, page_search;
+Str page_search_target(const PageContext *context);

@@ -158,8 +158,8 @@ static void draw_top(const PageLayout *layout, Html *html) {
     draw_nav(layout, html);
     /* Modules put their buttons into #tools: pause, theme, keys. */
     html_write(html,
-        "<form role='search' action='/pods' method='get'><label for='search'>Find a "
-        "pod</label><input type='search' id='search' name='q' placeholder='Find a pod' "
+        "<form role='search' action='/search' method='get'><label for='search'>Find a pod or "
+        "node</label><input type='search' id='search' name='q' placeholder='Find a pod or node' "
         "autocomplete='off' spellcheck='false'><button>Find</button></form>"
         "<div id='tools'></div>");
     draw_health(layout->context->health, html);

@@ -48,6 +48,9 @@ void last_hour_draw(const PageContext *context, Html *html, const HourChart *cha
  * have in the table (changes-axis.c). */
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n);
 
+/* The table of pods: state, reason, attempts (page-pods.c). */
+void pods_table_draw(Html *html, const PodSummary *const *pods, size_t n);
+
 /* A section of the newest decisions, a row for each pod (newest-pods.c). */
 void newest_pods_draw(const PageContext *context, Html *html);
 

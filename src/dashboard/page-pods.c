@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "dashboard/dashboard.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
 #include "history/pending-groups.h"
 
@@ -109,7 +109,7 @@ static void draw_pod(Html *html, const PodSummary *pod) {
         pod->n_attempts, pod->first_nsec, pod->last_nsec);
 }
 
-static void draw_table(Html *html, const PodSummary *const *pods, size_t n) {
+void pods_table_draw(Html *html, const PodSummary *const *pods, size_t n) {
     widget_table(html, "pods", "Recent pods",
         "Pod|State|#Passed, last attempt|Main reason|#Attempts|First|Last");
     for (size_t i = 0; i < n; i++)
@@ -169,7 +169,7 @@ static unsigned draw_found(
     }
     draw_paging(html, params, n);
     if (from < n)
-        draw_table(html, pods + from, n - from < PAGE_ROWS ? n - from : PAGE_ROWS);
+        pods_table_draw(html, pods + from, n - from < PAGE_ROWS ? n - from : PAGE_ROWS);
     return from < n ? 200 : 404;
 }
 

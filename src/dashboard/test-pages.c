@@ -301,6 +301,70 @@ static void test_paging(void **state) {
     fixture_done(&fixture);
 }
 
+/* --- search ----------------------------------------------------------------------------------- */
+
+/* Where a search leads; NULL: to a list. */
+static const char *target_of(DashboardFixture *fixture, const char *query) {
+    const HttpRequest request = {
+        .method = STR("GET"),
+        .path = STR("/search"),
+        .query = str_from_c(query),
+        .arena = fixture->arena,
+    };
+    HttpReply reply = {0};
+
+    dashboard_hook()->show(&fixture->api, &request, /* access= */ NULL, &reply);
+    if (reply.status != 303)
+        return NULL;
+    assert_string_equal(reply.headers[0].name, "Location");
+    return reply.headers[0].value;
+}
+
+static void test_search(void **state) {
+    static const struct {
+        const char *query, *target; /* NULL: a list */
+    } cases[] = {
+        {"q=n3", "/node?name=n3"},
+        {"q=N3", "/node?name=n3"},
+        {"q=eb-10", "/pod?namespace=team&name=web-10"},
+        {"q=web-1", "/pod?namespace=team&name=web-1"}, /* exactly, although web-10 is another hit */
+        {"q=team/web-1", "/pod?namespace=team&name=web-1"},
+        {"q=uid-web-10", "/pod?namespace=team&name=web-10"},
+        {"q=a%26b", "/pod?namespace=team&name=a%26b%0Ax"},
+        {"q=web", NULL},
+        {"q=n", NULL},
+        {"q=nothing", NULL},
+        {"", NULL},
+    };
+    const char *page;
+    DashboardFixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    ask(&fixture, VERB_FILTER, "web-1", ALL);
+    ask(&fixture, VERB_FILTER, "web-1", ALL);
+    ask(&fixture, VERB_FILTER, "web-10", ALL);
+    ask(&fixture, VERB_FILTER, "a&b\\nx", ALL);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *target = target_of(&fixture, cases[i].query);
+
+        assert_case(cases[i].query, !target == !cases[i].target);
+        if (target)
+            assert_string_equal(target, cases[i].target);
+    }
+    page = get(&fixture, "/search", "q=n", 200);
+    assert_has(page, "4 nodes.");
+    assert_has(page, "href=\"/node?name=n4\"");
+    page = get(&fixture, "/search", "q=web", 200);
+    assert_has(page, "2 pods.");
+    assert_has(page, "name=web-10\" class=\"pod\"");
+    assert_has(page, "href=\"/pods?q=web\"");
+    page = get(&fixture, "/search", "q=%3Cb%3E", 200);
+    assert_has(page, "No node and no recent pod has such a name.");
+    assert_has(page, "<b>&lt;b&gt;</b>");
+    fixture_done(&fixture);
+}
+
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_headers(void **state) {
@@ -340,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_smallest_change),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_paging),
+        cmocka_unit_test(test_search),
         cmocka_unit_test(test_headers),
     };
 

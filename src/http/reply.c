@@ -24,6 +24,7 @@ static const struct {
     const char *reason;
 } reasons[] = {
     {200, "OK"},
+    {303, "See Other"},
     {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},

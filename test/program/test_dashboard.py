@@ -125,7 +125,7 @@ def test_every_page_has_navigation(berth):
         assert "berth is" in "".join(sentence.itertext()) and sentence.get("data-live") is not None
         links = [a.get("href") for a in tree.iter("a")]
         assert "/api/v1/bundle?anonymize=true" in links and "#main" in links
-        assert tree.find(".//form[@role='search']").get("action") == "/pods"
+        assert tree.find(".//form[@role='search']").get("action") == "/search"
 
 
 def test_links_have_targets(berth):

@@ -124,8 +124,36 @@ def test_host_names(start_berth, where):
     for host in ("berth.example.org", "BERTH.example.ORG:8080", "b:1", "localhost", "127.0.0.1:1"):
         assert get(listener, "/", headers={**HTML, "Host": host}).status == 200, host
     for host in ("example.org", "x.berth.example.org", "bb", "berth.example.org.", "b.b:1"):
-        reply = get(listener, "/", headers={**HTML, "Host": host})
+        reply = get(listener, "/", headers={"Host": host})
         assert reply.status == 403 and "--pages-host" in reply.error(), host
+        page = get(listener, "/", headers={**HTML, "Host": host})
+        assert page.status == 403 and "--pages-host" in page.text, host
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+
+
+# --- errors ---
+
+
+def test_browsers_get_pages_about_errors(start_berth):
+    berth = start_berth()
+    page = get(berth, "/no/such&page", headers=HTML)
+    assert page.status == 404 and page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "There is no page <b>/no/such&amp;page</b>" in page.text
+    assert 'action="/search"' in page.text and 'href="/policies"' in page.text
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    assert get(berth, "/no/such").error() == "berth: no such path; / lists all paths"
+    wrong = ask(berth, "POST", "/policies", headers=HTML)
+    assert wrong.status == 405 and "wrong method" in wrong.text and "<h1>" in wrong.text
+    assert ask(berth, "POST", "/policies").error() == "berth: wrong method for this path"
+
+
+def test_browsers_get_pages_about_errors_without_a_dashboard(start_berth):
+    berth = start_berth("--no-dashboard")
+    page = get(berth, "/no/such", headers=HTML)
+    assert page.status == 404 and "no such path" in page.text and "<h1>" in page.text
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert get(berth, "/no/such").error() == "berth: no such path; / lists all paths"
 
 
 def test_rejects_invalid_host_names(berth_path):

@@ -148,6 +148,7 @@ test('in search texts and hand-written addresses', async () => {
   const paths = ['/nodes?column=', '/pods?state=', '/pods?page=', '/pod?name=', '/node?name=none'];
   for (const [i, [name]] of NAMES.entries()) {
     await look(page, `/pods?q=${query(name)}`);
+    await look(page, `/search?q=${query(name)}`);
     await look(page, paths[i % paths.length] + query(name));
   }
   await page.context().close();

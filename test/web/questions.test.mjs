@@ -112,8 +112,7 @@ const taking = NODES.slice(0, 36)
   .sort((a, b) => scoreOfShop(b).score - scoreOfShop(a).score);
 
 question(3, 'Why was this node chosen?', async (walk) => {
-  await walk.search('web-5');
-  await walk.link('shop/web-5');
+  await walk.search('web-5'); // leads to the pod of exactly this name
   const chosen = await walk.page.locator('.answer a.node').first().textContent();
   const { parts, score } = scoreOfShop(chosen);
   const said = Object.entries(parts)
@@ -133,7 +132,6 @@ question(3, 'Why was this node chosen?', async (walk) => {
 
 question(4, 'Why not node X?', async (walk) => {
   await walk.search('shop/web-5');
-  await walk.link('shop/web-5');
   await walk.page.getByLabel('Node', { exact: true }).fill(HOT);
   await walk.click(walk.page.getByRole('button', { name: 'Why not?' }));
   await walk.sees(

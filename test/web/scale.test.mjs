@@ -116,6 +116,6 @@ test('a pod among ten thousand is found by its name', async () => {
   await page.goto('/');
   await page.locator('#search').fill('team-12/p9972');
   await page.keyboard.press('Enter');
-  await page.locator('a.pod', { hasText: 'team-12/p9972' }).waitFor();
+  await page.locator('h2', { hasText: 'team-12/p9972' }).waitFor();
   await page.context().close();
 });
