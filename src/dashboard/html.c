@@ -42,22 +42,30 @@ static void end_tag(Html *html) {
     html->is_in_tag = false;
 }
 
-/* The heading of column @i of "Pod|#Attempts"; empty: there is none. */
-static Str column_label(Str columns, size_t i) {
+/* Column @i of "Pod|#Attempts"; empty: there is none. */
+static Str column_at(Str columns, size_t i) {
     Str column = STR_NULL;
 
     for (size_t n = 0; n <= i; n++)
         if (columns.len == 0 || !str_split(&columns, '|', &column))
             return STR_NULL;
-    return str_skip(column, column.len > 0 && column.ptr[0] == '#');
+    return column;
 }
 
-/* On a small screen a row is a card: each cell but the first has its heading beside it. */
+/* On a small screen a row is a card: its cells have their heading beside them, but for the first,
+ * unless that is a number. */
 static void label_cell(Html *html, Str tag) {
+    Str column;
+    bool is_number;
+
     if (str_is(tag, "tr"))
         html->cell = 0;
-    else if ((str_is(tag, "td") || str_is(tag, "th")) && html->cell++ > 0)
-        html_attr(html, "data-label", column_label(html->columns, html->cell - 1));
+    if (!str_is(tag, "td") && !str_is(tag, "th"))
+        return;
+    column = column_at(html->columns, html->cell++);
+    is_number = str_has_prefix(column, STR("#"));
+    if (is_number || html->cell > 1)
+        html_attr(html, "data-label", str_skip(column, is_number));
 }
 
 static void open_tag(Html *html, Str tag) {

@@ -1,20 +1,33 @@
-/* Every rule by itself, of each policy that applies to the pod: a decision names only the first. */
+/*
+ * Every rule by itself, of each policy that applies to the pod: a decision names only the first.
+ * Pods that fail a rule by the same values share a row.
+ */
 
 #include "api/rule-evaluation.h"
 #include "base/clock.h"
 #include "dashboard/node-internal.h"
 
 #define PODS_TRIED 10u
+#define FAILURES_MAX 200u /* rows */
 #define TIME_MAX_NSEC (200 * NSEC_PER_MSEC)
+
+/* A row: a rule, or none, and the pods that fail it alike. */
+typedef struct Failure {
+    const Filter *filter; /* NULL: they pass all of them */
+    Str values;
+    const PodSummary *pods[PODS_TRIED];
+    size_t n_pods;
+} Failure;
 
 typedef struct RuleCheck {
     const NodePage *scene;
-    Html *html;
     RequestTime time;
     const PodSummary *pod;
     RuleEvaluation evaluation;
     Arena *arena; /* of one pod */
-    size_t n_failed;
+    Failure failures[FAILURES_MAX];
+    size_t n_failures;
+    size_t n_failed; /* of the pod */
 } RuleCheck;
 
 /* The values and limits that the rule compared. */
@@ -27,23 +40,45 @@ static Str values_of(RuleCheck *check, const Filter *filter) {
     return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
 }
 
-static void draw_pod_cell(Html *html, const PodSummary *pod) {
-    html_write(html, "<tr><td>");
-    widget_pod(html, pod->namespace, pod->name);
-    html_close(html);
+/* The row for this rule and these values, new or old. NULL: there are too many. */
+static Failure *find_row(RuleCheck *check, const Filter *filter, Str values) {
+    Failure *row;
+
+    for (size_t i = 0; i < check->n_failures; i++)
+        if (check->failures[i].filter == filter && str_eq(check->failures[i].values, values))
+            return &check->failures[i];
+    if (check->n_failures == FAILURES_MAX)
+        return NULL;
+    row = &check->failures[check->n_failures++];
+    *row = (Failure){.filter = filter, .values = arena_copy(check->scene->context->arena, values)};
+    return row;
 }
 
-static void draw_failure(RuleCheck *check, const Filter *filter) {
-    Html *html = check->html;
-    Str values = values_of(check, filter);
+static void note_failure(RuleCheck *check, const Filter *filter) {
+    Failure *row = find_row(check, filter, filter ? values_of(check, filter) : STR_NULL);
 
     check->n_failed++;
-    draw_pod_cell(html, check->pod);
-    html_write(html, "<td>%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
-    if (filter->policy->is_observed)
+    if (row)
+        row->pods[row->n_pods++] = check->pod;
+}
+
+static void draw_failure(Html *html, const Failure *row) {
+    const Filter *filter = row->filter;
+
+    html_write(html, "<tr><th scope='row'>");
+    if (filter)
+        html_write(html, "%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
+    else
+        html_write(html, "<span class='good'>✓ passes all filters of berth</span>");
+    if (filter && filter->policy->is_observed)
         html_write(html, " (Observe: only counted)");
-    html_write(
-        html, "</td><td>%.*s</td><td>%.*s</td></tr>", STR_FMT(filter->reason), STR_FMT(values));
+    html_write(html, "</th><td>%.*s</td><td>%.*s</td><td>",
+        STR_FMT(filter ? filter->reason : STR_NULL), STR_FMT(row->values));
+    for (size_t i = 0; i < row->n_pods; i++) {
+        html_text(html, i > 0 ? STR(", ") : STR_NULL);
+        widget_pod(html, row->pods[i]->namespace, row->pods[i]->name);
+    }
+    html_write(html, "</td></tr>");
 }
 
 static int check_policy(RuleCheck *check, const Policy *policy) {
@@ -55,7 +90,7 @@ static int check_policy(RuleCheck *check, const Policy *policy) {
         r = rule_evaluation_filter(
             &check->evaluation, &check->time, &policy->filters[i], check->arena, &fails);
         if (r == 0 && fails[0])
-            draw_failure(check, &policy->filters[i]);
+            note_failure(check, &policy->filters[i]);
     }
     return r;
 }
@@ -74,11 +109,8 @@ static int check_pod(RuleCheck *check, const PodSummary *pod) {
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         if (judge_applies(check->evaluation.judge, &program->policies[i]))
             r = check_policy(check, &program->policies[i]);
-    if (r == 0 && check->n_failed == 0) {
-        draw_pod_cell(check->html, pod);
-        html_write(check->html, "<td><span class='good'>✓ passes all filters of "
-                                "berth</span></td><td></td><td></td></tr>");
-    }
+    if (r == 0 && check->n_failed == 0)
+        note_failure(check, /* filter= */ NULL);
     return r;
 }
 
@@ -102,19 +134,22 @@ static void check_pods(RuleCheck *check, const PodsSummary *pods) {
 void node_draw_failures(const NodePage *scene, Html *html, const PodsSummary *pods) {
     _cleanup_(arena_freep) Arena *arena = arena_new(RULE_CHECK_BUDGET);
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
-    RuleCheck check = {
+    RuleCheck *check = ARENA_NEW(scene->context->arena, RuleCheck);
+
+    if (!arena || !check)
+        return;
+    *check = (RuleCheck){
         .scene = scene,
-        .html = html,
         .time = {.now_nsec = scene->at_nsec, .is_over = cpu_time_is_over, .context = &end_nsec},
         .arena = arena,
     };
-
     html_write(html,
         "<h2>%s</h2><p>Each rule is evaluated on its own, for pending and recent pods. "
         "kube-scheduler's own filters are not included.</p>",
         scene->is_past ? "Rules that rejected it then" : "Rules that reject it");
-    widget_table(html, "node-failures", "Failed rules", "Pod|Failed rule|Reason|Value and limit");
-    if (arena)
-        check_pods(&check, pods);
+    check_pods(check, pods);
+    widget_table(html, "node-failures", "Failed rules", "Rule|Reason|Value and limit|Pods");
+    for (size_t i = 0; i < check->n_failures; i++)
+        draw_failure(html, &check->failures[i]);
     widget_table_end(html);
 }

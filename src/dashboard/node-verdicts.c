@@ -26,6 +26,12 @@ static void draw_outcome(Html *html, Outcome outcome) {
         texts[outcome.kind].text);
 }
 
+/* A pod's filter, and what its prioritize after it gave. */
+typedef struct Verdict {
+    FoundDecision found;    /* a reference: the filter; or, where that is not kept, the other */
+    Outcome outcome, score; /* without a score: has_score is false */
+} Verdict;
+
 static void draw_score(Html *html, Outcome outcome) {
     html_write(html, "<td class='number'>");
     if (outcome.has_score)
@@ -37,23 +43,54 @@ static void draw_score(Html *html, Outcome outcome) {
     html_close(html);
 }
 
-static void draw_verdict(
-    const NodePage *scene, Html *html, const PastDecision *past, Outcome outcome) {
-    const RuleName *rule = past_rule_of(past, outcome);
+static void draw_verdict(const NodePage *scene, Html *html, const Verdict *verdict) {
+    const PastDecision *past = verdict->found.past;
+    const RuleName *rule = past_rule_of(past, verdict->outcome);
 
     html_write(html,
-        "<tr><td>%td</td><td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
-        "class='pod'>%.*s/%.*s</a></td><td>%s</td>",
-        past->at_nsec, STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id,
-        STR_FMT(scene->name), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
-        verb_name(past->verb));
-    draw_outcome(html, outcome);
+        "<tr><th scope='row'><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
+        "class='pod'>%.*s/%.*s</a></th><td>%td</td>",
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id, STR_FMT(scene->name),
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->at_nsec);
+    draw_outcome(html, verdict->outcome);
     html_open(html, "td");
     if (rule)
         html_write(html, "%.*s/%.*s", STR_FMT(rule->policy), STR_FMT(rule->name));
     html_write(html, "</td><td>%.*s</td>", STR_FMT(rule ? rule->reason : STR_NULL));
-    draw_score(html, outcome);
+    draw_score(html, verdict->score.has_score ? verdict->score : verdict->outcome);
     html_close(html);
+}
+
+typedef struct Verdicts {
+    Verdict rows[VERDICTS_SHOWN];
+    size_t n, n_scored; /* those of a prioritize whose filter has not been read yet */
+} Verdicts;
+
+static bool is_scored_before(const Verdict *verdict, const PastDecision *filter) {
+    const PastDecision *past = verdict->found.past;
+
+    return past->verb == VERB_PRIORITIZE && str_eq(past->pod_uid, filter->pod_uid) &&
+           str_eq(past->pod_name, filter->pod_name) &&
+           str_eq(past->pod_namespace, filter->pod_namespace);
+}
+
+/* Takes @found, or releases it. The newest are added first. */
+static void add_verdict(Verdicts *verdicts, FoundDecision *found, Outcome outcome) {
+    Verdict *row = NULL;
+
+    for (size_t i = 0; found->past->verb == VERB_FILTER && !row && i < verdicts->n; i++)
+        if (is_scored_before(&verdicts->rows[i], found->past))
+            row = &verdicts->rows[i];
+    if (row) {
+        found_done(&row->found);
+        *row = (Verdict){*found, outcome, row->outcome};
+        verdicts->n_scored--;
+    } else if (verdicts->n < VERDICTS_SHOWN) {
+        verdicts->rows[verdicts->n++] = (Verdict){.found = *found, .outcome = outcome};
+        verdicts->n_scored += found->past->verb == VERB_PRIORITIZE;
+    } else {
+        found_done(found);
+    }
 }
 
 /* The number of the node, which most decisions share. */
@@ -73,42 +110,45 @@ static Outcome outcome_of(const NodePage *scene, const FoundDecision *found, Nod
     return outcomes_find(found->outcomes, known->number);
 }
 
-/* How many of the decisions were about the node. */
-static size_t draw_verdict_rows(const NodePage *scene, Html *html) {
+static void read_verdicts(const NodePage *scene, Verdicts *ret) {
     FoundDecision some[READ_AT_ONCE];
-    NodeNumber known = {0};
-    size_t n = 0, n_read = 0, n_some = 0;
+    size_t n_read = 0, n = 0;
     uint64_t below = 0;
 
     do {
-        n_some = decisions_read(scene->context->api->decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n_some; i++) {
+        NodeNumber known = {0}; /* an address of before may be another's by now */
+
+        n = decisions_read(scene->context->api->decisions, below, some, READ_AT_ONCE);
+        for (size_t i = 0; i < n; i++) {
             Outcome outcome = outcome_of(scene, &some[i], &known);
 
             below = some[i].past->id;
-            if (outcome.kind != OUTCOME_NOT_ASKED && n < VERDICTS_SHOWN) {
-                draw_verdict(scene, html, some[i].past, outcome);
-                n++;
-            }
+            if (outcome.kind != OUTCOME_NOT_ASKED)
+                add_verdict(ret, &some[i], outcome);
+            else
+                found_done(&some[i]);
         }
-        for (size_t i = 0; i < n_some; i++)
-            found_done(&some[i]);
-        known.roll = NULL; /* its address may be another's by now */
-        n_read += n_some;
-    } while (n_some > 0 && n < VERDICTS_SHOWN && n_read < VERDICTS_LOOKED_AT);
-    return n;
+        n_read += n;
+    } while (
+        n > 0 && n_read < VERDICTS_LOOKED_AT && (ret->n < VERDICTS_SHOWN || ret->n_scored > 0));
 }
 
 void node_draw_verdicts(const NodePage *scene, Html *html) {
-    size_t n = 0;
+    Verdicts *verdicts = ARENA_NEW(scene->context->arena, Verdicts);
 
+    if (!verdicts)
+        return;
     html_write(html, "<h2>Recent verdicts</h2>");
-    widget_table(html, "node-verdicts", "The latest 20 verdicts on this node",
-        "When|Pod|Asked for|Verdict|Rule|Reason|#Score");
     if (scene->context->api->decisions)
-        n = draw_verdict_rows(scene, html);
+        read_verdicts(scene, verdicts);
+    widget_table(html, "node-verdicts", "The latest verdicts on this node",
+        "Pod|When|Verdict|Rule|Reason|#Score");
+    for (size_t i = 0; i < verdicts->n; i++) {
+        draw_verdict(scene, html, &verdicts->rows[i]);
+        found_done(&verdicts->rows[i].found);
+    }
     widget_table_end(html);
-    if (n == 0)
+    if (verdicts->n == 0)
         widget_empty(html, "No recent decision included this node.",
             "kube-scheduler sends only nodes that pass its own filters. kubectl describe node "
             "shows whether it is full, tainted or cordoned.");

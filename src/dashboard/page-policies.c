@@ -1,8 +1,9 @@
 /*
  * Which policy is hurting? The one that pods wait for because of nothing else comes first.
  *
- * For the modules: <p id="policies-verdict">, the table in #policies, a <section id="rules"> of
- * <details id="policy-NAME"> each with a table; nothing but what every page has.
+ * For the modules: <p id="policies-verdict">, the tables in #policies and #ranked-rules, a
+ * <section id="rules"> of <details id="policy-NAME"> each with a table; nothing but what every page
+ * has.
  */
 
 #include <math.h>
@@ -120,6 +121,68 @@ static void draw_rule(Html *html, const PolicySummary *policy, const RuleSummary
     html_close(html);
 }
 
+/* --- rules of all policies -------------------------------------------------------------------- */
+
+typedef struct RankedRule {
+    const PolicySummary *policy;
+    const RuleSummary *rule;
+    uint64_t n_nodes; /* that it rejected, or would have */
+} RankedRule;
+
+static int compare_ranked(const void *a, const void *b) {
+    const RankedRule *x = a, *y = b;
+
+    if (x->rule->n_only_blocker != y->rule->n_only_blocker)
+        return x->rule->n_only_blocker > y->rule->n_only_blocker ? -1 : 1;
+    if (x->policy->is_observed != y->policy->is_observed)
+        return x->policy->is_observed ? 1 : -1;
+    return (x->n_nodes < y->n_nodes) - (x->n_nodes > y->n_nodes);
+}
+
+static RankedRule *rank_rules(const PoliciesSummary *summary, Arena *arena, size_t *ret_n) {
+    size_t n_rules = 0, n = 0;
+    RankedRule *all;
+
+    for (size_t i = 0; i < summary->n; i++)
+        n_rules += summary->policies[i].n_rules;
+    all = ARENA_ARRAY(arena, RankedRule, n_rules + 1);
+    for (size_t i = 0; all && i < summary->n; i++) {
+        const PolicySummary *policy = &summary->policies[i];
+
+        for (size_t k = 0; k < policy->n_rules; k++)
+            if (policy->rules[k].is_filter)
+                all[n++] = (RankedRule){policy, &policy->rules[k],
+                    policy->is_observed ? policy->rules[k].n_observed
+                                        : policy->rules[k].n_rejected};
+    }
+    if (all)
+        qsort(all, n, sizeof(*all), compare_ranked);
+    *ret_n = n;
+    return all;
+}
+
+static void draw_ranked(const PageContext *context, Html *html, const PoliciesSummary *summary) {
+    size_t n;
+    const RankedRule *all = rank_rules(summary, context->arena, &n);
+
+    if (!all || n == 0)
+        return;
+    widget_section(html, "ranked", "Filter rules of all policies, ranked");
+    widget_table(html, "ranked-rules", "Filter rules of all policies, ranked",
+        "Rule|Policy|Reason|#Only blocker of|#Nodes rejected");
+    for (size_t i = 0; i < n; i++)
+        html_write(html,
+            "<tr><th scope='row'>%.*s</th><td><a href='#policy-%.*s'>%.*s</a>%s</td><td>%.*s</td>"
+            "<td class='number'>%zu</td><td class='number'>%zu</td></tr>",
+            STR_FMT(all[i].rule->name), STR_FMT(all[i].policy->name), STR_FMT(all[i].policy->name),
+            all[i].policy->is_observed ? " (Observe: only counted)" : "",
+            STR_FMT(all[i].rule->reason), all[i].rule->n_only_blocker, all[i].n_nodes);
+    widget_table_end(html);
+    html_close(html);
+}
+
+/* --- each policy ------------------------------------------------------------------------------ */
+
 static void draw_command(const PageContext *context, Html *html, const PolicySummary *policy) {
     _cleanup_(buf_done) Buf file = BUF_INIT(DASHBOARD_PAGE_MAX);
 
@@ -182,7 +245,8 @@ unsigned page_policies(const PageContext *context, Html *html) {
     qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
     draw_verdict(html, &summary, &summary.policies[0]);
     draw_table(html, &summary);
-    widget_section(html, "rules", "Rules");
+    draw_ranked(context, html, &summary);
+    widget_section(html, "rules", "Rules by policy");
     for (size_t i = 0; i < summary.n; i++)
         draw_rules_of(context, html, &summary.policies[i]);
     html_close(html);

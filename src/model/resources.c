@@ -76,6 +76,18 @@ static void print_bytes(uint64_t bytes, Buf *out) {
     buf_append(out, str_from_c(units[unit]));
 }
 
+/* "23.88": from one core on in cores, as whole numbers are. */
+static void print_cores(int64_t amount, Buf *out) {
+    uint64_t size = amount < 0 ? 0 - (uint64_t)amount : (uint64_t)amount;
+    unsigned rest = (unsigned)(size % 1000);
+    int n_digits = 3;
+
+    for (; n_digits > 1 && rest % 10 == 0; n_digits--)
+        rest /= 10;
+    buf_printf(out, "%s%llu.%0*u", amount < 0 ? "-" : "", (unsigned long long)(size / 1000),
+        n_digits, rest);
+}
+
 void resource_amount_print_exact(Str name, int64_t amount, Buf *out) {
     bool is_cpu = str_eq(name, STR("cpu"));
     bool is_whole = is_cpu && amount % 1000 == 0;
@@ -85,6 +97,10 @@ void resource_amount_print_exact(Str name, int64_t amount, Buf *out) {
 }
 
 void resource_amount_print(Str name, int64_t amount, Buf *out) {
+    if (str_eq(name, STR("cpu")) && amount % 1000 != 0 && (amount > 1000 || amount < -1000)) {
+        print_cores(amount, out);
+        return;
+    }
     if (!is_bytes(name)) {
         resource_amount_print_exact(name, amount, out);
         return;

@@ -163,6 +163,9 @@ def test_policies_page(berth):
     assert shown.rows("rules-zones")[0][:5] == [
         "zone", "filter, nodeLabels", "wrong zone", "1", "2"
     ]
+    ranked = [row[:2] + row[3:] for row in shown.rows("ranked-rules")]
+    assert ranked[0] == ["zone", "zones", "1", "2"]
+    assert ranked[-1][:2] == ["none", "trial (Observe: only counted)"]
     assert "berth check --print-cel" in shown.main
 
 
@@ -183,21 +186,27 @@ def test_nodes_page(berth):
 
 def test_node_page(berth):
     ask(berth, "waits", ["n1", "n2"])
+    ask(berth, "waits-too", ["n1"])
     ask(berth, "fits", ["n10"])
+    assert post(berth, "prioritize", {"Pod": pod("fits"), "NodeNames": ["n10"]}).status == 200
     shown = read(berth, "/node?name=n2")
     assert "1 pod on it" in shown.main and "zone=b" in shown.main
     assert shown.rows("node-resources")[0][:4] == ["cpu", "4", "1", "3"]
     failures = shown.rows("node-failures")
-    assert ["default/waits", "zones/zone", "wrong zone"] in [row[:3] for row in failures]
+    value = 'label zone is "b", must be "a"'
+    pods = "default/waits-too, default/waits, default/fits"  # one row for all of them
+    assert ["zones/zone", "wrong zone", value, pods] in failures
     assert len(shown.rows("node-verdicts")) == 1
     verdict = shown.rows("node-verdicts")[0]
-    assert verdict[1:6] == ["default/waits", "filter", "✗ rejected", "zones/zone", "wrong zone"]
+    assert verdict[0] == "default/waits"
+    assert verdict[2:] == ["✗ rejected", "zones/zone", "wrong zone", "–"]
     assert "berth explain --last" in shown.main
 
     shown = read(berth, "/node?name=n10")
-    passes = ["default/fits", "✓ passes all filters of berth", "", ""]
-    assert passes not in shown.rows("node-failures")  # one that is only observed fails it
-    assert [row[3] for row in shown.rows("node-verdicts")] == ["✓ passed"]
+    rules = [row[0] for row in shown.rows("node-failures")]
+    assert "✓ passes all filters of berth" not in rules  # one that is only observed fails it
+    (verdict,) = shown.rows("node-verdicts")  # filter and prioritize are one row
+    assert verdict[2] == "✓ passed" and verdict[5] == "5"
     shown = read(berth, "/node?name=gone", status=404)
     assert "berth knows no node with this name" in shown.main
     read(berth, "/node", status=400)

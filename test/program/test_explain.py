@@ -357,7 +357,7 @@ spec:
     - {name: f, expression: "node.metadata.labels[?params.key].orValue('') != 'x' && variables.left > 3.0"}
 """
     text = explain("--node", "n4", policy=policy).stdout
-    assert "      variables.left = 0.5\n      needs 2501m more cpu free on the node\n" in text
+    assert "      variables.left = 0.5\n      needs 2.501 more cpu free on the node\n" in text
     assert "      variables.left:\n      node.free.cpu - pod.requests.cpu  0.5\n" in text
     failed = nodes_of(explain_json(explain, policy=policy))["n4"]["failed"][0]
     assert failed["values"] == [{"expression": "variables.left", "value": 0.5}]

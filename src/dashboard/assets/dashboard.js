@@ -18,6 +18,9 @@ function decorate() {
   addSorting();
 }
 
+// On a small screen the row of pages scrolls: the one that is shown should be in sight.
+document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest' });
+
 const live = startLive(decorate);
 startAges();
 addThemeButton();
