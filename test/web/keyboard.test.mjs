@@ -33,9 +33,9 @@ test('from the first key to the reason of a pending pod', async () => {
   assert.equal(await focused('id'), 'main');
   await page.keyboard.press('/');
   assert.equal(await focused('id'), 'search');
-  await page.keyboard.type('train-3');
+  await page.keyboard.type('train');
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/pods?q=train-3');
+  await page.waitForURL('**/search?q=train');
   await page.locator('#pause').waitFor();
   await tabTo(() => document.activeElement.textContent === 'ml/train-3');
   await page.keyboard.press('Enter');
