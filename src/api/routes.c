@@ -11,6 +11,7 @@
 #include "live/verb-reply.h"
 #include "monitor/health.h"
 #include "version.h"
+#include "wiring/verb.h"
 
 #define PAGE_MAX ((size_t)8 * 1024 * 1024)
 
@@ -136,9 +137,9 @@ static const Route routes[] = {
     [NO_ROUTE] = {OTHER(NULL, REQUEST_OTHER)},
     [INDEX] = {OTHER("/", REQUEST_OTHER)},
     [DASHBOARD] = {OTHER(NULL, REQUEST_DASHBOARD)},
-    {VERB("filter", REQUEST_FILTER, "the scheduler's verbs"), .aliases = {"predicates"}},
-    {VERB("prioritize", REQUEST_PRIORITIZE, NULL), .aliases = {"priority", "priorities"}},
-    {VERB("preempt", REQUEST_PREEMPT, NULL), .aliases = {"preemption"}},
+    {VERB("filter", REQUEST_FILTER, "the scheduler's verbs")},
+    {VERB("prioritize", REQUEST_PRIORITIZE, NULL)},
+    {VERB("preempt", REQUEST_PREEMPT, NULL)},
     {VERB("bind", REQUEST_BIND, NULL)},
     [READYZ] = {HEALTH("/readyz", "health checks; ?verbose lists them")},
     [LIVEZ] = {HEALTH("/livez", NULL)},
@@ -178,13 +179,6 @@ static Str without_slashes(Str path) {
     return path;
 }
 
-static bool is_alias(const Route *route, Str word) {
-    for (size_t i = 0; i < ELEMENTS_OF(route->aliases); i++)
-        if (route->aliases[i] && str_is(word, route->aliases[i]))
-            return true;
-    return false;
-}
-
 /* @path is @route's, and one more part. */
 static bool has_id(const Route *route, Str path) {
     Str own = str_from_c(route->path);
@@ -196,13 +190,14 @@ static bool has_id(const Route *route, Str path) {
 
 const Route *route_find(const ApiContext *api, const HttpRequest *request) {
     Str path = without_slashes(request->path);
-    Str word = str_skip(path, str_find_last(path, '/') + 1);
+    WiringVerb verb = wiring_verb_find(path);
 
-    for (size_t i = FIRST_FOUND; i < ELEMENTS_OF(routes); i++) {
+    if (verb != WIRING_NO_VERB)
+        return &routes[FIRST_FOUND + (int)verb];
+    for (size_t i = READYZ; i < ELEMENTS_OF(routes); i++) {
         const Route *route = &routes[i];
 
-        if (str_is(route_is_verb(route) ? word : path, route->path) || is_alias(route, word) ||
-            has_id(route, path))
+        if (str_is(path, route->path) || has_id(route, path))
             return route;
     }
     if (str_is(path, "/"))

@@ -43,10 +43,9 @@ typedef enum RoutePace {
 typedef unsigned RouteMake(ApiContext *api, const HttpRequest *request, Buf *out);
 
 typedef struct Route {
-    const char *path;       /* "/api/v1/nodes"; of a verb "filter"; NULL: not found by its path */
-    const char *aliases[2]; /* of a verb */
-    bool has_id;            /* one more part may follow: /api/v1/decisions/17 */
-    bool is_replay;         /* for clients that may replay; a bundle of one decision is not one */
+    const char *path; /* "/api/v1/nodes"; of a verb "filter"; NULL: not found by its path */
+    bool has_id;      /* one more part may follow: /api/v1/decisions/17 */
+    bool is_replay;   /* for clients that may replay; a bundle of one decision is not one */
     const char *method;
     RouteClients clients;
     RoutePace pace;

@@ -59,6 +59,24 @@ static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
             STR_FMT(fact->origin), i + 1, STR_FMT(config->extenders[i].url_prefix));
 }
 
+/* A v1alpha1 alone: whether it lists berth is in another file. */
+static bool skip_without_policy(const SchedulerConfigFact *fact, Verdict *verdict) {
+    const SchedulerConfig *config = &fact->config;
+
+    if (!config_is_readable(fact) || !scheduler_config_lacks_policy(config))
+        return false;
+    if (config->policy_file.len > 0)
+        verdict_skip(verdict, "%.*s: its extenders are in the Policy %.*s: name that file, too",
+            STR_FMT(fact->origin), STR_FMT(config->policy_file));
+    else
+        verdict_skip(verdict,
+            "%.*s: its extenders are in the Policy of ConfigMap %.*s/%.*s (policy.cfg): name a "
+            "file with it, too",
+            STR_FMT(fact->origin), STR_FMT(config->policy_map_namespace),
+            STR_FMT(config->policy_map_name));
+    return true;
+}
+
 void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0, n_entries = 0;
 
@@ -71,6 +89,9 @@ void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) 
         verdict_skip(verdict, "no configuration could be read (B101, B102)");
     if (n == 0 || n_entries > 0)
         return;
+    for (size_t i = 0; i < facts->n_configs; i++)
+        if (skip_without_policy(&facts->configs[i], verdict))
+            return;
     verdict_fail(verdict, "no extender is berth");
     for (size_t i = 0; i < facts->n_configs; i++)
         if (config_is_readable(&facts->configs[i]))
@@ -88,7 +109,7 @@ static void fix_release(int minor, Verdict *verdict) {
             : minor >= 23 ? "v1beta3"
                           : "v1beta1");
     else
-        verdict_fix(verdict, "berth config --format policy");
+        verdict_fix(verdict, "berth config --format v1alpha1   # or policy");
 }
 
 static void judge_release(

@@ -95,6 +95,7 @@ typedef struct SchedulerConfigFact {
     Str origin;      /* "ConfigMap berth-system/berth-scheduler", a file's name */
     Str error;       /* not empty: it could not be read (and why) */
     bool is_invalid; /* kube-scheduler would refuse it: error has the diagnostics */
+    bool is_joined;  /* a Policy that a v1alpha1 among the facts names: it is with that one */
     SchedulerConfig config;
     size_t berth_index; /* which entry is ours; SIZE_MAX: none */
     /* By what berth knows the holder of the client certificate in it: CN, DNS names, URIs, mail

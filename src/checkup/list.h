@@ -102,6 +102,10 @@ CHECK(B128, SCHEDULER, true, leader_election,
     "of several kube-schedulers one is active",
     "Each places the same pods by its own cache of the cluster: nodes are filled twice.")
 
+CHECK(B129, SCHEDULER, true, verb_names,
+    "each verb has a name that berth answers",
+    "berth answers 404, or to another verb: pods stay pending, or scores do not count.")
+
 /* --- berths that run */
 CHECK(B201, BERTH, false, berths_answer,
     "every berth answers",

@@ -30,16 +30,25 @@ CASE(B103, not_listed, FAILED, "no extender is berth\nberth.yaml: extender 1 is 
     ONE_CONFIG; s->configs[0].berth_index = SIZE_MAX)
 CASE(B103, no_extenders, FAILED, "it has no extenders", "berth config", ONE_CONFIG; s->configs[0].config.n_extenders = 0)
 CASE(B103, listed_in_one, PASSED, "berth.yaml:12: extender 1, https://berth.berth-system.svc:8443", "", s->configs[1].berth_index = SIZE_MAX)
+CASE(B103, policy_elsewhere, SKIPPED, "berth.yaml: its extenders are in the Policy /etc/policy.json: name that file, too", "", ONE_CONFIG;
+    s->configs[0].berth_index = SIZE_MAX; s->configs[0].config.n_extenders = 0; s->configs[0].config.policy_file = STR("/etc/policy.json"))
+CASE(B103, policy_in_a_map, SKIPPED, "ConfigMap kube-system/policy (policy.cfg)", "", ONE_CONFIG; s->configs[0].berth_index = SIZE_MAX;
+    s->configs[0].config.n_extenders = 0; s->configs[0].config.policy_map_namespace = STR("kube-system");
+    s->configs[0].config.policy_map_name = STR("policy"))
 CASE(B103, none_readable, SKIPPED, "B102", "", ONE_CONFIG; s->configs[0].is_invalid = true)
 
 CASE(B104, beta_too_old, FAILED, "v1beta3 is for Kubernetes 1.23 to 1.28; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
     s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1beta3"))
 CASE(B104, alpha_too_old, FAILED, "v1alpha2 is for Kubernetes 1.18; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
     s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1alpha2"))
+CASE(B104, first_alpha_too_old, FAILED, "v1alpha1 is for Kubernetes 1.16 to 1.18; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
+    s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1alpha1"))
+CASE(B104, first_alpha_in_time, PASSED, "", "", s->facts.cluster_version = STR("v1.16.15"); ONE_CONFIG;
+    s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1alpha1"))
 CASE(B104, policy_too_old, FAILED, "kind Policy, v1 is for Kubernetes 1.16 to 1.22", "apiVersion",
     s->configs[0].config.format = WIRING_POLICY; s->configs[0].config.api_version = STR("v1"))
 CASE(B104, too_new, FAILED, "v1 is for Kubernetes 1.25 and later; the cluster is v1.24.0", "v1beta3", s->facts.cluster_version = STR("v1.24.0"))
-CASE(B104, much_too_new, FAILED, "1.25 and later", "berth config --format policy", s->facts.cluster_version = STR("v1.18.20"))
+CASE(B104, much_too_new, FAILED, "1.25 and later", "berth config --format v1alpha1", s->facts.cluster_version = STR("v1.18.20"))
 CASE(B104, beta_in_time, PASSED, "", "", s->facts.cluster_version = STR("v1.28.9-eks-1");
     s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1beta3"))
 CASE(B104, first_release, PASSED, "", "", s->facts.cluster_version = STR("1.25+"))
@@ -181,6 +190,15 @@ CASE(B128, two_leaders, FAILED, "berth.yaml: leaderElect: false, and there are 2
     s->configs[0].config.has_leader_election = false)
 CASE(B128, one_leader, PASSED, "", "", ON_LOOPBACK; s->facts.n_pods = 1; s->configs[0].config.has_leader_election = false)
 CASE(B128, leaders_unknown, SKIPPED, "as long as there is one", "", s->configs[0].config.has_leader_election = false)
+
+CASE(B129, no_such_verb, FAILED, "berth.yaml:12: filterVerb: filters: berth answers 404 there", "filterVerb: filter", OWN.filter_verb = STR("filters"))
+CASE(B129, the_other_verb, FAILED, "berth.yaml:12: filterVerb: priority: berth takes that for prioritize", "filterVerb: filter",
+    OWN.filter_verb = STR("priority"))
+CASE(B129, other_names, PASSED, "", "", OWN.filter_verb = STR("scheduler/predicates/x?timeout=1s"); OWN.prioritize_verb = STR("/priorities/"))
+CASE(B129, name_after_prefix, PASSED, "", "", OWN.filter_verb = STR("always"); OWN.prioritize_verb = OWN.preempt_verb = OWN.bind_verb = STR("");
+    OWN.url_prefix = STR("https://berth.berth-system.svc:8443/predicates/"))
+CASE(B129, misspelt_bind, FAILED, "bindVerb: binding: berth answers 404", "bindVerb: bind", OWN.bind_verb = STR("binding"))
+CASE(B129, verbs_not_listed, SKIPPED, "B103", "", ONE_CONFIG; s->configs[0].berth_index = SIZE_MAX)
 
 CASE(B201, no_berth, SKIPPED, "none was named", "", NO_BERTHS)
 CASE(B201, berth_down, FAILED, "https://10.0.0.1:8443: connection refused", "curl https://10.0.0.1:8443/readyz", s->berths[0].error = STR("connection refused"))

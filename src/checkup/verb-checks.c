@@ -1,7 +1,12 @@
 /* Checks of the verbs, the weight and ignorable. */
 
+#include <stdio.h>
+
 #include "checkup/berths.h"
 #include "checkup/judges.h"
+#include "wiring/verb.h"
+
+#define PATH_MAX_LEN 1024u /* of what is compared, from the end */
 
 #define WEIGHT_DOMINATES 13 /* over 1200 points, which is all that the default plugins have */
 #define SHARE_AUDIBLE 0.10
@@ -108,6 +113,49 @@ void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
                 i + 1, STR_FMT(config->extenders[i].url_prefix));
             verdict_fix(verdict, "leave bindVerb out of one of them");
         }
+    }
+}
+
+/* --- their names ------------------------------------------------------------------------------ */
+
+/* kube-scheduler calls urlPrefix + "/" + the verb, which may have a query. */
+static WiringVerb verb_called(const ExtenderEntry *entry, Str verb) {
+    size_t query = str_find(verb, '?');
+    char path[PATH_MAX_LEN];
+    Str prefix = entry->url_prefix;
+    int n;
+
+    verb = str_take(verb, query == SIZE_MAX ? verb.len : query);
+    if (prefix.len > sizeof(path) / 2)
+        prefix = str_skip(prefix, prefix.len - sizeof(path) / 2);
+    n = snprintf(path, sizeof(path), "%.*s/%.*s", STR_FMT(prefix), STR_FMT(verb));
+    return n < (int)sizeof(path) ? wiring_verb_find(str_of(path, (size_t)n)) : WIRING_NO_VERB;
+}
+
+static void judge_verb_name(
+    const BerthEntry *found, const char *field, Str name, WiringVerb wanted, Verdict *verdict) {
+    WiringVerb called = str_is_empty(name) ? wanted : verb_called(found->entry, name);
+
+    if (called == wanted)
+        return;
+    if (called == WIRING_NO_VERB)
+        verdict_fail(
+            verdict, "%s: %s: %.*s: berth answers 404 there", found->where, field, STR_FMT(name));
+    else
+        verdict_fail(verdict, "%s: %s: %.*s: berth takes that for %.*s", found->where, field,
+            STR_FMT(name), STR_FMT(wiring_verb_name(called)));
+    verdict_fix(verdict, "%s: %.*s", field, STR_FMT(wiring_verb_name(wanted)));
+}
+
+void judge_verb_names(const InstallationFacts *facts, Verdict *verdict) {
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        const ExtenderEntry *entry = found.entry;
+
+        judge_verb_name(&found, "filterVerb", entry->filter_verb, WIRING_FILTER, verdict);
+        judge_verb_name(
+            &found, "prioritizeVerb", entry->prioritize_verb, WIRING_PRIORITIZE, verdict);
+        judge_verb_name(&found, "preemptVerb", entry->preempt_verb, WIRING_PREEMPT, verdict);
+        judge_verb_name(&found, "bindVerb", entry->bind_verb, WIRING_BIND, verdict);
     }
 }
 

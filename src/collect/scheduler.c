@@ -165,6 +165,12 @@ static void add_failure(Collector *collector, Str origin, Str error) {
         fact->error = error;
 }
 
+static void find_entry(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
+    fact->berth_index = find_berth(collector, fact, is_file);
+    if (fact->berth_index != SIZE_MAX)
+        read_client(collector, fact, is_file);
+}
+
 static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
     _cleanup_(buf_done) Buf messages = BUF_INIT(DIAGS_MAX);
     SchedulerConfigFact *fact = next_fact(collector, origin);
@@ -184,9 +190,65 @@ static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
         return;
     }
     buf_append(collector->notes, buf_str(&messages));
-    fact->berth_index = find_berth(collector, fact, is_file);
-    if (fact->berth_index != SIZE_MAX)
-        read_client(collector, fact, is_file);
+    if (!is_file)
+        find_entry(collector, fact, is_file);
+}
+
+/* --- a v1alpha1 and its Policy, in two files ---------------------------------------------------
+ */
+
+static Str base_name(Str path) {
+    size_t slash = str_find_last(path, '/');
+
+    return slash == SIZE_MAX ? path : str_skip(path, slash + 1);
+}
+
+static bool is_policy(const SchedulerConfigFact *fact) {
+    return str_is_empty(fact->error) && fact->config.format == WIRING_POLICY;
+}
+
+/* The Policy with the file name that @config has; without one the only Policy. SIZE_MAX: none. */
+static size_t find_policy(const InstallationFacts *facts, const SchedulerConfig *config) {
+    size_t only = SIZE_MAX, n = 0;
+
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        if (!is_policy(&facts->configs[i]))
+            continue;
+        if (str_eq(base_name(facts->configs[i].origin), base_name(config->policy_file)))
+            return i;
+        only = i;
+        n++;
+    }
+    return n == 1 ? only : SIZE_MAX;
+}
+
+/* The two files of one kube-scheduler become one fact. */
+static void join_policy(Collector *collector, SchedulerConfigFact *fact) {
+    InstallationFacts *facts = collector->facts;
+    size_t at = find_policy(facts, &fact->config);
+    SchedulerConfigFact *policy = &facts->configs[at];
+
+    if (at == SIZE_MAX)
+        return;
+    fact->origin = arena_printf(
+        collector->arena, "%.*s with %.*s", STR_FMT(fact->origin), STR_FMT(policy->origin));
+    fact->config.extenders = policy->config.extenders;
+    fact->config.n_extenders = policy->config.n_extenders;
+    policy->is_joined = true;
+}
+
+static void join_policies(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
+    size_t n = 0;
+
+    for (size_t i = 0; i < facts->n_configs; i++)
+        if (str_is_empty(facts->configs[i].error) &&
+            scheduler_config_lacks_policy(&facts->configs[i].config))
+            join_policy(collector, &facts->configs[i]);
+    for (size_t i = 0; i < facts->n_configs; i++)
+        if (!facts->configs[i].is_joined)
+            facts->configs[n++] = facts->configs[i];
+    facts->n_configs = n;
 }
 
 static void add_files(Collector *collector) {
@@ -198,6 +260,10 @@ static void add_files(Collector *collector) {
         else
             add_failure(collector, config->origin, config->error);
     }
+    join_policies(collector);
+    for (size_t i = 0; i < collector->facts->n_configs; i++)
+        if (str_is_empty(collector->facts->configs[i].error))
+            find_entry(collector, &collector->facts->configs[i], /* is_file= */ true);
 }
 
 /* --- ConfigMaps ------------------------------------------------------------------------------ */

@@ -27,8 +27,12 @@
 #define WHO "berth config"
 #define CONFIG_LEASE_NAMESPACE "berth-system"
 
+#define POLICY_FILE_DEFAULT "/etc/kubernetes/berth/policy.json"
+
+typedef enum ConfigFormat { FORMAT_V1, FORMAT_V1ALPHA1, FORMAT_POLICY } ConfigFormat;
+
 typedef struct ConfigSettings {
-    bool is_policy;      /* --format policy */
+    ConfigFormat format;
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
     bool may_bind;
@@ -51,6 +55,7 @@ typedef struct ConfigSettings {
     bool has_no_leader_election; /* --no-leader-elect */
     const char *lease_namespace, *lease_name;
     const char *kubeconfig;
+    const char *policy_file, *policy_map; /* of v1alpha1; the latter is NAMESPACE/NAME */
 } ConfigSettings;
 
 #define WEIGHT_MAX 1000000000
@@ -76,8 +81,9 @@ static const char *add_managed(void *context, const char *value) {
 
 /* clang-format off */
 static const Option config_options[] = {
-    {"format", OPTION_CHOICE, .argument = "v1|policy", OPTION_AT(ConfigSettings, is_policy), .initial = "v1",
-        .help = "KubeSchedulerConfiguration, or the legacy Policy"},
+    {"format", OPTION_CHOICE, .argument = "v1|v1alpha1|policy", OPTION_AT(ConfigSettings, format), .initial = "v1",
+        .help = "KubeSchedulerConfiguration; for 1.16 to 1.18 one that names a Policy, and that Policy; or the "
+                "legacy Policy alone"},
 
     OPTION_GROUP("Which verbs berth answers"),
     {"server", OPTION_TEXT, .argument = "URL", AT(source.access.server),
@@ -135,6 +141,10 @@ static const Option config_options[] = {
         .help = "name of the Lease"},
     {"scheduler-kubeconfig", OPTION_FILE, .argument = "PATH", AT(kubeconfig),
         .help = "its own kubeconfig, if it runs outside a pod or in a static one"},
+    {"policy-config-file", OPTION_FILE, .argument = "PATH", AT(policy_file), .initial = POLICY_FILE_DEFAULT,
+        .help = "of v1alpha1: where kube-scheduler finds the Policy"},
+    {"policy-configmap", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(policy_map),
+        .help = "... or the ConfigMap that has it, under the key policy.cfg"},
     {0},
 };
 /* clang-format on */
@@ -165,9 +175,22 @@ static const char *check_url(const ConfigSettings *settings) {
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
 }
 
+static bool is_map_name(Str text) {
+    size_t slash = str_find(text, '/');
+
+    return slash != SIZE_MAX && slash > 0 && slash + 1 < text.len &&
+           str_find_last(text, '/') == slash;
+}
+
 /* A Policy holds extenders only. */
 static const char *check_format(const ConfigSettings *settings) {
-    if (!settings->is_policy)
+    if (settings->format != FORMAT_V1ALPHA1 && (settings->policy_file || settings->policy_map))
+        return "--policy-config-file and --policy-configmap go with --format v1alpha1";
+    if (settings->policy_file && settings->policy_map)
+        return "--policy-config-file or --policy-configmap, not both";
+    if (settings->policy_map && !is_map_name(str_from_c(settings->policy_map)))
+        return "--policy-configmap: expected NAMESPACE/NAME";
+    if (settings->format != FORMAT_POLICY)
         return NULL;
     if (settings->scheduler_name || settings->has_leader_election ||
         settings->has_no_leader_election || settings->kubeconfig || settings->percentage >= 0)
@@ -394,6 +417,17 @@ static void set_verbs(
         entry->bind_verb = STR("bind");
 }
 
+static void set_policy_source(const ConfigSettings *settings, SchedulerConfig *config) {
+    Str map = str_from_c(settings->policy_map);
+
+    config->api_version = STR("kubescheduler.config.k8s.io/v1alpha1");
+    if (settings->policy_map && str_split(&map, '/', &config->policy_map_namespace))
+        config->policy_map_name = map;
+    else
+        config->policy_file =
+            settings->policy_file ? str_from_c(settings->policy_file) : STR(POLICY_FILE_DEFAULT);
+}
+
 static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerConfig *config) {
     bool is_second = settings->scheduler_name != NULL;
 
@@ -401,8 +435,10 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
     config->scheduler_names = name;
     config->n_scheduler_names = 1;
     config->percentage = -1;
-    if (settings->is_policy)
+    if (settings->format == FORMAT_POLICY)
         return;
+    if (settings->format == FORMAT_V1ALPHA1)
+        set_policy_source(settings, config);
     config->percentage = settings->percentage < 0 ? 100 : (int)settings->percentage;
     config->kubeconfig = str_from_c(settings->kubeconfig);
     config->has_leader_election =
@@ -419,18 +455,40 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Validates the output by kube-scheduler's rules. 0 or an exit code. */
-static int check_text(Str text, Arena *arena) {
+/* Validates the output by kube-scheduler's rules. @is_old: the user asked for an old version, of
+ * which the reader would warn. 0 or an exit code. */
+static int check_text(Str text, bool is_old, Arena *arena) {
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig back;
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
         return terminal_out_of_memory(WHO, "kube-scheduler's configuration", arena);
-    if (diags.diags.n == 0)
-        return 0;
-    terminal_print_diags(&diags);
+    if (r != 0 || !is_old)
+        terminal_print_diags(&diags);
     return r == 0 ? 0 : EXIT_USAGE;
+}
+
+static void print_head(const SchedulerConfig *config, const BerthFeatures *berth, Buf *out) {
+    bool has_policy = config->policy_file.len + config->policy_map_name.len > 0;
+
+    buf_printf(out,
+        "# kube-scheduler with berth as its extender: kube-scheduler --config=FILE, 1.%s\n"
+        "# %s. Generated by `berth config` for policies with %s. If that\n"
+        "# changes, generate it again and restart kube-scheduler, which reads it once.\n",
+        has_policy ? "16 to" : "25 and", has_policy ? "1.18" : "later",
+        berth->has_filters && berth->has_scores ? "filters and scores"
+        : berth->has_filters                    ? "filters and no scores"
+        : berth->has_scores                     ? "scores and no filters"
+                                                : "neither filters nor scores");
+    if (config->policy_file.len > 0)
+        buf_printf(out, "#\n# Two files: this one, and after the line --- the Policy, for %.*s.\n",
+            STR_FMT(config->policy_file));
+    else if (has_policy)
+        buf_printf(out,
+            "#\n# Two files: this one, and after the line --- the Policy, for the key policy.cfg "
+            "of\n# ConfigMap %.*s/%.*s.\n",
+            STR_FMT(config->policy_map_namespace), STR_FMT(config->policy_map_name));
 }
 
 static int print(const SchedulerConfig *config, const BerthFeatures *berth, Arena *arena) {
@@ -438,18 +496,11 @@ static int print(const SchedulerConfig *config, const BerthFeatures *berth, Aren
     int r;
 
     if (config->format == WIRING_V1)
-        buf_printf(&out,
-            "# kube-scheduler with berth as its extender: kube-scheduler --config=FILE, 1.25 and\n"
-            "# later. Generated by `berth config` for policies with %s. If that\n"
-            "# changes, generate it again and restart kube-scheduler, which reads it once.\n",
-            berth->has_filters && berth->has_scores ? "filters and scores"
-            : berth->has_filters                    ? "filters and no scores"
-            : berth->has_scores                     ? "scores and no filters"
-                                                    : "neither filters nor scores");
+        print_head(config, berth, &out);
     scheduler_config_write(config, &out);
     if (buf_error(&out) < 0)
         return terminal_text_failed(WHO, "kube-scheduler's configuration", &out);
-    r = check_text(buf_str(&out), arena);
+    r = check_text(buf_str(&out), config->api_version.len > 0, arena);
     if (r != 0)
         return r;
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
@@ -461,7 +512,7 @@ static int make_config(const ConfigSettings *settings) {
         .is_node_cache_capable = true,
         .is_ignorable = settings->is_ignorable};
     SchedulerConfig config = {
-        .format = settings->is_policy ? WIRING_POLICY : WIRING_V1,
+        .format = settings->format == FORMAT_POLICY ? WIRING_POLICY : WIRING_V1,
         .extenders = &entry,
         .n_extenders = 1,
     };
@@ -505,7 +556,9 @@ const Command config_command = {
     .usage = "[--server URL | --policy FILE-OR-DIR...] [OPTIONS]",
     .about =
         "Prints kube-scheduler's configuration for berth, with a comment for each line: the file "
-        "for its --config (1.25 and later), or for its --policy-config-file (1.16 to 1.22).",
+        "for its --config (1.25 and later), both files of 1.16 to 1.18 with a line --- between "
+        "them, or the "
+        "file for its --policy-config-file (1.16 to 1.22).",
     .options = config_options,
     .settings_size = sizeof(ConfigSettings),
     .init = init,

@@ -18,6 +18,7 @@ typedef struct WiringReading {
     SchedulerConfig *config;
     bool is_legacy; /* of extenders */
     bool is_beta;   /* KubeSchedulerConfiguration, before v1 */
+    bool is_alpha1; /* v1alpha1, whose extenders are in a Policy */
     bool is_beyond; /* over a limit of berth that kube-scheduler does not have */
     Map managed;    /* resources that an extender manages already */
     bool has_binder;
@@ -47,6 +48,7 @@ bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const c
 WiringRead wiring_read_string, wiring_read_bool, wiring_read_int64, wiring_read_time;
 WiringRead wiring_read_duration, wiring_read_pem, wiring_read_key, wiring_read_flag;
 WiringRead wiring_read_election, wiring_read_connection, wiring_read_parallelism;
+WiringRead wiring_read_algorithm;
 
 /* podInitialBackoffSeconds and podMaxBackoffSeconds, which belong together. */
 void wiring_check_backoff(WiringReading *reading, const YamlNode *root);

@@ -20,6 +20,7 @@ typedef struct Election {
     bool is_on;
     int64_t lease_nsec, renew_nsec, retry_nsec;
     Str lock, namespace, name;
+    Str old_namespace, old_name; /* of v1alpha1 */
 } Election;
 
 static const WiringField election_fields[] = {
@@ -30,7 +31,13 @@ static const WiringField election_fields[] = {
     WIRING_FIELD(Election, lock, "resourceLock", wiring_read_string),
     WIRING_FIELD(Election, name, "resourceName", wiring_read_string),
     WIRING_FIELD(Election, namespace, "resourceNamespace", wiring_read_string),
+    /* Only v1alpha1: */
+    WIRING_FIELD(Election, old_name, "lockObjectName", wiring_read_string),
+    WIRING_FIELD(Election, old_namespace, "lockObjectNamespace", wiring_read_string),
 };
+
+#define N_ELECTION_ALPHA1 ELEMENTS_OF(election_fields)
+#define N_ELECTION (N_ELECTION_ALPHA1 - 2)
 
 static int64_t given(int64_t nsec, int64_t otherwise) {
     return nsec != 0 ? nsec : otherwise;
@@ -61,9 +68,13 @@ void wiring_read_election(
     size_t n_errors = reading->reader.diags->n_errors;
     SchedulerConfig *config = into;
 
-    if (!wiring_read_fields(reading, value, name,
-            /* is_exact= */ true, election_fields, ELEMENTS_OF(election_fields), &election))
+    if (!wiring_read_fields(reading, value, name, /* is_exact= */ true, election_fields,
+            reading->is_alpha1 ? N_ELECTION_ALPHA1 : N_ELECTION, &election))
         return;
+    if (str_is_empty(election.name))
+        election.name = election.old_name;
+    if (str_is_empty(election.namespace))
+        election.namespace = election.old_namespace;
     if (election.is_on && reading->reader.diags->n_errors == n_errors)
         check_election(reading, value, &election);
     config->has_leader_election = election.is_on;
@@ -108,6 +119,60 @@ void wiring_read_connection(
     (void)wiring_read_fields(reading, value, name,
         /* is_exact= */ true, connection_fields, ELEMENTS_OF(connection_fields), &connection);
     config->kubeconfig = connection.kubeconfig;
+}
+
+/* --- algorithmSource of v1alpha1 ------------------------------------------------ */
+
+static void read_policy_file(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    static const WiringField fields[] = {
+        WIRING_FIELD(SchedulerConfig, policy_file, "path", wiring_read_string)};
+    SchedulerConfig *config = reading->config;
+
+    (void)wiring_read_fields(
+        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), config);
+    if (value->kind == YAML_MAPPING && str_is_empty(config->policy_file))
+        reader_error(&reading->reader, value, "the file of the Policy needs a path");
+}
+
+static void read_policy_map(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    static const WiringField fields[] = {
+        WIRING_FIELD(SchedulerConfig, policy_map_namespace, "namespace", wiring_read_string),
+        WIRING_FIELD(SchedulerConfig, policy_map_name, "name", wiring_read_string)};
+    SchedulerConfig *config = reading->config;
+
+    (void)wiring_read_fields(
+        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), config);
+    if (value->kind == YAML_MAPPING &&
+        (str_is_empty(config->policy_map_namespace) || str_is_empty(config->policy_map_name)))
+        reader_error(
+            &reading->reader, value, "the ConfigMap of the Policy needs a namespace and a name");
+}
+
+static void read_policy_source(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    static const WiringField fields[] = {
+        {.name = "file", .read = read_policy_file},
+        {.name = "configMap", .read = read_policy_map},
+    };
+
+    if (wiring_read_fields(
+            reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), into) &&
+        value->kind == YAML_MAPPING && !wiring_find(value, "file") &&
+        !wiring_find(value, "configMap"))
+        reader_error(&reading->reader, value, "policy needs a file or a configMap");
+}
+
+void wiring_read_algorithm(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    static const WiringField fields[] = {
+        {.name = "policy", .read = read_policy_source},
+        {.name = "provider"},
+    };
+
+    (void)wiring_read_fields(
+        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), into);
 }
 
 /* --- top-level numbers and flags ---------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
+#define ALPHA1 GROUP "v1alpha1"
 #define DEFAULT_SCHEDULER "default-scheduler"
 
 /* --- profiles -------------------------------------------------------------------- */
@@ -134,6 +135,27 @@ static const WiringField config_fields[] = {
 #define N_FIELDS_BETA (N_FIELDS_ALPHA - 2)
 #define N_FIELDS_V1 (N_FIELDS_BETA - 2)
 
+static const WiringField alpha1_fields[] = {
+    SECTION("apiVersion", NULL),
+    SECTION("kind", NULL),
+    SECTION("schedulerName", NULL), /* read_only_name() */
+    SECTION("algorithmSource", wiring_read_algorithm),
+    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
+    SECTION("leaderElection", wiring_read_election),
+    SECTION("clientConnection", wiring_read_connection),
+    SECTION("enableProfiling", wiring_read_flag),
+    SECTION("enableContentionProfiling", wiring_read_flag),
+    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
+    SECTION("podMaxBackoffSeconds", NULL),
+    SECTION("healthzBindAddress", NULL),
+    SECTION("metricsBindAddress", NULL),
+    SECTION("disablePreemption", NULL),
+    SECTION("bindTimeoutSeconds", NULL),
+    SECTION("hardPodAffinitySymmetricWeight", NULL),
+    SECTION("plugins", read_mapping),
+    SECTION("pluginConfig", read_list),
+};
+
 static const WiringField policy_fields[] = {
     SECTION("apiVersion", NULL),
     SECTION("kind", NULL),
@@ -145,17 +167,19 @@ static const WiringField policy_fields[] = {
 };
 
 typedef struct Version {
-    Str name; /* one that release.c knows */
+    Str name; /* one that server.c knows */
     bool is_legacy;
     size_t n_fields;
+    const WiringField *fields;
 } Version;
 
 static const Version versions[] = {
-    {STR(GROUP "v1"), false, N_FIELDS_V1},
-    {STR(GROUP "v1beta3"), false, N_FIELDS_BETA},
-    {STR(GROUP "v1beta2"), false, N_FIELDS_BETA},
-    {STR(GROUP "v1beta1"), false, N_FIELDS_BETA},
-    {STR(GROUP "v1alpha2"), true, N_FIELDS_ALPHA},
+    {STR(GROUP "v1"), false, N_FIELDS_V1, config_fields},
+    {STR(GROUP "v1beta3"), false, N_FIELDS_BETA, config_fields},
+    {STR(GROUP "v1beta2"), false, N_FIELDS_BETA, config_fields},
+    {STR(GROUP "v1beta1"), false, N_FIELDS_BETA, config_fields},
+    {STR(GROUP "v1alpha2"), true, N_FIELDS_ALPHA, config_fields},
+    {STR(ALPHA1), true, ELEMENTS_OF(alpha1_fields), alpha1_fields},
 };
 
 static const Version *find_version(WiringReading *reading, const YamlNode *at) {
@@ -168,13 +192,23 @@ static const Version *find_version(WiringReading *reading, const YamlNode *at) {
         known[i] = versions[i].name;
     }
     meant = str_nearest(at->text, known, ELEMENTS_OF(known));
-    if (str_is(at->text, GROUP "v1alpha1"))
-        (void)snprintf(hint, sizeof(hint), "it has no extenders; use a Policy, or a later format");
-    else if (!str_is_empty(meant))
+    if (!str_is_empty(meant))
         (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
     reader_error_hint(&reading->reader, at, str_from_c(hint),
         "no kube-scheduler reads extenders from apiVersion \"%.*s\"", STR_FMT(at->text));
     return NULL;
+}
+
+/* The schedulerName of v1alpha1, which has no profiles. */
+static void read_only_name(WiringReading *reading, const YamlNode *root) {
+    const YamlNode *at = wiring_find(root, "schedulerName");
+    SchedulerConfig *config = reading->config;
+    Str *name = at ? ARENA_NEW(reading->reader.arena, Str) : NULL;
+
+    if (!name || !reader_string(&reading->reader, at, "schedulerName", name) || str_is_empty(*name))
+        return;
+    config->scheduler_names = name;
+    config->n_scheduler_names = 1;
 }
 
 static void read_config(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
@@ -188,13 +222,17 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
     assert(release);
     reading->is_legacy = version->is_legacy;
     reading->is_beta = release->last > 0;
+    reading->is_alpha1 = version->fields == alpha1_fields;
     if (reading->is_beta)
         reader_warning(&reading->reader, api_version, STR("1.25 and later read " GROUP "v1"),
             "only kube-scheduler %s reads this apiVersion", wiring_release_print(release, text));
     config->has_leader_election = true;
     (void)wiring_read_fields(reading, root, "KubeSchedulerConfiguration",
-        /* is_exact= */ true, config_fields, version->n_fields, config);
-    finish_profiles(reading, root);
+        /* is_exact= */ true, version->fields, version->n_fields, config);
+    if (reading->is_alpha1)
+        read_only_name(reading, root);
+    else
+        finish_profiles(reading, root);
     wiring_check_backoff(reading, root);
 }
 
@@ -202,7 +240,6 @@ static void read_policy(WiringReading *reading, const YamlNode *root, const Yaml
     if (!wiring_release_find(WIRING_POLICY, api_version->text))
         reader_error(&reading->reader, api_version,
             "apiVersion of a Policy must be v1, not \"%.*s\"", STR_FMT(api_version->text));
-    reading->config->format = WIRING_POLICY;
     reading->is_legacy = true;
     (void)wiring_read_fields(reading, root, "Policy",
         /* is_exact= */ true, policy_fields, ELEMENTS_OF(policy_fields), reading->config);
@@ -249,9 +286,10 @@ static void read_document(WiringReading *reading, const YamlNode *root) {
     reading->config->api_version = api_version->text;
     if (str_is(kind->text, "KubeSchedulerConfiguration"))
         read_config(reading, root, api_version);
-    else if (str_is(kind->text, "Policy"))
+    else if (str_is(kind->text, "Policy")) {
+        reading->config->format = WIRING_POLICY;
         read_policy(reading, root, api_version);
-    else
+    } else
         reader_error_hint(&reading->reader, kind, hint_of_kind(kind->text),
             "kind must be KubeSchedulerConfiguration (or Policy, before 1.23), not \"%.*s\"",
             STR_FMT(kind->text));
@@ -315,6 +353,22 @@ static void read_first(WiringReading *reading, Str file, YamlNode *root) {
     read_document(reading, root);
 }
 
+/* The document after the first: the Policy of a v1alpha1, or one that nobody reads. */
+static void read_second(WiringReading *reading, YamlNode *root) {
+    const YamlNode *kind = root->kind == YAML_MAPPING ? wiring_find(root, "kind") : NULL;
+    const YamlNode *api_version;
+
+    if (scheduler_config_lacks_policy(reading->config) && kind && str_is(kind->text, "Policy")) {
+        go_scalars_resolve(root);
+        api_version = need_text(reading, root, "apiVersion");
+        if (api_version)
+            read_policy(reading, root, api_version);
+        return;
+    }
+    reader_warning(&reading->reader, root, STR_NULL,
+        "kube-scheduler reads the first document only; this one is not seen");
+}
+
 /* Whether kube-scheduler may accept the file that berth cannot read. */
 static bool is_unread(const WiringReading *reading, const YamlStream *stream, size_t n_errors) {
     return reading->is_beyond || (stream->n_unsupported > 0 && stream->n_unsupported == n_errors);
@@ -339,8 +393,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     else
         read_first(&reading, file, stream.documents[0]);
     if (stream.n_documents > 1)
-        reader_warning(&reading.reader, stream.documents[1], STR_NULL,
-            "kube-scheduler reads the first document only; this one is not seen");
+        read_second(&reading, stream.documents[1]);
     diag_list_sort(diags, from);
     r = set_default_name(ret, arena);
     if (r < 0 || arena_has_failed(arena))

@@ -3,9 +3,12 @@
 /*
  * SchedulerConfig: the extenders in a configuration of kube-scheduler.
  *
- * Read from a KubeSchedulerConfiguration (v1, v1beta1 to v1beta3) or from the legacy Policy
- * (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: a mistake that would stop
- * it from starting is an error with its place. Written in either form, with comments.
+ * Read from a KubeSchedulerConfiguration (v1, v1beta1 to v1beta3, v1alpha2) or from the legacy
+ * Policy (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: a mistake that
+ * would stop it from starting is an error with its place. Written in either form, with comments.
+ *
+ * v1alpha1 (1.16 to 1.18) names a Policy, which has the extenders. The Policy may be the second
+ * document of the text: so it is written, and so it is read.
  *
  * Pure: texts in, texts out.
  */
@@ -71,6 +74,9 @@ typedef struct SchedulerConfig {
     bool has_leader_election;
     Str lease_namespace, lease_name; /* resourceNamespace, resourceName; empty: not given */
     Str kubeconfig;                  /* clientConnection.kubeconfig; empty: not given */
+    /* algorithmSource.policy of v1alpha1: a file, or a ConfigMap with the key policy.cfg. Empty:
+     * not given. */
+    Str policy_file, policy_map_namespace, policy_map_name;
     ExtenderEntry *extenders;
     size_t n_extenders;
 } SchedulerConfig;
@@ -87,6 +93,11 @@ enum {
  * Not checked: plugins and their arguments, the files that tlsConfig and clientConnection name, and
  * whether PEM contents are valid. */
 int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret);
+
+/* Whether its extenders are in a Policy that was not read with it. */
+static inline bool scheduler_config_lacks_policy(const SchedulerConfig *config) {
+    return config->n_extenders == 0 && config->policy_file.len + config->policy_map_name.len > 0;
+}
 
 /* Writes @config in its format, with comments that explain each choice (JSON has none). An unsafe
  * configuration is not written: https without a CA is an error of the caller (assert). */

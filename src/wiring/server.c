@@ -12,6 +12,7 @@ static const WiringRelease releases[] = {
     {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta2"), 22, 27},
     {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta1"), 19, 22},
     {WIRING_V1, STR("kubescheduler.config.k8s.io/v1alpha2"), 18, 18},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1alpha1"), 16, 18},
     {WIRING_POLICY, STR("v1"), 16, 22},
     {WIRING_POLICY, STR("kubescheduler.config.k8s.io/v1"), 17, 22},
 };

@@ -35,7 +35,10 @@ static inline bool config_is_same(const SchedulerConfig *a, const SchedulerConfi
         a->format == b->format && a->n_extenders == b->n_extenders &&
         a->percentage == b->percentage && a->has_leader_election == b->has_leader_election &&
         str_eq(a->lease_namespace, b->lease_namespace) && str_eq(a->lease_name, b->lease_name) &&
-        str_eq(a->kubeconfig, b->kubeconfig) && a->n_scheduler_names == b->n_scheduler_names;
+        str_eq(a->kubeconfig, b->kubeconfig) && str_eq(a->policy_file, b->policy_file) &&
+        str_eq(a->policy_map_namespace, b->policy_map_namespace) &&
+        str_eq(a->policy_map_name, b->policy_map_name) &&
+        a->n_scheduler_names == b->n_scheduler_names;
 
     for (size_t i = 0; is_same && i < a->n_scheduler_names; i++)
         is_same = str_eq(a->scheduler_names[i], b->scheduler_names[i]);

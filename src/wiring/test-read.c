@@ -84,6 +84,9 @@ static void show(const SchedulerConfig *config, Buf *out) {
     show_text(out, "lease-namespace", config->lease_namespace);
     show_text(out, "lease", config->lease_name);
     show_text(out, "kubeconfig", config->kubeconfig);
+    show_text(out, "policy-file", config->policy_file);
+    show_text(out, "policy-namespace", config->policy_map_namespace);
+    show_text(out, "policy-name", config->policy_map_name);
     buf_append_char(out, '\n');
     for (size_t i = 0; i < config->n_extenders; i++)
         show_extender(&config->extenders[i], out);

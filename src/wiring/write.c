@@ -36,6 +36,10 @@ static bool is_default_profile(const SchedulerConfig *config) {
                str_is(config->scheduler_names[0], "default-scheduler"));
 }
 
+static bool is_alpha1(const SchedulerConfig *config) {
+    return str_is(config->api_version, "kubescheduler.config.k8s.io/v1alpha1");
+}
+
 /* --- YAML ---------------------------------------------------------------------- */
 
 /* Strings that need no quotes in any YAML reader. */
@@ -92,8 +96,10 @@ static void put_leader_election(const SchedulerConfig *config, Buf *out) {
         buf_append(out, STR("  # One of its replicas schedules, the others wait: by the Lease\n"
                             "  # kube-system/kube-scheduler, which is the default scheduler's.\n"));
     put_bool(out, "  ", "leaderElect", config->has_leader_election);
-    put_string(out, "  ", "resourceNamespace", config->lease_namespace);
-    put_string(out, "  ", "resourceName", config->lease_name);
+    put_string(out, "  ", is_alpha1(config) ? "lockObjectNamespace" : "resourceNamespace",
+        config->lease_namespace);
+    put_string(
+        out, "  ", is_alpha1(config) ? "lockObjectName" : "resourceName", config->lease_name);
 }
 
 static void put_percentage(const SchedulerConfig *config, Buf *out) {
@@ -271,14 +277,18 @@ static Str api_version_of(const SchedulerConfig *config) {
                                                      : STR("kubescheduler.config.k8s.io/v1");
 }
 
-static void write_v1(const SchedulerConfig *config, Buf *out) {
-    put_string(out, "", "apiVersion", api_version_of(config));
+static void put_head(const SchedulerConfig *config, Str api_version, Buf *out) {
+    put_string(out, "", "apiVersion", api_version);
     buf_append(out, STR("kind: KubeSchedulerConfiguration\n"));
     if (config->kubeconfig.len > 0)
         buf_append(out, STR("clientConnection:\n"));
     put_string(out, "  ", "kubeconfig", config->kubeconfig);
     put_leader_election(config, out);
     put_percentage(config, out);
+}
+
+static void write_v1(const SchedulerConfig *config, Buf *out) {
+    put_head(config, api_version_of(config), out);
     put_profiles(config, out);
     if (config->n_extenders > 0)
         buf_append(out, STR("extenders:\n"));
@@ -360,11 +370,44 @@ static void write_policy(const SchedulerConfig *config, Buf *out) {
     buf_append_char(out, '\n');
 }
 
+/* --- v1alpha1, and its Policy --------------------------------------------------------- */
+
+static void put_policy_source(const SchedulerConfig *config, Buf *out) {
+    buf_append(out, STR("# The Policy has the extenders, which this version has no field for.\n"
+                        "algorithmSource:\n  policy:\n"));
+    if (config->policy_file.len > 0) {
+        buf_append(out, STR("    file:\n"));
+        put_string(out, "      ", "path", config->policy_file);
+        return;
+    }
+    buf_append(out, STR("    # Its key is policy.cfg.\n    configMap:\n"));
+    put_string(out, "      ", "namespace", config->policy_map_namespace);
+    put_string(out, "      ", "name", config->policy_map_name);
+}
+
+static void write_alpha1(const SchedulerConfig *config, Buf *out) {
+    SchedulerConfig policy = *config;
+
+    policy.api_version = STR_NULL;
+    put_head(config, config->api_version, out);
+    if (!is_default_profile(config)) {
+        buf_append(out, STR("# For pods with this name as their spec.schedulerName.\n"));
+        put_string(out, "", "schedulerName", config->scheduler_names[0]);
+    }
+    put_policy_source(config, out);
+    if (config->n_extenders == 0)
+        return;
+    buf_append(out, STR("---\n"));
+    write_policy(&policy, out);
+}
+
 void scheduler_config_write(const SchedulerConfig *config, Buf *out) {
     for (size_t i = 0; i < config->n_extenders; i++)
         assert(!is_tls(&config->extenders[i]) || has_ca(&config->extenders[i].tls));
     if (config->format == WIRING_POLICY)
         write_policy(config, out);
+    else if (is_alpha1(config))
+        write_alpha1(config, out);
     else
         write_v1(config, out);
 }

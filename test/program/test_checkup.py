@@ -612,6 +612,8 @@ SAMPLES = [
     ("no extender", scheduler_config(), {"B103"}),
     ("misspelt", scheduler_config(entry(SERVICE, enableHttps=True)), {"B102"}),
     ("no weight", scheduler_config(entry("http://127.0.0.1:8080", weight=0)), {"B102"}),
+    ("another verb", scheduler_config(entry("http://127.0.0.1:8080", filterVerb="priority")), {"B129"}),
+    ("no such verb", scheduler_config(entry("http://127.0.0.1:8080", preemptVerb="evict")), {"B129"}),
     ("no YAML", "a: [", {"B102"}),
     ("something else", "kind: ConfigMap\napiVersion: v1\n", {"B102"}),
     (

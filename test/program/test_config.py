@@ -169,6 +169,41 @@ def test_the_legacy_policy(config, policy, authority):
     assert base64.b64decode(entry["tlsConfig"]["caData"]) == authority.certificate.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "options, source",
+    [
+        ([], {"file": {"path": "/etc/kubernetes/berth/policy.json"}}),
+        (["--policy-config-file", "/p.json"], {"file": {"path": "/p.json"}}),
+        (["--policy-configmap", "kube-system/p"], {"configMap": {"namespace": "kube-system", "name": "p"}}),
+    ],
+)
+def test_both_files_of_v1alpha1(config, policy, outcome_of, tmp_path, options, source):
+    code, out, err = config(
+        "--format", "v1alpha1", "--policy", policy(FILTERS, SCORES), "--scheduler-name", "berth",
+        "--leader-elect", *options,
+    )  # fmt: skip
+    assert (code, err) == (FINE, "")
+    first, second = out.split("\n---\n")
+    head = yaml.safe_load(first)
+    assert head["apiVersion"] == "kubescheduler.config.k8s.io/v1alpha1"
+    assert (head["schedulerName"], head["algorithmSource"]) == ("berth", {"policy": source})
+    assert head["leaderElection"] == {
+        "leaderElect": True, "lockObjectNamespace": "berth-system", "lockObjectName": "berth",
+    }  # fmt: skip
+    assert json.loads(second)["extenders"][0]["httpTimeout"] == 10**9
+    both, one, two = tmp_path / "both.yaml", tmp_path / "scheduler.yaml", tmp_path / "p.json"
+    both.write_text(out)
+    one.write_text(first + "\n")
+    two.write_text(second)
+    for paths in ([both], [one, two], [two, one]):
+        code, out, err = outcome_of("check", "--offline", *paths, "-o", "json")
+        found = {check["code"]: check for check in json.loads(out)["checks"]}
+        assert (code, found["B102"]["state"], found["B103"]["state"]) == (FINE, "passed", "passed")
+        assert found["B129"]["state"] == "passed" and found["B128"]["state"] != "failed"
+    code, out, err = outcome_of("check", "--offline", one)  # alone: its extenders are not known
+    assert code == FINE and "its extenders are in the Policy" in out
+
+
 def test_states_assumptions_without_policies(config):
     code, out, err = config()
     assert code == FINE and "no --policy and no --server" in err
@@ -193,7 +228,10 @@ def test_states_assumptions_without_policies(config):
         (["--weight", "0"], "from 1 to"),
         (["--percentage", "101"], "from 0 to 100"),
         (["--timeout", "5"], "a duration like"),
-        (["--format", "v2"], "expected v1 or policy"),
+        (["--format", "v2"], "expected v1, v1alpha1 or policy"),
+        (["--policy-config-file", "/x"], "go with --format v1alpha1"),
+        (["--format", "v1alpha1", "--policy-configmap", "x"], "expected NAMESPACE/NAME"),
+        (["--format", "v1alpha1", "--policy-configmap", "a/b", "--policy-config-file", "/x"], "not both"),
         (["--format", "policy", "--scheduler-name", "x"], "a Policy holds extenders only"),
         (["--lease-name", "x"], "--leader-elect"),
         (["--leader-elect", "--no-leader-elect"], "not both"),

@@ -485,6 +485,10 @@ def test_unknown_keys_are_ignored(berth):
         "/a/b/c//filter",
         "/api/v1/filter?timeout=5s",
         "/predicates",
+        "/predicate",
+        "/topolvm/predicate",
+        "/predicates/always_true",
+        "/scheduler/predicates/always_true/",
         "/scheduler/predicates/",
         "/metrics/filter",
     ],
@@ -493,7 +497,7 @@ def test_filter_paths(berth, path):
     assert post(berth, path, names_request(N0, N2)).json()["NodeNames"] == [N0]
 
 
-@pytest.mark.parametrize("word", ["prioritize", "priority", "priorities", "x/priority", "/priority"])
+@pytest.mark.parametrize("word", ["prioritize", "priority", "priorities", "x/priority", "/priority", "x/priorities/zero_score"])
 def test_prioritize_paths(berth, word):
     assert post(berth, "/" + word, names_request(N4)).json() == [{"Host": N4, "Score": 4}]
 
@@ -504,7 +508,7 @@ def test_preempt_and_bind_paths(berth):
 
 
 @pytest.mark.parametrize(
-    "path", ["/filters", "/xfilter", "/filter/x", "/Filter", "/%66ilter", "/nothing", "//", "/x/metrics"]
+    "path", ["/filters", "/xfilter", "/filter/x", "/predicate/x", "/predicates/x/y", "/Filter", "/%66ilter", "/nothing", "//", "/x/metrics"]
 )
 def test_no_such_path(berth, path):
     reply = ask(berth, "POST", path, json.dumps(names_request(N0)).encode())
