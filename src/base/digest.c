@@ -23,6 +23,10 @@ Digest digest_chain(Digest before, Str text) {
     return digest_of(str_of((const char *)parts, sizeof(parts)));
 }
 
+uint64_t digest_short(Str text, uint64_t seed) {
+    return XXH3_64bits_withSeed(text.ptr, text.len, seed);
+}
+
 const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]) {
     (void)snprintf(text, DIGEST_TEXT_MAX, "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
     return text;

@@ -29,6 +29,9 @@ Digest digest_of(Str text);
  * counts. */
 Digest digest_chain(Digest before, Str text);
 
+/* XXH3, 64 bits, with @seed. Expressions show it to users (hash()): never another algorithm. */
+uint64_t digest_short(Str text, uint64_t seed);
+
 #define DIGEST_TEXT_MAX 33u
 
 /* 32 hexadecimal digits and a NUL. Returns @text. */

@@ -91,7 +91,7 @@ extern const CelLibrary cel_operators_library, cel_conversions_library, cel_stan
     cel_strings_library, cel_format_library, cel_lists_library, cel_sets_library,
     cel_optional_library, cel_math_library, cel_encoders_library, cel_time_library,
     cel_regex_library, cel_quantity_library, cel_semver_library, cel_net_library, cel_url_library,
-    cel_formats_library;
+    cel_formats_library, cel_hash_library, cel_json_library, cel_statistics_library;
 
 /* Whether @spec is one of @library's: a host may have a function of the same name. */
 static inline bool cel_library_has(const CelLibrary *library, const CelOverloadSpec *spec) {

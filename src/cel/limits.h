@@ -14,6 +14,9 @@
 #define CEL_VALUE_DEPTH_MAX 128    /* nested lists and maps */
 #define CEL_ARGS_MAX 8             /* parameters of a declared function */
 #define CEL_REGEX_MAX 2000         /* instructions of a compiled pattern */
+#define CEL_JSON_MAX 262144      /* bytes of a text for json.decode: all annotations of an object */
+#define CEL_BETA_MAX 1e8         /* a and b of math.betaInc */
+#define CEL_BETA_STEPS_MAX 20000 /* of its continued fraction; 1e8 needs some thousand */
 
 /* The default budget of one evaluation. */
 #define CEL_FUEL_DEFAULT 1000000

@@ -39,6 +39,8 @@ static const Case cases[] = {
     {"row.zone == row.name", PLAN_PRECOMPUTED, false},
     {"row.zone.startsWith('zone')", PLAN_PRECOMPUTED, false},
     {"row.zone.startsWith('zone') && row.ok", PLAN_PRECOMPUTED, false},
+    {"hash(row.zone) < 0.5", PLAN_PRECOMPUTED, false},
+    {"math.normQuantile(row.load) < 0.5", PLAN_PRECOMPUTED, false},
     {"(row.ok ? row.zone : row.name) == 'a'", PLAN_PRECOMPUTED, false},
     {"(row.ok ? row.zone : 'x') in ['a', 'b', 'x']", PLAN_PRECOMPUTED, false},
     {"row.labels['a'] == 'b'", PLAN_PRECOMPUTED, false},
@@ -73,6 +75,8 @@ static const Case cases[] = {
     /* by strings */
     {"row.zone.startsWith(pod.app)", PLAN_PER_BATCH, false},
     {"row.zone in [pod.app, 'b']", PLAN_PER_BATCH, false},
+    {"hash(pod.app, row.zone)", PLAN_PER_BATCH, false},
+    {"math.betaInc(row.load, pod.w, 0.5)", PLAN_PER_BATCH, true},
     {"(row.zone + pod.app).size()", PLAN_PER_BATCH, false},
     {"row.zone in pod.labels", PLAN_PER_BATCH, false},
     {"pod.labels[row.zone] == 'a'", PLAN_PER_BATCH, false},
