@@ -170,7 +170,8 @@ def load_variation(cluster, name, measured, margin, sensitivity):
         used, spread = clamp(average * capacity, 0, capacity), clamp(deviation * capacity, 0, capacity)
         mu = clamp((used + cluster.pod[resource]) / capacity, 0, 1)
         sigma = clamp(spread / capacity, 0, 1)
-        sigma = clamp(sigma ** (1 / sensitivity) * margin, 0, 1)
+        power = 1 / sensitivity if sensitivity else math.inf
+        sigma = clamp((sigma**power if sensitivity >= 0 else sigma) * margin, 0, 1)
         scores.append(100 * (1 - (mu + sigma) / 2))
     return min(scores, default=0)
 
@@ -206,15 +207,17 @@ def koordinator(cluster, name, measured, thresholds=None):
 
     thresholds = thresholds or {"cpu": 65, "memory": 95}
     node, used = cluster.nodes[name], {resource: measured[resource].get(name) for resource in ("cpu", "memory")}
+    for resource in used:
+        unseen = [pod for pod in cluster.pods[name] if pod["bound"] < AGE or pod["bound"] - AGE < 60]
+        if used[resource] is not None:
+            used[resource] += sum(estimate(pod, resource) for pod in [cluster.pod, *unseen])
     for resource, most in thresholds.items():
-        if used[resource] is not None and not cluster.pod["daemon"] and round_away(used[resource] / node[resource] * 100) >= most:
+        if used[resource] is not None and not cluster.pod["daemon"] and round_away(used[resource] / node[resource] * 100) > most:
             return resource
     if None in used.values():
         return 0
     score = 0
     for resource, now in used.items():
-        now += estimate(cluster.pod, resource)
-        now += sum(estimate(pod, resource) for pod in cluster.pods[name] if pod["bound"] < AGE or pod["bound"] - AGE < 60)
         score += (node[resource] - now) * 100 / node[resource] if now <= node[resource] else 0
     return score / 2
 
@@ -252,7 +255,7 @@ def test_target_load_packing(berth_path, seed, tmp_path):
     assert_same(got, {name: target_load_packing(cluster, name, measured["cpu"].get(name), target) for name in cluster.nodes})
 
 
-@pytest.mark.parametrize("margin,sensitivity", [(1.0, 1.0), (1.0, 2.0), (0.5, 4.0), (2.0, 0.5), (3.0, 1.0), (1.0, 3.7)])
+@pytest.mark.parametrize("margin,sensitivity", [(1.0, 1.0), (1.0, 2.0), (0.5, 4.0), (2.0, 0.5), (3.0, 1.0), (1.0, 3.7), (-1.0, 1.0), (1.0, -1.0), (1.0, 0.0)])
 @pytest.mark.parametrize("seed", range(ROUNDS // 4))
 def test_load_variation_risk_balancing(berth_path, seed, margin, sensitivity, tmp_path):
     rng = random.Random(seed)
