@@ -8,28 +8,29 @@
 
 #include "columnar/column.h"
 
-static bool counts(const uint8_t *states, const double *values, size_t i) {
-    return states[i] != COLUMN_ERROR && isfinite(values[i]);
+bool normalize_counts(uint8_t state, double value) {
+    return state != COLUMN_ERROR && isfinite(value);
 }
 
-static void normalize_min_max(double on_error, const uint8_t *states, size_t n, double *values) {
-    double least = INFINITY, most = -INFINITY, scale;
+static void normalize_min_max(
+    double on_error, double least, const uint8_t *states, size_t n, double *values) {
+    double low = INFINITY, high = -INFINITY, scale;
 
     for (size_t i = 0; i < n; i++) {
-        if (!counts(states, values, i))
+        if (!normalize_counts(states[i], values[i]))
             continue;
-        least = values[i] < least ? values[i] : least;
-        most = values[i] > most ? values[i] : most;
+        low = values[i] < low ? values[i] : low;
+        high = values[i] > high ? values[i] : high;
     }
     /* Halves where the difference is beyond a double, and only there: the least of all doubles
      * have none. */
-    scale = isfinite(most - least) ? 1 : 0.5;
+    scale = isfinite(high - low) ? 1 : 0.5;
     for (size_t i = 0; i < n; i++) {
-        if (!counts(states, values, i))
+        if (!normalize_counts(states[i], values[i]))
             values[i] = on_error;
-        else if (most > least)
-            values[i] =
-                100 * ((values[i] * scale - least * scale) / (most * scale - least * scale));
+        else if (high > low)
+            values[i] = least + (100 - least) * ((values[i] * scale - low * scale) /
+                                                    (high * scale - low * scale));
         else
             values[i] = 100;
     }
@@ -64,11 +65,11 @@ static int normalize_rank(
     if (!sorted)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        if (counts(states, values, i))
+        if (normalize_counts(states[i], values[i]))
             sorted[n_sorted++] = values[i];
     qsort(sorted, n_sorted, sizeof(*sorted), compare);
     for (size_t i = 0; i < n; i++) {
-        if (!counts(states, values, i))
+        if (!normalize_counts(states[i], values[i]))
             values[i] = on_error;
         else if (n_sorted > 1)
             values[i] =
@@ -79,10 +80,10 @@ static int normalize_rank(
     return 0;
 }
 
-int normalize(Normalize mode, double on_error, const uint8_t *states, size_t n, Arena *arena,
-    double *values) {
+int normalize(Normalize mode, double on_error, double least, const uint8_t *states, size_t n,
+    Arena *arena, double *values) {
     if (mode == NORMALIZE_RANK)
         return normalize_rank(on_error, states, n, arena, values);
-    normalize_min_max(on_error, states, n, values);
+    normalize_min_max(on_error, least, states, n, values);
     return 0;
 }

@@ -164,6 +164,7 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
 static int normalize_rule(
     Judge *judge, const RowOrder *order, const Score *score, const RawScores *raw, double *ret) {
     uint8_t *states = ARENA_ARRAY(judge->input.arena, uint8_t, order->n_candidates);
+    double least = 0;
     int r;
 
     if (!states)
@@ -171,12 +172,16 @@ static int normalize_rule(
     for (size_t i = 0; i < order->n_candidates; i++) {
         size_t place = order_place(order, i);
         uint8_t state = place < order->n ? raw->states[place] : COLUMN_ERROR;
+        bool is_missing = state == JUDGE_STATE_MISSING;
 
         ret[i] = place < order->n ? raw->values[place] : 0;
-        states[i] = state == JUDGE_STATE_MISSING ? COLUMN_ERROR : state;
+        states[i] = is_missing ? COLUMN_ERROR : state;
+        if (!normalize_counts(states[i], ret[i]) &&
+            (is_missing ? score->on_missing : score->on_error) == 0)
+            least = NORMALIZE_LEAST;
     }
-    r = normalize(
-        score->normalize, score->on_error, states, order->n_candidates, judge->input.arena, ret);
+    r = normalize(score->normalize, score->on_error, least, states, order->n_candidates,
+        judge->input.arena, ret);
     for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_candidates;
          i++) {
         size_t place = order_place(order, i);

@@ -38,7 +38,7 @@ static void check(const Case *test, Normalize mode, const double *want) {
         values[i] = test->values[i];
         states[i] = test->values[i] == FAILED ? COLUMN_ERROR : COLUMN_OK;
     }
-    assert_int_equal(normalize(mode, ON_ERROR, states, test->n, arena, values), 0);
+    assert_int_equal(normalize(mode, ON_ERROR, /* least= */ 0, states, test->n, arena, values), 0);
     for (size_t i = 0; i < test->n; i++)
         assert_case(test->name, fabs(values[i] - want[i]) < 1e-9);
 }
@@ -51,8 +51,26 @@ static void test_cases(void **state) {
     }
 }
 
+/* The worst of the known ones stays ahead of one with 0. */
+static void test_least(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    double values[] = {0, 2, 4};
+    const uint8_t states[] = {COLUMN_ERROR, COLUMN_OK, COLUMN_OK};
+
+    (void)state;
+    assert_int_equal(normalize(NORMALIZE_MIN_MAX, 0, NORMALIZE_LEAST, states, 3, arena, values), 0);
+    for (size_t i = 0; i < 3; i++) {
+        static const double want[] = {0, 10, 100};
+
+        assert_case("minMax", fabs(values[i] - want[i]) < 1e-9);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_least),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
