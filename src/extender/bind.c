@@ -11,7 +11,7 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
     if (r == WIRE_E_MALFORMED)
-        answer_error(ret, arena, 400, str_from_c(error));
+        answer_malformed(ret, arena, body, str_from_c(error));
     else if (r < 0)
         answer_no_memory(ret, arena, 200);
     return r == 0;

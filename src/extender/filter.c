@@ -290,8 +290,10 @@ void extender_filter(
     Str missing;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
-    if (r == WIRE_E_MALFORMED)
+    if (r == WIRE_E_MALFORMED) {
+        answer_malformed(ret, arena, body, ret->decision.error);
         return;
+    }
     if (r == 0) {
         input = filter_args_judge_input(view, time, args, arena);
         r = judge_open(&input, &judge);

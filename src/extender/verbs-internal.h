@@ -10,6 +10,10 @@
 int answer_begin(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, Answer *ret, FilterArgs **ret_args) MUST_CHECK;
 
+/* answer_error() for a @body that could not be decoded, of a verb whose reply has an Error:
+ * kube-scheduler shows it to users with status 200 only. JSON gets that, anything else 400. */
+void answer_malformed(Answer *answer, Arena *arena, Str body, Str text);
+
 /* answer_error() for a request that needs more memory than it may have. */
 void answer_no_memory(Answer *answer, Arena *arena, unsigned status);
 

@@ -128,6 +128,10 @@ ANSWERS = {
 IMPOSTORS = {
     "context deadline exceeded (Client.Timeout exceeded while awaiting headers)": {"delay": 3},
     "code 503": {"status": 503},
+    # berth answers so to a body that is not JSON; kube-scheduler does not show the reply's Error ...
+    "code 400": {"status": 400, "body": b'{"Error":"byte 7: expected a string"}'},
+    # ... but it does so with status 200, which berth has for JSON that is not the protocol.
+    "byte …: expected …": {"body": b'{"Error":"byte 7: expected a string"}'},
     "EOF": {"body": b""},
     "invalid character '<' looking for beginning of value": {"body": b"<html></html>"},
 }

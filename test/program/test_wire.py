@@ -683,12 +683,22 @@ MALFORMED = [
 ]
 
 
+def refusal(verb, body):
+    """kube-scheduler shows the Error of a 200 only; replies of the other two verbs have none."""
+    try:
+        json.dumps(json.loads(body.decode()), ensure_ascii=False).encode()  # not a lone surrogate
+        is_json = True
+    except (ValueError, RecursionError):
+        is_json = False
+    return 200 if is_json and verb in ("filter", "bind") else 400
+
+
 @pytest.mark.parametrize(
     "verb, body, text, at", [case[1:] for case in MALFORMED], ids=[f"{c[1]}: {c[0]}" for c in MALFORMED]
 )
 def test_malformed_body(berth, verb, body, text, at):
     reply = post(berth, verb, body)
-    assert reply.status == 400
+    assert reply.status == refusal(verb, body)
     match = re.fullmatch(r"byte (\d+): (.+)", reply.error())
     assert match, reply.error()
     assert text in match[2]
@@ -730,7 +740,7 @@ def test_bad_requests_do_not_affect_others(berth):
         connection = open_connection(berth)
         for _ in range(rounds):
             for verb, body in bodies:
-                assert post(berth, verb, body, connection=connection).status == 400
+                assert post(berth, verb, body, connection=connection).status == refusal(verb, body)
         connection.close()
 
     send_rubbish(2)
