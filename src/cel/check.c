@@ -259,6 +259,23 @@ static bool prepare(CelChecker *checker) {
     return checker->children && checker->name;
 }
 
+/* Adds the function's other overloads of the same form: size(dyn(x)[?'y'].value()) takes all. */
+static void widen(CelChecker *checker, CelNodeInfo *info) {
+    const CelOverload *first = info->overloads[0], *const * all;
+    size_t n = cel_env_overloads(checker->env, str_from_c(first->spec->name), &all), n_kept = 0;
+    const CelOverload **kept = ARENA_RAW(checker->arena, const CelOverload *, n);
+
+    if (!kept) {
+        checker->unify.no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (all[i]->is_receiver == first->is_receiver && all[i]->n_args == first->n_args)
+            kept[n_kept++] = all[i];
+    info->overloads = kept;
+    info->n_overloads = n_kept;
+}
+
 /* Final types. Last of all, because a later node can refine an earlier one. */
 static void settle(CelChecker *checker) {
     const CelTree *tree = checker->tree;
@@ -270,10 +287,12 @@ static void settle(CelChecker *checker) {
             info->type ? cel_unify_resolve(&checker->unify, info->type, true) : &cel_dyn_type;
         if (tree->nodes[i].kind != CEL_NODE_CALL)
             continue;
-        /* An operator depends on its values: dyn(x).value() + dyn(y).value() may be any type. */
+        /* A call depends on its values: dyn(x).value() + dyn(y).value() may be any type. */
         if (checker->unify.is_loose && tree->nodes[i].is_operator)
             info->n_overloads =
                 cel_env_overloads(checker->env, tree->nodes[i].name, &info->overloads);
+        else if (checker->unify.is_loose && info->is_open_call && info->n_overloads > 0)
+            widen(checker, info);
     }
 }
 

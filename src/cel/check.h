@@ -66,6 +66,7 @@ typedef struct CelNodeInfo {
     Str name;                            /* UNKNOWN */
     const CelOverload *const *overloads; /* CALL: those that could fit, in order */
     size_t n_overloads;
+    bool is_open_call; /* the type of an argument was not known yet: m[?'a'].value() */
 } CelNodeInfo;
 
 typedef struct CelChecked {

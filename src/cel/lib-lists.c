@@ -183,6 +183,8 @@ CEL_FUNCTION(range) {
     size_t n = args[0].i > 0 ? (size_t)args[0].i : 0;
     CelValue *items;
 
+    if (args[0].i < 0)
+        return cel_fail(run, "lists.range() must not be negative: %" PRId64, args[0].i);
     if (!cel_charge(run, n))
         return cel_exhausted(run);
     items = cel_list_begin(run, n);

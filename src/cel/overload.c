@@ -112,6 +112,9 @@ static void choose(CelChecker *checker, Call *call, const CelOverload *const *ov
     const CelType *result = NULL;
 
     info->n_overloads = 0;
+    for (size_t i = 0; i < call->n_args && call->n_args <= CEL_ARGS_MAX; i++)
+        info->is_open_call |=
+            cel_unify_resolve(&checker->unify, call->types[i], false)->kind == CEL_T_PARAM;
     for (size_t i = 0; i < n && call->n_args <= CEL_ARGS_MAX; i++) {
         const CelType *its = try_overload(checker, call, overloads[i]);
 

@@ -36,7 +36,7 @@ static void test_calls(void **state) {
             "error: sortBy"},
         {"lists.range", "(int) -> list(int)", {cel_int(INT64_MAX)}, "error: out of fuel"},
         {"lists.range", "(int) -> list(int)", {cel_int(200000)}, "error: too much memory"},
-        {"lists.range", "(int) -> list(int)", {cel_int(INT64_MIN)}, "[]"},
+        {"lists.range", "(int) -> list(int)", {cel_int(INT64_MIN)}, "error: must not be negative"},
         {"sum", "list(int).() -> int", {COUNTDOWN(4)}, "10"},
         {"sum", "list(double).() -> double", {EMPTY_LIST}, "0.0"},
         {"sum", "list(int).() -> int", {LIST(cel_double(1), cel_double(0.5))}, "1.5"},
