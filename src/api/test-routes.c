@@ -28,6 +28,9 @@ static void test_finds_verbs_behind_any_prefix(void **state) {
         {"/preempt", REQUEST_PREEMPT},
         {"/x/preemption", REQUEST_PREEMPT},
         {"/bind", REQUEST_BIND},
+        {"/predicate", REQUEST_FILTER},
+        {"/scheduler/predicates/always_true", REQUEST_FILTER},
+        {"/priorities/zero_score/", REQUEST_PRIORITIZE},
     };
 
     (void)state;
@@ -59,7 +62,8 @@ static void test_finds_pages_by_their_whole_path(void **state) {
         {"/version", REQUEST_OTHER, ROUTE_FAST},
         {"/api/v1/decisions/17/x", REQUEST_OTHER, ROUTE_FAST},
         {"/x/metrics", REQUEST_OTHER, ROUTE_FAST},
-        {"/predicate", REQUEST_OTHER, ROUTE_FAST},
+        {"/predicate/x", REQUEST_OTHER, ROUTE_FAST},
+        {"/predicates/x/y", REQUEST_OTHER, ROUTE_FAST},
     };
 
     (void)state;

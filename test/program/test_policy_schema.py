@@ -117,7 +117,7 @@ ODD = [None, True, False, 0, 1, -1, 2.5, 101, 2000000, "", "x", "allow", "5s", "
 
 # Mistakes that a schema cannot find: which words, keys and expressions are right, and what fields mean together.
 ONLY_THE_READER = re.compile(
-    r"is not (a|the) (name|label key|annotation key|condition's status|metric's name)|reason must be|of one type|needs one of|there is no resource|named .* already|needs a "
+    r"is not (an?|the) (name|label key|annotation key|condition's status|metric's name)|reason must be|of one type|needs one of|there is no resource|named .* already|needs a "
     r"(name|value)|must be a mapping|overload|undeclared|undefined|expression|is not a number|follow|before a value|no duration|type '|twice"
     r"|result must be|In and NotIn|Exists and|greater than|amount of|cannot read|field selection|outside of quotes|less than"
     r"|needs min or max")
