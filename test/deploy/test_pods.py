@@ -139,7 +139,7 @@ def test_volumes_have_sources(objects, values):
         for container in spec["containers"]:
             for mount in container["volumeMounts"]:
                 assert mount["name"] in volumes, who
-                assert mount["readOnly"] is True, who
+                assert mount.get("readOnly", False) is ("emptyDir" not in volumes[mount["name"]]), who
         used = {mount["name"] for each in spec["containers"] for mount in each["volumeMounts"]}
         assert used == set(volumes), who
         for volume in volumes.values():
@@ -186,6 +186,42 @@ def test_containers_use_known_flags(objects, flags):
 def test_overlays_use_known_flags(kustomize, name, flags):
     for container in berth_containers(kustomize.overlay(name)):
         assert_known(container["args"], flags)
+
+
+# --- recorded decisions ---
+
+
+def find_state(container, volumes):
+    """(folder, size) of --state-dir; the folder is an emptyDir."""
+    flags = dict(word[2:].split("=", 1) for word in container["args"] if word.startswith("--state-"))
+    (mount,) = [each for each in container["volumeMounts"] if each["mountPath"] == flags["state-dir"]]
+    assert {"name": mount["name"], "emptyDir": {}} in volumes
+    return flags["state-dir"], flags["state-size"]
+
+
+@pytest.mark.parametrize("name", ["defaults", "sidecar", "default-scheduler"])
+def test_decisions_outlive_the_container(chart, name):
+    """The root file system is read-only; an emptyDir lives as long as the pod."""
+    objects = chart.render(HERE / "values" / f"{name}.yaml")
+    (spec,) = [spec for _, _, spec in pods(objects + list(static_pods(objects)))
+               if any(each["name"] == "berth" for each in spec["containers"])]  # fmt: skip
+    (container,) = [each for each in spec["containers"] if each["name"] == "berth"]
+    assert find_state(container, spec["volumes"]) == ("/var/lib/berth", "128Mi")
+
+
+def test_state_can_be_off(chart):
+    objects = chart.render(HERE / "values" / "smallest.yaml")
+    assert not any(word.startswith("--state") for each in berth_containers(objects) for word in each["args"])
+    assert not any("emptyDir" in volume for _, _, spec in pods(objects) for volume in spec["volumes"])
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_decisions_outlive_the_container_of_an_overlay(kustomize, name):
+    objects = kustomize.overlay(name)
+    if name == "default-scheduler":  # rights only: the pod is kubeadm's
+        objects = read((DEPLOY / "static-pod" / "kube-scheduler.after.yaml").read_text())
+    (spec,) = [spec for _, _, spec in pods(objects) if spec["containers"][-1]["name"] == "berth"]
+    assert find_state(spec["containers"][-1], spec["volumes"]) == ("/var/lib/berth", "128Mi")
 
 
 # --- NetworkPolicy ---

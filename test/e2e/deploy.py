@@ -127,6 +127,8 @@ class Machine:
         by_name = {volume["name"]: volume for volume in volumes}
         for mount in container["volumeMounts"]:
             volume = by_name[mount["name"]]
+            if "emptyDir" in volume:
+                self.path(mount["mountPath"]).mkdir(parents=True, exist_ok=True)
             for name, text in read_volume(objects, volume).items():
                 self.write(f"{mount['mountPath']}/{name}", text)
 
@@ -140,7 +142,7 @@ class Machine:
         for port, ours in self.ports.items():
             word = re.sub(rf"(127\.0\.0\.1|0\.0\.0\.0):{port}$", rf"127.0.0.1:{ours}", word)
             word = re.sub(rf"^(--secure-port)={port}$", rf"\1={ours}", word)
-        return re.sub(r"=(/etc/.*)$", lambda match: f"={self.path(match[1])}", word)
+        return re.sub(r"=(/(?:etc|var/lib)/.*)$", lambda match: f"={self.path(match[1])}", word)
 
     def translate_config(self, text, url=None):
         """kube-scheduler's configuration likewise; @url: where berth is here."""

@@ -159,6 +159,14 @@ def test_unit_with_the_example(unit):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_decisions_outlive_a_restart_of_the_service(tree):
+    """In a folder that systemd makes for the service's user alone."""
+    text = unit_text(tree)
+    assert "StateDirectory=berth\nStateDirectoryMode=0700\n" in text
+    assert 'Environment="BERTH_STATE=--state-dir %S/berth"' in text
+    assert re.search(r"^ExecStart=/usr/bin/berth serve \$BERTH_STATE ", text, re.M)
+
+
 def test_unit_is_confined(unit):
     output = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit).stdout
     assert float(re.search(r"exposure level for \S+: ([0-9.]+)", output)[1]) <= MOST_EXPOSED, output
@@ -170,6 +178,6 @@ def test_flags_of_the_service(tree):
     texts = [(tree / "etc/default/berth").read_text(), unit_text(tree),
              (REPOSITORY / "deploy/systemd/kubeconfig.conf").read_text()]  # fmt: skip
     flags = set(re.findall(r"(?<=[ =])--[a-z-]+", "\n".join(re.findall(r"^#?.*BERTH_.*$", "\n".join(texts), re.M))))
-    assert {"--policy", "--kubeconfig", "--tls-cert"} <= flags
+    assert {"--policy", "--kubeconfig", "--tls-cert", "--state-dir", "--state-size"} <= flags
     for flag in flags:
         assert flag in usage, flag

@@ -36,6 +36,20 @@ seccompProfile: {type: RuntimeDefault}
 - {name: api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
 {{- end }}
 
+{{/* Recorded decisions: a restarted container finds them again, a new pod does not. */}}
+{{- define "berth.stateMount" -}}
+{{- if .Values.state.enabled }}
+- {name: state, mountPath: /var/lib/berth}
+{{- end }}
+{{- end }}
+
+{{- define "berth.stateVolume" -}}
+{{- if .Values.state.enabled }}
+- name: state
+  emptyDir: {}
+{{- end }}
+{{- end }}
+
 {{/* Flags that are the same wherever berth runs. */}}
 {{- define "berth.commonArgs" -}}
 {{- $v := .Values -}}
@@ -57,6 +71,10 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 {{- with $v.prometheus.url }}
 - --prometheus={{ . }}
+{{- end }}
+{{- if $v.state.enabled }}
+- --state-dir=/var/lib/berth
+- --state-size={{ $v.state.size }}
 {{- end }}
 - --deadline={{ $v.deadline }}
 - --log-level={{ $v.log.level }}
@@ -158,6 +176,9 @@ seccompProfile: {type: RuntimeDefault}
     {{- if $v.prometheus.credentialsSecret }}
     - {name: credentials, mountPath: /etc/berth/credentials, readOnly: true}
     {{- end }}
+    {{- with include "berth.stateMount" . }}
+    {{- trim . | nindent 4 }}
+    {{- end }}
 {{- end }}
 
 {{- define "berth.volumes" -}}
@@ -188,6 +209,7 @@ seccompProfile: {type: RuntimeDefault}
 - name: credentials
   secret: {secretName: {{ . }}, defaultMode: 0440}
 {{- end }}
+{{- include "berth.stateVolume" . }}
 {{- end }}
 
 {{/* berth.spread (dict "root" ROOT "component" NAME "affinity" OWN): replicas on different nodes. */}}

@@ -37,11 +37,19 @@
 {{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken, pages.tokenSecret or pages.viewerTokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" "state-dir" "state-size" -}}
+{{- if and $v.state.enabled (has "--decisions=0" $v.extraArgs) -}}
+{{- fail "extraArgs: with --decisions=0 there is nothing to keep on disk. Set state.enabled to false." -}}
+{{- end -}}
 {{- range $v.extraArgs -}}
 {{- $flag := regexReplaceAll "^--([a-z-]+).*$" . "${1}" -}}
 {{- if has $flag $flags -}}
 {{- fail (printf "extraArgs: %s is set by another value of this chart (or must not be set at all). See values.yaml." .) -}}
+{{- end -}}
+{{- end -}}
+{{- with dig "limits" "ephemeral-storage" "" $v.resources -}}
+{{- if and $v.state.enabled (le (int64 (include "berth.bytes" .)) (int64 (include "berth.bytes" $v.state.size))) -}}
+{{- fail (printf "state.size is %s, but resources.limits.ephemeral-storage is %s: the kubelet would evict the pod. Raise the limit, lower state.size, or set state.enabled to false." $v.state.size .) -}}
 {{- end -}}
 {{- end -}}
 {{- range $source := $v.prometheus.sources -}}
@@ -49,4 +57,10 @@
 {{- fail "prometheus.url and a source called default are the same source. Remove one of them." -}}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{/* berth.bytes AMOUNT: in bytes, without a fraction. */}}
+{{- define "berth.bytes" -}}
+{{- $units := dict "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- mul (int64 (regexFind "^[0-9]+" (toString .))) (get $units (regexFind "[A-Za-z]+$" (toString .)) | default 1) -}}
 {{- end }}
