@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/nsec.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "input/measurements.h"
 #include "input/objects.h"
@@ -72,8 +73,10 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
         if (r != 0)
             return r;
     }
+    progress_begin("fetching metrics");
     r = poller_once(
         &sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC, ret, statuses);
+    progress_end();
     if (r < 0)
         return terminal_failed(who, "the metric values", r, NULL);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
@@ -136,14 +139,14 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
     Access *access = NULL;
     int r;
 
-    if (source->file) {
-        r = cluster_load(source->file, ret, error);
-        return r < 0 ? complain(who, error, r) : 0;
+    if (!source->file) {
+        r = cluster_source_access(source, who, &access);
+        if (r != 0)
+            return r;
     }
-    r = cluster_source_access(source, who, &access);
-    if (r != 0)
-        return r;
-    r = fetch_cluster(access, ret, error);
+    progress_begin("reading the cluster");
+    r = source->file ? cluster_load(source->file, ret, error) : fetch_cluster(access, ret, error);
+    progress_end();
     return r < 0 ? complain(who, error, r) : 0;
 }
 

@@ -7,7 +7,7 @@
  *
  * Only on a terminal, and only if it takes longer than two seconds. A thread draws it, so that it
  * also shows while the command waits for a server or a file. There is one line, as there is one
- * terminal. Errors end it first (cli/terminal.h), so that they start on a clean line.
+ * terminal. Output and errors end it first (cli/terminal.h), so that they start on a clean line.
  */
 
 #include <stddef.h>

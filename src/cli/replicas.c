@@ -11,6 +11,7 @@
 #include "base/visible.h"
 #include "cli/berth-pods.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "kube/api-objects.h"
 #include "kube/secret.h"
@@ -252,14 +253,17 @@ static int add_replica(Search *search, const BerthPod *pod) {
 }
 
 static int find(Search *search) {
-    int r = find_pods(search);
+    int r;
 
+    progress_begin("looking for berth's pods");
+    r = find_pods(search);
     if (r == 0)
         r = check_installation(search);
     if (r == 0)
         r = find_token(search);
     for (size_t i = 0; r == 0 && i < search->pods.n && search->replicas->n < REPLICAS_MAX; i++)
         r = add_replica(search, &search->pods.items[i]);
+    progress_end();
     if (r == 0 && search->pods.n > REPLICAS_MAX)
         (void)fprintf(stderr, "%s: there are %zu replicas; only the first %u are asked\n",
             search->who, search->pods.n, REPLICAS_MAX);

@@ -45,6 +45,7 @@ bool terminal_has_symbols(FILE *stream) {
 }
 
 bool terminal_print(FILE *stream, Str text) {
+    progress_end();
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
 }
 
@@ -58,7 +59,6 @@ int terminal_complain(const char *who, const char *text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
     Str rest = str_from_c(text), line;
 
-    progress_end();
     buf_printf(&out, has_heading(rest) ? "%s: cannot start:\n" : "%s: ", who);
     while (str_split(&rest, '\n', &line)) {
         visible_print(&out, "{}\n", line);
@@ -110,6 +110,5 @@ void terminal_print_diags(const DiagList *diags) {
 
     diag_list_print(diags, terminal_has_colour(stderr), &out);
     if (out.len > 0)
-        progress_end();
-    (void)terminal_print(stderr, buf_str(&out));
+        (void)terminal_print(stderr, buf_str(&out));
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/visible.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "input/file.h"
@@ -232,6 +233,8 @@ static int run_rounds(const InstallationCheck *check, Client *client) {
 
     if (!arena)
         return terminal_out_of_memory(WHO, "the checks", NULL);
+    progress_begin(
+        check->wait_nsec > 0 ? "waiting until no check fails" : "checking the installation");
     for (;;) {
         if (run_round(check, client, arena, &notes, &round) < 0)
             return terminal_out_of_memory(WHO, "the facts about the installation", arena);

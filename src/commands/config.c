@@ -17,6 +17,7 @@
 #include "base/origin.h"
 #include "cli/command.h"
 #include "cli/policy-files.h"
+#include "cli/progress.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "collect/collect.h"
@@ -271,7 +272,9 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     InstallationFacts facts = {0};
     Collector collector = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
 
+    progress_begin("asking berth");
     collect_berths(&collector);
+    progress_end();
     if (collect_has_failed(&collector) || facts.n_berths != 1)
         return terminal_out_of_memory(WHO, "the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))

@@ -68,6 +68,7 @@ static int load_view(
     parts.snapshot = snapshot;
     parts.program = program;
     parts.measurements = measurements;
+    progress_begin("evaluating the policies");
     r = view_new(&parts, /* before= */ NULL, ret);
     return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
 }
@@ -190,7 +191,6 @@ static int explain(const Settings *settings) {
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO, "the explanation", NULL);
-    progress_begin("reading the cluster");
     r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0 && settings->file)
         return explain_file(settings, view, now_nsec, arena);

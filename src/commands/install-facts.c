@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/url.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "collect/collect.h"
 #include "model/node.h"
@@ -223,8 +224,10 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     ret->was_read = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
+    progress_begin("reading the cluster");
     if (client)
         find_all(&reader, namespace);
+    progress_end();
     if (!client || collect_has_failed(&reader.collector))
         return terminal_out_of_memory(WHO, "the facts about the cluster", arena);
     if (str_is_empty(facts.cluster_error))

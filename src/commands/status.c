@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/nsec.h"
 #include "base/visible.h"
+#include "cli/progress.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -280,7 +281,9 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
     ReplicaStatus list[REPLICAS_MAX];
     int r;
 
+    progress_begin("asking the replicas");
     for (size_t i = 0; i < replicas->n; i++) {
+        progress_count(i, replicas->n);
         list[i] = (ReplicaStatus){.name = replicas->names[i]};
         if (!fetch(&replicas->items[i], arena, &list[i]))
             return terminal_out_of_memory(WHO, "berth's reply", arena);

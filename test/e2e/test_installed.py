@@ -248,7 +248,10 @@ class StaticPod:
 
     def start(self, manifest):
         """As the kubelet, when the file appears."""
-        scheduler, *others = yaml.safe_load(manifest.read_text())["spec"]["containers"]
+        spec = yaml.safe_load(manifest.read_text())["spec"]
+        scheduler, *others = spec["containers"]
+        for each in others:
+            self.machine.mount([], each, spec["volumes"])
         berths = [serve_container(self.cluster, self.machine, each) for each in others]
         self.running = [run_scheduler(self.cluster, self.machine, scheduler["command"]), *berths]
 

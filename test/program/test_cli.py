@@ -205,6 +205,15 @@ def test_misspelt_option_gets_a_suggestion(run, arguments, text):
     assert f"berth {arguments[0]}: {text}" in result.stderr
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_misspelt_option_gets_a_suggestion(run, command):
+    """Two letters in the middle are exchanged."""
+    for flag in set(re.findall(r"^ +(?:-\w, )?(--[a-z-]{5,})", run(command, "--help").stdout, re.M)):
+        misspelt = flag[:4] + flag[5] + flag[4] + flag[6:]
+        if misspelt != flag:
+            assert f"unknown option {misspelt}; did you mean {flag}?" in run(command, misspelt).stderr
+
+
 SWITCHES = {
     "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events", "--no-dashboard",
 }

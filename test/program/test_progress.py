@@ -49,6 +49,42 @@ def test_shows_while_a_server_is_slow(berth_path, command):
             terminal.wait_for("ended: 3", gone=["fetching", "reading"])
 
 
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %s}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+"""
+
+
+@pytest.mark.parametrize("command, line", [
+    ("dump", "reading the cluster"),
+    ("explain --policy policy.yaml shop/web", "reading the cluster"),
+    ("install plan", "reading the cluster"),
+    ("check --live", "checking the installation"),
+    ("check --live --wait 1m", "waiting until no check fails"),
+    ("status", "looking for berth's pods"),
+])  # fmt: skip
+def test_shows_while_the_api_server_is_slow(berth_path, tmp_path, command, line):
+    (tmp_path / "policy.yaml").write_text("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec: {}\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        (tmp_path / "kubeconfig").write_text(KUBECONFIG % url)
+        words = [berth_path, *command.replace("policy.yaml", str(tmp_path / "policy.yaml")).split()]
+        with Terminal([*words, "--kubeconfig", tmp_path / "kubeconfig"]) as terminal:
+            terminal.wait_for(like=[rf"^{line}, \d+ s$"])
+
+
+@pytest.mark.parametrize("command, line", [("status", "asking the replicas: 0 of 1"), ("config", "asking berth")])
+def test_shows_while_berth_is_slow(berth_path, command, line):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with Terminal([berth_path, command, "--server", url]) as terminal:
+            terminal.wait_for(like=[rf"^{line}, \d+ s$"])
+
+
 def test_not_in_a_pipe(berth_path, slow_pods):
     command = [berth_path, "simulate", "--cluster", slow_pods.parent / "cluster.json", "--pods", slow_pods]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as proc:
