@@ -63,10 +63,33 @@ static bool bind_variable(CelBuilder *builder, uint32_t i, const char *hint) {
     return true;
 }
 
+/* has(m['k']): whether a map has a key is 'k' in m. */
+static bool refuse_has_key(CelBuilder *builder, const CelCall *call, const CelNode *index) {
+    const CelLexer *lexer = builder->lexer;
+    const CelNode *key, *map;
+    Str written;
+
+    if (index->kind != CEL_NODE_CALL || !str_is(index->name, "_[_]"))
+        return false;
+    key = index - 1;
+    map = key - key->size;
+    written = arena_printf(builder->arena, "write %.*s in %.*s", (int)(key->to - key->from),
+        lexer->source.ptr + key->from, (int)(map->to - map->from), lexer->source.ptr + map->from);
+    if (!written.ptr || cel_node_is_broken(key) || cel_node_is_broken(map))
+        return false;
+    if (cel_syntax_error(lexer->errors, index->from, index->to, written.ptr, "%s",
+            "has() takes the selection of a field"))
+        cel_report_fix(lexer->errors->diags, lexer->source,
+            (CelFix){call->span.from, call->span.to, str_skip(written, strlen("write "))});
+    return true;
+}
+
 static bool expand_has(CelBuilder *builder, const Macro *macro, CelCall *call) {
     CelNode *node = cel_builder_last(builder);
 
     if (node->kind != CEL_NODE_SELECT) {
+        if (refuse_has_key(builder, call, node))
+            return true;
         refuse(builder, node,
             node->kind == CEL_NODE_OPT_SELECT
                 ? "write has(a.b); or ask the optional: a.?b.hasValue()"

@@ -4,8 +4,13 @@
 #include <inttypes.h>
 
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/quantity.h"
 #include "cel/overload-internal.h"
+#include "cel/time.h"
+
+#define POINT_IN_TIME "a point in time is a timestamp: timestamp('2026-01-31T20:00:00Z')"
+#define SPAN_OF_TIME "a span of time is a duration: duration('90s')"
 
 static bool is_number(const CelType *type) {
     return type->kind == CEL_T_INT || type->kind == CEL_T_UINT || type->kind == CEL_T_DOUBLE;
@@ -107,11 +112,28 @@ static Str hint_optional(const CelMismatch *mismatch) {
     return STR_NULL;
 }
 
+/* m['k'] is null when m has no 'k'. STR_NULL: @arg is no such index. */
+static Str has_no_key(const CelMismatch *mismatch, size_t arg) {
+    const CelTree *tree = mismatch->checker->tree;
+    uint32_t index = mismatch->args[arg], parts[2];
+
+    if (tree->nodes[index].kind != CEL_NODE_CALL || !str_is(tree->nodes[index].name, "_[_]"))
+        return STR_NULL;
+    cel_tree_children(tree, index, parts);
+    if (cel_checker_type(mismatch->checker, parts[0])->kind != CEL_T_MAP)
+        return STR_NULL;
+    return cel_checker_printf(mismatch->checker,
+        is_one_of(mismatch->op, "==") ? "!(%.*s in %.*s)" : "%.*s in %.*s",
+        STR_FMT(cel_checker_text(mismatch->checker, parts[1])),
+        STR_FMT(cel_checker_text(mismatch->checker, parts[0])));
+}
+
 /* a.b == null, m['k'] != null */
 static Str hint_null(const CelMismatch *mismatch) {
     const CelNode *node;
     const char * not ;
     size_t null;
+    Str text;
 
     if (mismatch->n_args != 2 || !is_comparison(mismatch))
         return STR_NULL;
@@ -123,6 +145,9 @@ static Str hint_null(const CelMismatch *mismatch) {
     if (is_one_of(mismatch->op, "== !=") && node->kind == CEL_NODE_SELECT)
         return instead_of_call(mismatch, cel_checker_printf(mismatch->checker, "%shas(%.*s)", not,
                                              STR_FMT(operand(mismatch, 1 - null))));
+    text = is_one_of(mismatch->op, "== !=") ? has_no_key(mismatch, 1 - null) : STR_NULL;
+    if (text.ptr)
+        return instead_of_call(mismatch, text);
     return STR("it is never null; has(a.b) tells whether a field is set");
 }
 
@@ -200,6 +225,22 @@ static Str hint_text(const CelMismatch *mismatch, size_t text) {
             STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[1 - text]))));
 }
 
+/* Text beside a time: it becomes one, unless it is written out and is none. */
+static Str hint_text_as_time(const CelMismatch *mismatch, size_t text) {
+    bool is_point = mismatch->types[1 - text]->kind == CEL_T_TIMESTAMP;
+    const CelNode *node = node_of(mismatch, text);
+    Str value = is_text_literal(node) ? cel_str(node->literal) : STR_NULL;
+    uint32_t nanos;
+    int64_t number;
+
+    if (value.ptr &&
+        !(is_point ? calendar_parse(value, &number, &nanos) : cel_duration_parse(value, &number)))
+        return is_point ? STR(POINT_IN_TIME) : STR(SPAN_OF_TIME);
+    return instead_of(mismatch, text,
+        cel_checker_printf(mismatch->checker, "%s(%.*s)", is_point ? "timestamp" : "duration",
+            STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[text]))));
+}
+
 static Str hint_string(const CelMismatch *mismatch) {
     size_t text;
 
@@ -217,10 +258,7 @@ static Str hint_string(const CelMismatch *mismatch) {
         return hint_text(mismatch, text);
     case CEL_T_TIMESTAMP:
     case CEL_T_DURATION:
-        return instead_of(mismatch, text,
-            cel_checker_printf(mismatch->checker, "%s(%.*s)",
-                mismatch->types[1 - text]->kind == CEL_T_TIMESTAMP ? "timestamp" : "duration",
-                STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[text]))));
+        return hint_text_as_time(mismatch, text);
     default:
         return STR_NULL;
     }
@@ -252,7 +290,7 @@ static Str hint_time(const CelMismatch *mismatch) {
     if (mismatch->op.len == 0 || time == SIZE_MAX || number == SIZE_MAX)
         return STR_NULL;
     if (mismatch->types[time]->kind == CEL_T_TIMESTAMP && is_comparison(mismatch))
-        return STR("a point in time is a timestamp: timestamp('2026-01-31T20:00:00Z')");
+        return STR(POINT_IN_TIME);
     minutes = minutes_in(mismatch, number);
     if (minutes.len > 0)
         return instead_of(mismatch, number,
@@ -261,7 +299,7 @@ static Str hint_time(const CelMismatch *mismatch) {
         return instead_of(mismatch, number,
             cel_checker_printf(
                 mismatch->checker, "duration('%.*ss')", STR_FMT(source(mismatch, number))));
-    return STR("a span of time is a duration: duration('90s')");
+    return STR(SPAN_OF_TIME);
 }
 
 /* Kubernetes' own types have methods instead of operators. */
@@ -286,13 +324,30 @@ static Str as_opaque(const CelMismatch *mismatch, size_t arg, const char *name) 
                : text;
 }
 
+/* quantity('2Gi').isGreaterThan(node.free.memory): a number beside an amount is compared as one. */
+static Str hint_method(const CelMismatch *mismatch) {
+    Str sides[2];
+
+    for (size_t i = 0; i < 2; i++)
+        sides[i] = is_number(mismatch->types[i])
+                       ? operand(mismatch, i)
+                       : cel_checker_printf(mismatch->checker, "%.*s.asApproximateFloat()",
+                             STR_FMT(operand(mismatch, i)));
+    for (size_t i = 0; i < ELEMENTS_OF(methods); i++)
+        if (str_is(mismatch->call->name, methods[i].method) && methods[i].after[0] == '\0')
+            return instead_of_call(
+                mismatch, cel_checker_printf(mismatch->checker, "%.*s %s %.*s", STR_FMT(sides[0]),
+                              methods[i].op, STR_FMT(sides[1])));
+    return STR_NULL;
+}
+
 static Str hint_opaque(const CelMismatch *mismatch) {
     CelKind kinds[2];
     size_t number = SIZE_MAX, text;
     bool is_quantity, is_semver;
     const char *name;
 
-    if (mismatch->n_args != 2 || mismatch->op.len == 0)
+    if (mismatch->n_args != 2 || (mismatch->op.len == 0 && !mismatch->is_receiver))
         return STR_NULL;
     for (size_t i = 0; i < 2; i++) {
         kinds[i] = (CelKind)mismatch->types[i]->value_kind;
@@ -304,6 +359,8 @@ static Str hint_opaque(const CelMismatch *mismatch) {
     if (is_quantity == is_semver)
         return STR_NULL;
     name = is_quantity ? "quantity" : "semver";
+    if (mismatch->op.len == 0)
+        return number != SIZE_MAX && is_quantity ? hint_method(mismatch) : STR_NULL;
     if (number != SIZE_MAX && is_quantity)
         return instead_of(mismatch, 1 - number,
             cel_checker_printf(mismatch->checker, "%.*s.asApproximateFloat()",

@@ -231,18 +231,23 @@ static char next_byte(Str source, size_t at, int by) {
     return i < source.len ? source.ptr[i] : '\0';
 }
 
-/* labels.app.kubernetes.io/name, read as a quotient: the key is all of what could be one, behind
- * the map that it is selected from. */
-static void fix_key(CelChecker *checker, uint32_t node) {
-    Str source = checker->tree->source;
-    uint32_t map = node - 1, to = checker->tree->nodes[node].to;
-    Str key;
+/* labels.app.kubernetes.io/name, read as a quotient: the map that the key is selected from;
+ * UINT32_MAX: it is from none. */
+static uint32_t map_before(CelChecker *checker, uint32_t node) {
+    uint32_t map = node - 1;
 
     while (map > 0 && checker->tree->nodes[map].kind == CEL_NODE_SELECT &&
            cel_checker_type(checker, map)->kind != CEL_T_MAP)
         map--;
-    if (cel_checker_type(checker, map)->kind != CEL_T_MAP)
-        return;
+    return cel_checker_type(checker, map)->kind == CEL_T_MAP ? map : UINT32_MAX;
+}
+
+/* The key is all of what could be one, behind @map. */
+static void fix_key(CelChecker *checker, uint32_t node, uint32_t map) {
+    Str source = checker->tree->source;
+    uint32_t to = checker->tree->nodes[node].to;
+    Str key;
+
     while (to < source.len && (is_word(source.ptr[to]) || str_find(STR("-./"), source.ptr[to]) < 3))
         to++;
     key = str_skip(str_take(source, to), checker->tree->nodes[map].to + 1);
@@ -301,6 +306,7 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     Str name = checker->tree->nodes[node].name;
     Suggestion suggestion;
     const ForeignName *alias;
+    uint32_t map;
     char joint;
 
     if (is_enough(checker)) {
@@ -314,11 +320,13 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
         return;
     }
     joint = joint_before(checker, node);
-    suggestion = name_hint(checker, node, dotted);
+    map = joint ? map_before(checker, node) : UINT32_MAX;
+    suggestion = map == UINT32_MAX ? name_hint(checker, node, dotted) : (Suggestion){0};
     if (suggestion.hint.len == 0 && joint) {
         cel_checker_report_at(checker, node, undeclared(checker, name),
             cel_checker_printf(checker, "a key with '%c' in it is selected by a[\"…\"]", joint));
-        fix_key(checker, node);
+        if (map != UINT32_MAX)
+            fix_key(checker, node, map);
         return;
     }
     report_name(checker, node, undeclared(checker, name), suggestion);
@@ -410,18 +418,23 @@ static bool is_method(CelChecker *checker, Str name, const CelType *type) {
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type) {
     Str name = checker->tree->nodes[node].name;
     Suggestion suggestion = {0};
+    uint32_t map = type->kind == CEL_T_STRING ? map_before(checker, node) : UINT32_MAX;
 
     if (cel_env_has_function(checker->env, name, true))
         suggestion.hint = cel_checker_printf(
             checker, "'%.*s' is a function: .%.*s()", STR_FMT(name), STR_FMT(name));
     else if (type->kind == CEL_T_LIST)
         suggestion.hint = STR("a list has elements: x[0], x.map(e, …), x.exists(e, …)");
+    else if (map != UINT32_MAX)
+        suggestion.hint = STR("a key with '.' in it is selected by a[\"…\"]");
     if (is_method(checker, name, type))
         suggestion.instead = cel_checker_printf(checker, "%.*s()", STR_FMT(name));
     report_name(checker, node,
         cel_checker_printf(checker, "type '%.*s' does not support field selection",
             STR_FMT(cel_checker_type_text(checker, type))),
         suggestion);
+    if (map != UINT32_MAX && suggestion.instead.len == 0)
+        fix_key(checker, node, map);
 }
 
 void cel_suggest_type(

@@ -1,4 +1,5 @@
-/* Time zones that expressions name: now.getHours('Europe/Berln') fails on every node. */
+/* Time zones that expressions name, also by a parameter: now.getHours('Europe/Berln') fails on
+ * every node. */
 
 #include "policy/lint.h"
 
@@ -11,20 +12,35 @@ typedef struct ZoneLint {
     bool has_any; /* without zone files none can be found */
 } ZoneLint;
 
-/* Whether node @i is the zone of t.getHours('zone'). */
-static bool is_zone(const CelChecked *checked, uint32_t i) {
+/* The text that node @i is: a literal, or a parameter. STR_NULL: it is not known yet. */
+static Str constant_text(const CelChecked *checked, uint32_t i) {
+    const CelNode *node = &checked->tree->nodes[i];
+    const CelNodeInfo *of = node->kind == CEL_NODE_SELECT ? &checked->infos[i - 1] : NULL;
+    CelValue value = node->literal;
+
+    if (of && of->ref == CEL_REF_CONSTANT && of->type->kind == CEL_T_RECORD)
+        value =
+            of->type->record->get(of->constant.record, checked->infos[i].field, /* run= */ NULL);
+    else if (node->kind != CEL_NODE_LITERAL)
+        return STR_NULL;
+    return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
+}
+
+/* The zone of t.getHours('zone') if that is node @i; otherwise STR_NULL. */
+static Str zone_at(const CelChecked *checked, uint32_t i) {
     const CelNode *nodes = checked->tree->nodes;
     const CelNode *call = i + 1 < checked->tree->n_nodes ? &nodes[i + 1] : NULL;
 
-    return call && call->kind == CEL_NODE_CALL && call->is_receiver && call->n_children == 2 &&
-           nodes[i].kind == CEL_NODE_LITERAL && nodes[i].literal.kind == CEL_STRING && i > 0 &&
-           checked->infos[i - 1].type->kind == CEL_T_TIMESTAMP &&
-           str_has_prefix(call->name, STR("get"));
+    if (!call || call->kind != CEL_NODE_CALL || !call->is_receiver || call->n_children != 2 ||
+        nodes[i].size > i || !str_has_prefix(call->name, STR("get")) ||
+        checked->infos[i - nodes[i].size].type->kind != CEL_T_TIMESTAMP)
+        return STR_NULL;
+    return constant_text(checked, i);
 }
 
-static void report_zone(
-    const ZoneLint *lint, YamlReader *reader, const Expression *expression, const CelNode *node) {
-    Str name = cel_str(node->literal), meant = STR_NULL;
+static void report_zone(const ZoneLint *lint, YamlReader *reader, const Expression *expression,
+    const CelNode *node, Str name) {
+    Str meant = STR_NULL;
     ExpressionFinding finding = {.level = lint->has_any ? DIAG_ERROR : DIAG_WARNING,
         .from = node->from,
         .to = node->to,
@@ -35,8 +51,9 @@ static void report_zone(
         meant = lint->zones->find_meant(lint->zones, name, lint->scratch);
     if (meant.len > 0) {
         finding.hint = arena_printf(lint->scratch, "did you mean '%.*s'?", STR_FMT(meant));
-        finding.fix =
-            (CelFix){node->from, node->to, arena_printf(lint->scratch, "'%.*s'", STR_FMT(meant))};
+        if (node->kind == CEL_NODE_LITERAL)
+            finding.fix = (CelFix){
+                node->from, node->to, arena_printf(lint->scratch, "'%.*s'", STR_FMT(meant))};
     }
     if (!lint->has_any)
         finding.hint = STR("install the package tzdata; UTC and offsets like +02:00 always work");
@@ -53,10 +70,12 @@ static void check_zones(void *context, const Policy *policy, const Expression *e
     YamlReader reader = {.arena = lint->scratch, .diags = lint->diags, .source = policy->source};
     int32_t offset;
 
-    for (uint32_t i = 0; i < tree->n_nodes; i++)
-        if (is_zone(expression->checked, i) &&
-            !cel_offset_of(lint->zones, cel_str(tree->nodes[i].literal), 0, &offset))
-            report_zone(lint, &reader, expression, &tree->nodes[i]);
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        Str zone = zone_at(expression->checked, i);
+
+        if (zone.ptr && !cel_offset_of(lint->zones, zone, 0, &offset))
+            report_zone(lint, &reader, expression, &tree->nodes[i], zone);
+    }
 }
 
 void lint_zones(const Program *program, const CelZones *zones, DiagList *diags) {

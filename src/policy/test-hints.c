@@ -7,6 +7,13 @@
  * Each expression on the left is wrong. The fix of its first diagnostic is applied, at most twice;
  * then it is the expression on the right, which compiles without an error or warning. Each is
  * written in every style of YAML, since a fix is one of the policy file.
+ *
+ *     [template]
+ *     now > '2026'   => a point in time is a timestamp: … => now >
+ * timestamp('2026-01-31T20:00:00Z')
+ *
+ * The hint of the first diagnostic is the text in the middle, which has no fix. The reader writes
+ * the expression on the right, which compiles.
  */
 
 #include <stdio.h>
@@ -103,6 +110,40 @@ static bool follow(const char *place, const Style *style, Str role, Str wrong, S
     return str_eq(text, wanted);
 }
 
+/* Splits at the first " => ". */
+static bool split_arrow(Str line, Str *ret_left, Str *ret_right) {
+    for (size_t i = 0; i < line.len; i++)
+        if (str_has_prefix(str_skip(line, i), STR(" => "))) {
+            *ret_left = str_trim(str_take(line, i));
+            *ret_right = str_trim(str_skip(line, i + 4));
+            return true;
+        }
+    return false;
+}
+
+/* Whether the hint for @wrong is that text, without a fix, and @right compiles. */
+static bool advise(const char *place, Str wrong, Str advice) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
+    Str hint, right, texts[2];
+    DiagList diags[2] = {DIAG_LIST_IN(arena), DIAG_LIST_IN(arena)};
+    bool is_right;
+
+    assert_case(place, split_arrow(advice, &hint, &right));
+    texts[0] = write_policy(&styles[0], STR("filter"), wrong, arena);
+    texts[1] = write_policy(&styles[0], STR("filter"), right, arena);
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(program_unrefp) Program *program = NULL;
+        PolicySource source = {STR("p.yaml"), texts[i]};
+
+        assert_true(program_compile(&source, 1, &diags[i], &program) >= 0);
+    }
+    is_right = diags[0].diags.n > 0 && str_eq(diags[0].diags.items[0].hint, hint) &&
+               !first_with_fix(&diags[0]) && diags[1].diags.n == 0;
+    for (size_t i = 0; !is_right && i < 2; i++)
+        show(place, &styles[0], texts[i], &diags[i]);
+    return is_right;
+}
+
 static void test_fixes_lead_to_a_valid_expression(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     Str text = scene_read(TEST_DATA "/hints/expressions.test", arena), line, role = STR("filter");
@@ -110,26 +151,27 @@ static void test_fixes_lead_to_a_valid_expression(void **state) {
 
     (void)state;
     while (str_split(&text, '\n', &line)) {
+        Str wrong, right;
         char place[64];
-        size_t arrow = 0;
 
         number++;
         line = str_trim(line);
         if (line.len == 0 || line.ptr[0] == '#')
             continue;
         if (line.ptr[0] == '[' && str_has_suffix(line, STR("]")) &&
-            (str_is(line, "[filter]") || str_is(line, "[score]"))) {
+            (str_is(line, "[filter]") || str_is(line, "[score]") || str_is(line, "[template]"))) {
             role = str_take(str_skip(line, 1), line.len - 2);
             continue;
         }
-        while (arrow < line.len && !str_has_prefix(str_skip(line, arrow), STR(" => ")))
-            arrow++;
         (void)snprintf(place, sizeof(place), "expressions.test:%zu", number);
-        assert_case(place, arrow < line.len);
-        for (size_t i = 0; i < ELEMENTS_OF(styles); i++)
-            n_wrong += !follow(place, &styles[i], role, str_trim(str_take(line, arrow)),
-                str_trim(str_skip(line, arrow + 4)));
+        assert_case(place, split_arrow(line, &wrong, &right));
         n_cases++;
+        if (str_is(role, "template")) {
+            n_wrong += !advise(place, wrong, right);
+            continue;
+        }
+        for (size_t i = 0; i < ELEMENTS_OF(styles); i++)
+            n_wrong += !follow(place, &styles[i], role, wrong, right);
     }
     assert_true(n_cases > 0);
     assert_int_equal(n_wrong, 0);
