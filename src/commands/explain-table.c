@@ -154,6 +154,7 @@ typedef struct Group {
     bool is_observed;
     size_t n;                       /* nodes */
     size_t n_more;                  /* of those, the ones that also fail other rules */
+    bool is_closest;                /* no node passes, and one of these is closest to eligible */
     const NodeExplanation *example; /* one that fails nothing else, if there is one */
 } Group;
 
@@ -176,6 +177,7 @@ static Group find_group(const Explanation *explanation, const Filter *filter) {
         if (!failure_in(node, &group))
             continue;
         group.n++;
+        group.is_closest |= explanation->n_passed == 0 && node->distance == explanation->closest;
         group.n_more += !group.is_observed && n_others > 0;
         if (!group.example || (group.example->n_acting > 1 && n_others == 0))
             group.example = node;
@@ -256,27 +258,31 @@ static void print_group(ExplainPrinter *printer, const Group *group) {
         print_example(printer, group);
 }
 
-/* Those that act, or those that are only watched. */
+/* The groups of one policy: those with a node closest to eligible, or the others. */
+static void print_groups_of(
+    ExplainPrinter *printer, const Policy *policy, bool is_closest, const char **title) {
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        Group group = find_group(printer->explanation, &policy->filters[i]);
+
+        if (group.n == 0 || group.is_closest != is_closest)
+            continue;
+        if (*title)
+            buf_printf(printer->out, "\n%s\n", *title);
+        *title = NULL;
+        print_group(printer, &group);
+    }
+}
+
+/* Those that act, or those that are only watched. Where no node passes, the reason of the nodes
+ * closest to eligible comes first, as everywhere else. */
 static void print_groups(ExplainPrinter *printer, bool observed, const char *title) {
     const Explanation *explanation = printer->explanation;
-    bool is_first = true;
 
-    for (size_t i = 0; i < explanation->n_policies; i++) {
-        const Policy *policy = explanation->policies[i].policy;
-
-        if (explanation->policies[i].fit != FIT_APPLIES || policy->is_observed != observed)
-            continue;
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            Group group = find_group(explanation, &policy->filters[j]);
-
-            if (group.n == 0)
-                continue;
-            if (is_first)
-                buf_printf(printer->out, "\n%s\n", title);
-            is_first = false;
-            print_group(printer, &group);
-        }
-    }
+    for (int is_closest = 1; is_closest >= 0; is_closest--)
+        for (size_t i = 0; i < explanation->n_policies; i++)
+            if (explanation->policies[i].fit == FIT_APPLIES &&
+                explanation->policies[i].policy->is_observed == observed)
+                print_groups_of(printer, explanation->policies[i].policy, is_closest > 0, &title);
 }
 
 /* --- errors and their effect ------------------------------------------------------------------ */

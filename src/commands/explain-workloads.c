@@ -63,15 +63,6 @@ typedef struct Rejections {
     size_t n;
 } Rejections;
 
-static uint32_t least_distance(const Explanation *explanation) {
-    uint32_t least = UINT32_MAX;
-
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (explanation->nodes[i].verdict && explanation->nodes[i].distance < least)
-            least = explanation->nodes[i].distance;
-    return least;
-}
-
 static int compare_rejected(const void *a, const void *b) {
     const Rejected *x = a, *y = b;
 
@@ -84,7 +75,6 @@ static int compare_rejected(const void *a, const void *b) {
 
 /* Those of the nodes that are closest to eligible first: their rule is the main reason. */
 static int find_rejections(const Explanation *explanation, Arena *arena, Rejections *ret) {
-    uint32_t least = least_distance(explanation);
     size_t n = 0;
     Rejected *items = ARENA_ARRAY(arena, Rejected, PROGRAM_FILTERS_MAX);
 
@@ -101,7 +91,7 @@ static int find_rejections(const Explanation *explanation, Arena *arena, Rejecti
         if (at == n)
             items[n++] = (Rejected){.filter = node->verdict};
         items[at].n++;
-        items[at].n_closest += node->distance == least;
+        items[at].n_closest += node->distance == explanation->closest;
     }
     if (n > 0)
         qsort(items, n, sizeof(*items), compare_rejected);

@@ -282,9 +282,16 @@ static void set_distances(Explainer *x) {
     PodFit fit;
 
     pod_fit_init(&fit, x->input.table, x->input.pod);
-    for (size_t i = 0; i < x->result->n_nodes; i++)
-        if (x->result->nodes[i].outcome == NODE_REJECTED)
-            x->result->nodes[i].distance = distance_of(x, &fit, &x->result->nodes[i]);
+    x->result->closest = UINT32_MAX;
+    for (size_t i = 0; i < x->result->n_nodes; i++) {
+        NodeExplanation *node = &x->result->nodes[i];
+
+        if (node->outcome != NODE_REJECTED)
+            continue;
+        node->distance = distance_of(x, &fit, node);
+        if (node->distance < x->result->closest)
+            x->result->closest = node->distance;
+    }
 }
 
 static int find_failures(Explainer *x) {

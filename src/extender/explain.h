@@ -105,6 +105,7 @@ typedef struct Explanation {
     const NodeExplanation **ranking; /* those that pass, the best first */
     size_t n_passed;                 /* those left out by narrowing included */
     size_t n_narrowed;
+    uint32_t closest;   /* the least distance of a rejected node; UINT32_MAX: none is */
     uint32_t narrow_to; /* 0: all that pass go back */
     uint32_t wire_max;
     RuleErrors *errors;

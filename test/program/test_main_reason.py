@@ -1,5 +1,6 @@
 """One reason for a decision: that of the nodes closest to eligible; and pods that policies keep pending."""
 
+import json
 import os
 import subprocess
 
@@ -161,3 +162,19 @@ def test_limits_are_checked():
     command = [BERTH, "serve", "--health-errors", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2 and "--health-errors" in done.stderr
+
+
+def test_explain_begins_with_the_main_reason(tmp_path):
+    """Where some node passes, rules are in the order of the policies."""
+    (tmp_path / "policy.yaml").write_text(POLICIES)
+    (tmp_path / "pod.json").write_text(json.dumps({"kind": "Pod", **request("train")["Pod"]}))
+    write_cluster(tmp_path / "cluster.json", [node(name) for name in NAMES], [used(name) for name in NAMES[:N_GPU]])
+    command = [BERTH, "explain", "--policy", tmp_path / "policy.yaml", "--cluster", tmp_path / "cluster.json",
+               "--pod", tmp_path / "pod.json"]  # fmt: skip
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    groups = [line.strip() for line in lines if "gpu/" in line]
+    assert groups == ["3  gpu/devices: node has no free GPU", "17  gpu/pool: node is not in the gpu pool"]
+    write_cluster(tmp_path / "cluster.json", [node(name) for name in NAMES], [used(name) for name in NAMES[1:N_GPU]])
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    groups = [line.strip() for line in lines if "gpu/" in line]
+    assert groups == ["17  gpu/pool: node is not in the gpu pool", "2  gpu/devices: node has no free GPU"]
