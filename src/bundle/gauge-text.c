@@ -50,19 +50,11 @@ static const Str aggregate_words[] = {
     [GAUGE_MAX] = STR("max"),
     [GAUGE_AVG] = STR("avg"),
 };
-static const Str op_words[] = {
-    [SELECTOR_IN] = STR("In"),
-    [SELECTOR_NOT_IN] = STR("NotIn"),
-    [SELECTOR_EXISTS] = STR("Exists"),
-    [SELECTOR_ABSENT] = STR("DoesNotExist"),
-    [SELECTOR_GT] = STR("Gt"),
-    [SELECTOR_LT] = STR("Lt"),
-};
 
 static const Words sources = {source_words, ELEMENTS_OF(source_words)};
 static const Words identities = {identity_words, ELEMENTS_OF(identity_words)};
 static const Words aggregates = {aggregate_words, ELEMENTS_OF(aggregate_words)};
-static const Words ops = {op_words, ELEMENTS_OF(op_words)};
+static const Words ops = {selector_op_words, SELECTOR_OPS};
 
 static const Str *text_at(const Gauge *gauge, const TextField *field) {
     return (const Str *)(const void *)((const char *)gauge + field->at);
@@ -89,7 +81,7 @@ static void write_selector(JsonWriter *writer, const Selector *selector) {
 
         json_write_object(writer);
         json_write_member(writer, STR("key"), requirement->key);
-        json_write_member(writer, STR("operator"), op_words[requirement->op]);
+        json_write_member(writer, STR("operator"), selector_op_words[requirement->op]);
         write_strs(writer, STR("values"), requirement->values, requirement->n_values);
         if (requirement->bound != 0)
             json_member_int(writer, "bound", requirement->bound);

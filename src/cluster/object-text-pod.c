@@ -156,24 +156,11 @@ static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations
     json_write_end_array(writer);
 }
 
-static Str operator_of(SelectorOp op) {
-    static const Str words[] = {
-        [SELECTOR_IN] = STR("In"),
-        [SELECTOR_NOT_IN] = STR("NotIn"),
-        [SELECTOR_EXISTS] = STR("Exists"),
-        [SELECTOR_ABSENT] = STR("DoesNotExist"),
-        [SELECTOR_GT] = STR("Gt"),
-        [SELECTOR_LT] = STR("Lt"),
-    };
-
-    return words[op];
-}
-
 static void write_term_condition(
     JsonWriter *writer, Str key, SelectorOp op, const Str *values, size_t n_values) {
     json_write_object(writer);
     object_write_field(writer, STR("key"), key);
-    object_write_field(writer, STR("operator"), operator_of(op));
+    object_write_field(writer, STR("operator"), selector_op_words[op]);
     json_member_array(writer, "values");
     for (size_t i = 0; i < n_values; i++)
         json_write_string(writer, values[i]);

@@ -2,6 +2,8 @@
 
 #include "commands/explain-last-print.h"
 
+#include "base/calendar.h"
+#include "base/nsec.h"
 #include "json/fields.h"
 
 #define RULE_FIELDS(type, member)                                                                  \
@@ -122,4 +124,26 @@ void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision
     }
     if (json_error(&again) != JSON_OK)
         json_fail(reader, json_error(&again), "not a decision");
+}
+
+void api_decision_decode_page(JsonReader *reader, Arena *arena, ApiDecision *decision) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (!json_key_is(reader, key, STR("decisions"))) {
+            json_skip(reader, NULL);
+            continue;
+        }
+        json_array(reader);
+        while (json_element(reader))
+            api_decision_decode(reader, arena, decision);
+    }
+}
+
+int64_t api_decision_time(const ApiDecision *decision) {
+    uint32_t nanos = 0;
+    int64_t sec = 0;
+
+    return calendar_parse(decision->time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
 }

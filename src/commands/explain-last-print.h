@@ -61,6 +61,12 @@ typedef struct ApiDecision {
  * Errors are the reader's. */
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);
 
+/* The last decision of a page of /api/v1/decisions, which is the whole of @reader. */
+void api_decision_decode_page(JsonReader *reader, Arena *arena, ApiDecision *decision);
+
+/* When it was made, in nanoseconds since 1970; 0: none. */
+int64_t api_decision_time(const ApiDecision *decision);
+
 /*
  * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
  * they are printed as by `berth explain`: values, limits, parts of scores.

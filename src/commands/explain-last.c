@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/calendar.h"
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/nsec.h"
@@ -201,7 +200,7 @@ static int check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
 
 /* The newest in @path, of one replica. */
 static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision *ret) {
-    Str page = STR_NULL, key;
+    Str page = STR_NULL;
     JsonReader reader;
     int r = fetch(lookup, replica, path, &page);
 
@@ -209,31 +208,15 @@ static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision
     if (r != 0)
         return r;
     json_reader_init(&reader, page);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, STR("decisions"))) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        json_array(&reader);
-        while (json_element(&reader))
-            api_decision_decode(&reader, lookup->decisions.arena, ret);
-    }
+    api_decision_decode_page(&reader, lookup->decisions.arena, ret);
     return check_reader(lookup, replica, &reader);
-}
-
-/* Nanoseconds since 1970; 0: none. */
-static int64_t time_of(const ApiDecision *decision) {
-    uint32_t nanos = 0;
-    int64_t sec = 0;
-
-    return calendar_parse(decision->time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
 }
 
 /* Whether @decision was made before @other; of one replica the ids tell. */
 static bool is_before(const ApiDecision *decision, const ApiDecision *other) {
-    return decision->replica == other->replica ? decision->id < other->id
-                                               : time_of(decision) < time_of(other);
+    return decision->replica == other->replica
+               ? decision->id < other->id
+               : api_decision_time(decision) < api_decision_time(other);
 }
 
 /* A replica that does not answer is reported, and the others are asked. */

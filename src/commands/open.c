@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/calendar.h"
-#include "base/nsec.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "commands/explain-last-print.h"
 #include "commands/page-proxy.h"
 #include "json/read.h"
 
@@ -36,27 +35,15 @@ static void stop(int number) {
 /* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     char error[BERTH_CLIENT_ERROR_MAX];
-    Str page = STR_NULL, time = STR_NULL, key;
-    uint32_t nanos = 0;
-    int64_t sec = 0;
+    ApiDecision newest = {0};
+    Str page = STR_NULL;
     JsonReader reader;
 
     if (berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error) != 0)
         return 0;
     json_reader_init(&reader, page);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, STR("decisions"))) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        json_array(&reader);
-        while (json_element(&reader))
-            json_string_member(&reader, arena, STR("time"), &time);
-    }
-    return json_error(&reader) == JSON_OK && calendar_parse(time, &sec, &nanos)
-               ? sec * NSEC_PER_SEC + nanos
-               : 0;
+    api_decision_decode_page(&reader, arena, &newest);
+    return json_error(&reader) == JSON_OK ? api_decision_time(&newest) : 0;
 }
 
 static size_t find_busiest(const Replicas *replicas, Arena *arena) {

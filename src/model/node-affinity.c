@@ -48,27 +48,15 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
 
 /* False: it is invalid. */
 static bool make_requirement(const Condition *condition, Requirement *ret) {
-    static const struct {
-        const char *word;
-        SelectorOp op;
-    } ops[] = {
-        {"In", SELECTOR_IN},
-        {"NotIn", SELECTOR_NOT_IN},
-        {"Exists", SELECTOR_EXISTS},
-        {"DoesNotExist", SELECTOR_ABSENT},
-        {"Gt", SELECTOR_GT},
-        {"Lt", SELECTOR_LT},
-    };
-
     *ret = (Requirement){
         .key = condition->key,
         .values = condition->values.items,
         .n_values = condition->values.n,
     };
-    for (size_t i = 0; i < ELEMENTS_OF(ops); i++) {
-        if (!str_is(condition->op, ops[i].word))
+    for (size_t op = 0; op < SELECTOR_OPS; op++) {
+        if (!str_eq(condition->op, selector_op_words[op]))
             continue;
-        ret->op = ops[i].op;
+        ret->op = (SelectorOp)op;
         if (ret->op == SELECTOR_IN || ret->op == SELECTOR_NOT_IN)
             return ret->n_values > 0;
         if (ret->op == SELECTOR_EXISTS || ret->op == SELECTOR_ABSENT)

@@ -2,6 +2,15 @@
 
 #include "model/selector.h"
 
+const Str selector_op_words[SELECTOR_OPS] = {
+    [SELECTOR_IN] = STR("In"),
+    [SELECTOR_NOT_IN] = STR("NotIn"),
+    [SELECTOR_EXISTS] = STR("Exists"),
+    [SELECTOR_ABSENT] = STR("DoesNotExist"),
+    [SELECTOR_GT] = STR("Gt"),
+    [SELECTOR_LT] = STR("Lt"),
+};
+
 static bool has_value(const Requirement *requirement, Str value) {
     for (size_t i = 0; i < requirement->n_values; i++)
         if (str_eq(requirement->values[i], value))

@@ -21,6 +21,11 @@ typedef enum SelectorOp {
     SELECTOR_LT,
 } SelectorOp;
 
+#define SELECTOR_OPS ((size_t)SELECTOR_LT + 1)
+
+/* Kubernetes' words for them: "In", "DoesNotExist". */
+extern const Str selector_op_words[SELECTOR_OPS];
+
 typedef struct Requirement {
     Str key;
     SelectorOp op;

@@ -60,21 +60,24 @@ RANK  NODE  SENT  SCORE  =   near
    1  n1      10  100.0     100.0
    2  n2       0    0.0       0.0
 """ + SHARE
-REJECTED = """
-rejected by
+BY_ZONE = """\
         1  zones/zone: wrong zone (preemption cannot help)
            n4: label zone is "c", must be one of "a", "b"
            needs label zone one of "a", "b" on the node
            it fails other rules, too
+"""
+BY_DISK = """\
         1  zones/disk: slow disk
            n3: label disk is "hdd", must be "ssd"
            needs label disk=ssd on the node
-
+"""
+OBSERVED = """
 would be rejected by (mode Observe, not acted upon)
         2  trial/gpu: no gpu
            e.g. n3: label gpu is absent, must be "yes"
            needs label gpu=yes on the node
 """
+REJECTED = "\nrejected by\n" + BY_ZONE + BY_DISK + OBSERVED
 NOT_BOUND = "\nbind      TIME: not bound to n1, rank 1 of 2: berth: cannot bind: "
 
 
@@ -104,10 +107,13 @@ not known to berth
 
 
 def test_none_passed(berth_path, berth):
+    """The rule of the node closest to eligible comes first."""
     assert shown(berth_path, berth, "prod/db") == """\
 0 of 2 nodes passed
         3  not evaluated by berth: filtered out or not sampled by kube-scheduler
-""" + REJECTED + """
+
+rejected by
+""" + BY_DISK + BY_ZONE + OBSERVED + """
 preempt   TIME: eviction on 1 of 2 nodes would help
 """
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from client import FINE, PATIENCE
+from small_api import write_kubeconfig
 from terminal import Terminal
 
 CLUSTER = '{"kind": "List", "items": [{"kind": "Node", "metadata": {"name": "n1"}}]}'
@@ -49,16 +50,6 @@ def test_shows_while_a_server_is_slow(berth_path, command):
             terminal.wait_for("ended: 3", gone=["fetching", "reading"])
 
 
-KUBECONFIG = """\
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %s}}]
-users: [{name: u, user: {}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-"""
-
-
 @pytest.mark.parametrize("command, line", [
     ("dump", "reading the cluster"),
     ("explain --policy policy.yaml shop/web", "reading the cluster"),
@@ -71,7 +62,7 @@ def test_shows_while_the_api_server_is_slow(berth_path, tmp_path, command, line)
     (tmp_path / "policy.yaml").write_text("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec: {}\n")
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        (tmp_path / "kubeconfig").write_text(KUBECONFIG % url)
+        write_kubeconfig(tmp_path / "kubeconfig", url)
         words = [berth_path, *command.replace("policy.yaml", str(tmp_path / "policy.yaml")).split()]
         with Terminal([*words, "--kubeconfig", tmp_path / "kubeconfig"]) as terminal:
             terminal.wait_for(like=[rf"^{line}, \d+ s$"])

@@ -6,16 +6,15 @@ API server's pod proxy does: without Authorization.
 
 import base64
 import http.client
-import http.server
 import json
 import re
 import subprocess
-import threading
 import time
 
 import pytest
 
 from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, pages_of, post, wait_until, without_kubeconfig
+from small_api import Handler, Server, write_kubeconfig
 
 TOKENS = {"berth-pages": "the-token-for-everything", "berth-viewer": "the-token-for-viewers"}
 NODES = [{"metadata": {"name": "n1"}}, {"metadata": {"name": "n2"}}]
@@ -27,7 +26,7 @@ spec: {filters: [{name: first, expression: "node.metadata.name == 'n1'", reason:
 """
 
 
-class ApiServer:
+class ApiServer(Server):
     """@berths: by the name of their pod."""
 
     def __init__(self, berths):
@@ -36,10 +35,7 @@ class ApiServer:
         self.pods = [make_pod(name, pages.port) for name, pages in self.pages.items()]
         api = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1
-
+        class PodProxy(Handler):
             def do_GET(self):
                 api.seen.append((self.path, dict(self.headers)))
                 proxied = re.match(r"/api/v1/namespaces/berth-system/pods/http:([^:]+):(\d+)/proxy(/.*)", self.path)
@@ -73,23 +69,7 @@ class ApiServer:
                         break
                 self.close_connection = True
 
-            def reply(self, status, body):
-                self.send_response_only(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.serve(PodProxy)
 
     def get(self, path):
         name = path.rpartition("/")[2]
@@ -101,13 +81,7 @@ class ApiServer:
         return 404, b'{"kind": "Status", "message": "there is no such thing"}'
 
     def kubeconfig(self, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-            "clusters": [{"name": "k", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {}}],
-        }))  # fmt: skip
+        return write_kubeconfig(path, self.url)
         return path
 
 

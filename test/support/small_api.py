@@ -45,7 +45,48 @@ def scheduler_pod(namespace, name, flags, volumes=(), mounts=(), labels=None, **
     )  # fmt: skip
 
 
-class SmallApi:
+def write_kubeconfig(path, url):
+    """One that leads to @url."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {}}],
+    }))  # fmt: skip
+    return path
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one piece, or each reply takes 40 ms
+
+    def reply(self, status, body, headers=()):
+        self.send_response_only(status)
+        for name, value in [*headers, ("Content-Length", str(len(body)))]:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+class Server:
+    """On loopback, for subclasses of Handler."""
+
+    def serve(self, handler):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class SmallApi(Server):
     def __init__(self):
         self.version = "v1.34.1"
         self.pods, self.config_maps = [], {}
@@ -55,49 +96,23 @@ class SmallApi:
         self.reviews = []  # of whom, what
         api = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # head and body in one piece, or each reply takes 40 ms
-
+        class ApiHandler(Handler):
             def do_GET(self):
-                self.reply(*api.get(self.path))
+                self.reply_json(*api.get(self.path))
 
             def do_POST(self):
                 length = int(self.headers["Content-Length"])
-                self.reply(*api.post(self.path, json.loads(self.rfile.read(length))))
+                self.reply_json(*api.post(self.path, json.loads(self.rfile.read(length))))
 
-            def reply(self, status, content):
-                body = json.dumps(content).encode()
-                self.send_response_only(status)
-                self.send_header("Date", email.utils.formatdate(time.time() + api.skew, usegmt=True))
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+            def reply_json(self, status, content):
+                date = email.utils.formatdate(time.time() + api.skew, usegmt=True)
+                headers = [("Date", date), ("Content-Type", "application/json")]
+                self.reply(status, json.dumps(content).encode(), headers)
 
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.serve(ApiHandler)
 
     def kubeconfig(self, folder):
-        path = folder / "kubeconfig"
-        path.write_text(
-            json.dumps({
-                "apiVersion": "v1", "kind": "Config", "current-context": "c",
-                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-                "clusters": [{"name": "k", "cluster": {"server": self.url}}],
-                "users": [{"name": "u", "user": {}}],
-            })
-        )  # fmt: skip
-        return path
+        return write_kubeconfig(folder / "kubeconfig", self.url)
 
     # --- answers ---
 
