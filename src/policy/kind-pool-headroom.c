@@ -3,6 +3,7 @@
  *
  *     poolHeadroom: {nodeLabels: {pool: ci}, pods: 2, requests: {cpu: 4, memory: 8Gi}}
  *     poolHeadroom: {nodeLabels: {pool: ci}, nodes: 1, exceptPriorityAtLeast: 1000}
+ *     poolHeadroom: {nodeLabels: {pool: ci}, nodes: 1, exceptPriorityClass: urgent}
  *
  * Room for a pod is on one node: a node with 7 cpus free has room for one pod of 4. Nodes' worth is
  * a sum: an average node's amounts, wherever they are free. Nodes that are not Ready, or cordoned,
@@ -31,9 +32,10 @@ typedef struct PoolRule {
     VEC(Amount) amounts;    /* requests, or resources */
     int64_t priority;       /* exceptPriorityAtLeast */
     bool has_priority;
-    Str key;    /* a label that every node of the pool has */
-    Buf usable; /* the condition on `node`: it is of the pool and takes pods */
-    Buf pool;   /* for messages: "nodes with pool=ci keep" */
+    Str priority_class; /* exceptPriorityClass; empty: not given */
+    Str key;            /* a label that every node of the pool has */
+    Buf usable;         /* the condition on `node`: it is of the pool and takes pods */
+    Buf pool;           /* for messages: "nodes with pool=ci keep" */
 } PoolRule;
 
 /* --- reading -------------------------------------------------------------------------- */
@@ -125,6 +127,8 @@ static const Field fields[] = {
         .about = "with nodes: the resources that count; default: cpu and memory"},
     {OPTIONAL("exceptPriorityAtLeast"), .shape = &priority_shape, .read = read_priority,
         .about = "pods of this priority or more may use the room"},
+    {OPTIONAL("exceptPriorityClass"), INTO(PoolRule, priority_class, shape_name),
+        .about = "pods of this priorityClassName may use the room"},
 };
 static const Shape shape = {SHAPE_OF(fields), .one_of = choices};
 
@@ -206,6 +210,8 @@ static void write_sum_after(Buf *out, const PoolRule *rule, const Buf *now, cons
 static void write_exceptions(Buf *out, const PoolRule *rule) {
     if (rule->has_priority)
         cel_text(out, "pod.spec.priority >= $1 || ", TEXT_INT(rule->priority));
+    if (!str_is_empty(rule->priority_class))
+        cel_text(out, "pod.spec.priorityClassName == $1 || ", TEXT_QUOTED(rule->priority_class));
     cel_text(out, "!($1) || ", TEXT_BUF(&rule->usable));
 }
 

@@ -201,6 +201,7 @@ static const Mistake mistakes[] = {
     {false, "poolHeadroom: {nodes: 1, resources: [cpu, cpu]}", "\"cpu\" is named twice"},
     {false, "poolHeadroom: {nodes: 1, exceptPriorityAtLeast: high}",
         "exceptPriorityAtLeast must be"},
+    {false, "poolHeadroom: {nodes: 1, exceptPriorityClass: a b}", "\"a b\" is not a"},
     {false, "poolHeadroom: {nodes: 1, nodeLabels: {a b: x}}", "\"a b\" is not a label key"},
     {false, "poolHeadroom: 3", "poolHeadroom must be a mapping, not 3"},
     {false, "topologySpread: {topologyKey: z, maxSkew: 0, sameOwner: true}",

@@ -194,6 +194,7 @@ static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_object(writer);
     write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
     write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
+    write_tree(writer, STR("priorityClassName"), yaml_find(pod, STR("priorityClassName")));
     write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
     write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
     write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
@@ -238,9 +239,9 @@ static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
 void scene_pod_json(const YamlNode *pod, Buf *out) {
     static const Str keys[] = {STR("name"), STR("namespace"), STR("uid"), STR("labels"),
         STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
-        STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("requests"),
-        STR("scheduled"), STR("tolerations"), STR("nodeSelector"), STR("nodeSelectorTerms"),
-        STR("deleted")};
+        STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("priorityClassName"),
+        STR("requests"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
+        STR("nodeSelectorTerms"), STR("deleted")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(pod, keys, ELEMENTS_OF(keys));
