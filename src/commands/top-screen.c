@@ -50,7 +50,7 @@ static void print_seconds(Buf *line, double sec) {
     if (isnan(sec))
         buf_append(line, STR("-"));
     else if (sec < 0.001)
-        buf_printf(line, "%.0f us", sec * 1e6);
+        buf_printf(line, "%.0f µs", sec * 1e6);
     else if (sec < 1)
         buf_printf(line, "%.1f ms", sec * 1e3);
     else
