@@ -66,7 +66,9 @@ static void write_form(
 }
 
 /* Leaves, and forms with parts. Loops over pods have one more variable. */
-static const char *const leaves[][16] = {
+#define LEAVES_MAX 24u
+
+static const char *const leaves[][LEAVES_MAX] = {
     [BOOL] = {"true", "false", "node.ready", "node.spec.unschedulable",
         "('%k' in node.metadata.labels)", "has(pod.metadata.creationTimestamp)",
         "('%k' in pod.metadata.labels)", "has(node.metadata.labels.%k)",
@@ -81,10 +83,12 @@ static const char *const leaves[][16] = {
         "node.requested['nvidia.com/gpu']", "pod.requests.cpu", "pod.requests.milliCPU",
         "node.free.milliCPU", "cluster.allocatable.cpu", "double(node.metadata.labels['n'])",
         "node.free[pod.metadata.labels[?'%k'].orValue('cpu')]", "metrics.load", "metrics.podCpu",
-        "workload.metrics.podCpu"},
+        "workload.metrics.podCpu", "node.capacity.cpu", "node.capacity['nvidia.com/gpu']",
+        "pod.limits.cpu", "pod.limits[node.metadata.labels[?'%k'].orValue('memory')]"},
     [TEXT] = {"''", "'a'", "'x'", "node.metadata.labels['%k']", "pod.metadata.labels['%k']",
         "node.metadata.labels[?'%k'].orValue('')", "pod.metadata.labels[?'%k'].orValue('x')",
         "node.metadata.name", "pod.metadata.namespace", "pod.owner",
+        "node.status.nodeInfo.kernelVersion", "pod.spec.priorityClassName",
         "node.metadata.labels[pod.metadata.labels['%k']]",
         "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('b')].orValue('x')"},
     [TIME] = {"now", "node.metadata.creationTimestamp", "timestamp('2026-01-01T00:00:00Z')",
@@ -115,7 +119,7 @@ static const char *const forms[][32] = {
     [DOUBLE] = {"(%d + %d)", "(%d - %d)", "(%d * %d)", "(%d / %d)", "(%b ? %d : %d)", "double(%i)",
         "-%d", "math.least(%d, %d)", "math.abs(%d)", "math.sqrt(%d)", "math.floor(%d)",
         "math.greatest(%d, %i)", "math.greatest(%i, %d, %d)", "dyn(%d)", "variables.number",
-        "[dyn(%d), dyn(%t)][%i]"},
+        "[dyn(%d), dyn(%t)][%i]", "hash(%t)", "hash(%t, %t)", "math.normQuantile(%d)"},
     [TEXT] = {"(%t + %t)", "(%b ? %t : %t)", "%t.upperAscii()", "string(%i)", "dyn(%t)"},
     [TIME] = {"(%T + duration('90s'))", "(%b ? %T : %T)"},
 };
@@ -150,7 +154,7 @@ static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods,
 
         write_form(choices,
             of_pod ? choose_form(choices, pod_leaves[sort], 8)
-                   : choose_form(choices, leaves[sort], 16),
+                   : choose_form(choices, leaves[sort], LEAVES_MAX),
             0, in_pods, out);
     } else if (!in_pods && choose(choices, 4) == 0) {
         write_form(choices, choose_form(choices, loops[sort], 8), depth - 1, false, out);
@@ -264,13 +268,15 @@ const char generated_small_scene[] =
     "now: 2026-02-03T04:05:06Z\n"
     "measured: {load: {n1: 0.5}, podCpu: {n1: 1.5, n2: .nan}}\n"
     "nodes:\n"
-    "  n1: {labels: {a: x, zone: b, n: '12'}, allocatable: {cpu: 4, memory: 8Gi}}\n"
+    "  n1: {labels: {a: x, zone: b, n: '12'}, allocatable: {cpu: 4, memory: 8Gi}, "
+    "capacity: {cpu: 5}, nodeInfo: {kernelVersion: x}}\n"
     "  n2: {ready: false, labels: {zone: b, n: x}, taints: [{key: team-a, effect: NoSchedule}]}\n"
     "pods:\n"
     "  - {on: n1, uid: u1, labels: {a: a, n: '3'}, owner: o1, requests: {cpu: 1, memory: 1Gi}}\n"
     "  - {on: n1, uid: u2, owner: o2, priority: 2, created: 2026-02-03T04:04:00Z}\n"
     "  - {on: n2, uid: u3, labels: {zone: x}, owner: o1}\n"
-    "pod: {namespace: team-a, uid: me, labels: {a: a, zone: b}, owner: o1, requests: {cpu: 1}}\n";
+    "pod: {namespace: team-a, uid: me, labels: {a: a, zone: b}, owner: o1, requests: {cpu: 1}, "
+    "limits: {cpu: 2}, priorityClassName: a}\n";
 
 static void write_labels(Choices *choices, Buf *out) {
     buf_append(out, STR("labels: {"));
@@ -310,12 +316,14 @@ void generate_scene(Choices *choices, Buf *out) {
     for (unsigned i = 0; i < GENERATED_NODES; i++) {
         buf_printf(out, "  n%u: {", i);
         write_labels(choices, out);
-        buf_printf(out, ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
+        buf_printf(out, ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s%s%s}\n",
             CHOOSE(choices, "true", "false"), CHOOSE(choices, "true", "false"), choose(choices, 9),
             CHOOSE(choices, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
             CHOOSE(
                 choices, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
-            CHOOSE(choices, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
+            CHOOSE(choices, "", ", taints: [{key: team-a, effect: NoSchedule}]"),
+            CHOOSE(choices, "", ", capacity: {cpu: 9}", ", capacity: {nvidia.com/gpu: 2}"),
+            CHOOSE(choices, "", ", nodeInfo: {kernelVersion: x}"));
     }
     buf_append(out, STR("pods:\n"));
     for (unsigned i = 0; i < GENERATED_PODS; i++) {
@@ -328,6 +336,8 @@ void generate_scene(Choices *choices, Buf *out) {
                 choices, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
+    buf_printf(out, "%s", CHOOSE(choices, "", "limits: {cpu: 2, memory: 1Gi}, "));
+    buf_printf(out, "%s", CHOOSE(choices, "", "priorityClassName: x, "));
     write_labels(choices, out);
     buf_append(out, STR("}\n"));
     buf_append_char(out, '\0');

@@ -130,12 +130,15 @@ static void write_status(JsonWriter *writer, const YamlNode *node) {
     write_conditions(writer, node);
     write_images(writer, yaml_find(node, STR("images")));
     write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
+    write_tree(writer, STR("capacity"), yaml_find(node, STR("capacity")));
+    write_tree(writer, STR("nodeInfo"), yaml_find(node, STR("nodeInfo")));
     json_write_end_object(writer);
 }
 
 void scene_node_json(const YamlPair *node, Buf *out) {
     static const Str keys[] = {STR("labels"), STR("annotations"), STR("created"), STR("taints"),
-        STR("ready"), STR("cordoned"), STR("conditions"), STR("images"), STR("allocatable")};
+        STR("ready"), STR("cordoned"), STR("conditions"), STR("images"), STR("allocatable"),
+        STR("capacity"), STR("nodeInfo")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(node->value, keys, ELEMENTS_OF(keys));
@@ -168,6 +171,7 @@ static void write_containers(JsonWriter *writer, const YamlNode *pod) {
         json_write_key(writer, STR("resources"));
         json_write_object(writer);
         write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
+        write_tree(writer, STR("limits"), i == 0 ? yaml_find(pod, STR("limits")) : NULL);
         json_write_end_object(writer);
         json_write_end_object(writer);
     }
@@ -240,7 +244,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     static const Str keys[] = {STR("name"), STR("namespace"), STR("uid"), STR("labels"),
         STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
         STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("priorityClassName"),
-        STR("requests"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
+        STR("requests"), STR("limits"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
         STR("nodeSelectorTerms"), STR("deleted")};
     JsonWriter writer = JSON_WRITER(out);
 
