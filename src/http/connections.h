@@ -27,9 +27,9 @@
  * certificate is accepted. All others are new: a connection that comes when there is no place
  * evicts the new one that has been silent the longest. One whose first bytes no thread has read yet
  * does not count as silent, or a busy server would close clients that have sent their request. If
- * none is silent, the new connection waits until a thread has read some. So a probe, which is
- * new, always gets a place, and a flood cannot end a connection in use. A connection that has a
- * request but no place among the kept ones is answered and then closed.
+ * none is silent, the new connection waits until a thread has read some, or is done with one. So a
+ * probe, which is new, always gets a place, and a flood cannot end a connection in use. A
+ * connection that has a request but no place among the kept ones is answered and then closed.
  *
  * Handshakes take time, so addresses take turns: the n-th new connection of an address comes after
  * the first n - 1 of each other address. For a newcomer that finds neither a place nor a silent
@@ -127,7 +127,7 @@ DEFINE_CLEANUP(Connections *, connections_free)
 
 enum {
     _CONNECTIONS_E_SUCCESS,
-    CONNECTIONS_E_WAIT,   /* there will be a place as soon as a thread has read what clients sent */
+    CONNECTIONS_E_WAIT,   /* there may be a place when a thread is done with a connection */
     CONNECTIONS_E_QUEUED, /* the same, but its address has new connections already */
     CONNECTIONS_E_FULL,   /* refused */
 };

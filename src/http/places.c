@@ -111,7 +111,8 @@ static void evict(Connections *connections, Connection *victim) {
 typedef struct Candidates {
     Connection *silent; /* the one that has been silent the longest */
     Connection *last;   /* the one of the last turn, if that is after the newcomer's */
-    bool has_early, has_due;
+    bool has_due;
+    bool has_busy; /* one that a thread soon reads, ends or stops using: the newcomer can wait */
 } Candidates;
 
 /* Whether to close @connection before the one that has been silent the longest so far. */
@@ -125,7 +126,7 @@ static void consider(Candidates *candidates, const Connections *connections, Con
     const Connection *newcomer) {
     bool is_due = atomic_load(&connection->is_due);
 
-    candidates->has_early |= is_early(connection);
+    candidates->has_busy |= is_early(connection) || atomic_load(&connection->is_held);
     candidates->has_due |= is_due;
     if (!is_evictable(connection))
         return;
@@ -156,7 +157,7 @@ static int evict_one(Connections *connections, const Connection *newcomer,
         newcomer->since_nsec - silent->heard_nsec < CONNECTION_GRACE_MSEC * NSEC_PER_MSEC)
         silent = NULL;
     if (!silent && !candidates.last)
-        return !candidates.has_early                ? CONNECTIONS_E_FULL
+        return !candidates.has_busy                 ? CONNECTIONS_E_FULL
                : newcomer->turn > connections->turn ? CONNECTIONS_E_QUEUED
                                                     : CONNECTIONS_E_WAIT;
     evict(connections, silent ? silent : candidates.last);

@@ -159,6 +159,27 @@ static void test_newcomer_waits_for_the_server(void **state) {
     table_done(&table);
 }
 
+/* A worker is about to end the only connection that may be replaced: it has sent its last reply. */
+static void test_newcomer_waits_for_a_worker(void **state) {
+    Connection *last;
+    Table table;
+    int r;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ false);
+    table.options.connections_max = 1;
+    connections_free(table.connections);
+    table.connections = connections_new(&table.options, table.refused);
+    last = come(&table, "10.0.0.1", &r);
+    assert_true(connection_enter(table.connections, last, CONNECTION_LINGER, table.now));
+    assert_null(come(&table, "10.0.0.2", &r));
+    assert_int_equal(r, CONNECTIONS_E_WAIT);
+    connections_remove(table.connections, last);
+    assert_non_null(come(&table, "10.0.0.2", &r));
+    assert_int_equal(n_refused(&table), 0);
+    table_done(&table);
+}
+
 /* Kept connections are never replaced. */
 static void test_refuses_among_kept_connections(void **state) {
     Table table;
@@ -182,6 +203,7 @@ int main(void) {
         cmocka_unit_test(test_addresses_take_turns),
         cmocka_unit_test(test_newcomer_replaces_the_last_of_the_longest_queue),
         cmocka_unit_test(test_newcomer_waits_for_the_server),
+        cmocka_unit_test(test_newcomer_waits_for_a_worker),
         cmocka_unit_test(test_refuses_among_kept_connections),
     };
 
