@@ -18,10 +18,14 @@ def own_ports():
     return range(20000 + worker * n_each, 20000 + (worker + 1) * n_each)
 
 
+picked = set()
+
+
 def pick_port():
-    """A free port of 127.0.0.1."""
+    """A free port of 127.0.0.1, another one each time: the program of an earlier one may not listen yet."""
     while True:
-        port = random.choice(own_ports())
+        port = random.choice([port for port in own_ports() if port not in picked])
+        picked.add(port)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

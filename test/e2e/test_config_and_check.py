@@ -208,7 +208,7 @@ BROKEN = {
     "bad-policy": (break_policy, {"B208"}),
     "no-filter-verb": (lambda each: each.change(filterVerb=""), {"B113"}),
     "too-short": (lambda each: each.change(httpTimeout="50ms"), {"B119", "B120"}),
-    "other-verb": (lambda each: each.change(filterVerb="filters"), {"B203"}),
+    "other-verb": (lambda each: each.change(filterVerb="filters"), {"B129", "B203"}),
 }
 
 
