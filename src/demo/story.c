@@ -84,7 +84,7 @@ static bool tell_pending(
     return true;
 }
 
-/* On a terminal, when the rest is told. */
+/* On a terminal, after the rest of the story. */
 static void suggest(Story *story, DemoPrinter *printer, const DemoStatus *status) {
     story->has_suggested = true;
     if (!printer->console.is_live)

@@ -353,7 +353,7 @@ static void read_first(WiringReading *reading, Str file, YamlNode *root) {
     read_document(reading, root);
 }
 
-/* The document after the first: the Policy of a v1alpha1, or one that nobody reads. */
+/* The document after the first: the Policy of a v1alpha1, or one that is ignored. */
 static void read_second(WiringReading *reading, YamlNode *root) {
     const YamlNode *kind = root->kind == YAML_MAPPING ? wiring_find(root, "kind") : NULL;
     const YamlNode *api_version;
