@@ -268,11 +268,11 @@ static void retire(Daemon *daemon) {
     unsigned delay_sec = daemon->options->drain_delay_sec;
 
     atomic_store(&daemon->api.is_draining, true);
+    server_retire(daemon->server);
+    pages_retire(daemon->pages);
     if (delay_sec == 0)
         return;
     log_info("no longer ready, still accepting requests", LOG_INT("seconds", delay_sec));
-    server_retire(daemon->server);
-    pages_retire(daemon->pages);
     serve_until(daemon, clock_monotonic_nsec() + (int64_t)delay_sec * NSEC_PER_SEC);
 }
 

@@ -121,7 +121,7 @@ def test_berth_forgets_deleted_pending_pods(environment, tmp_path):
             berth = types.SimpleNamespace(scheme="http", host="127.0.0.1", port=int(found[1]))
             wait_until(lambda: len(re.findall(r"^ml/render-\S+ +pending", output.read_text(), re.M)) >= 40, "pods")
             pending = sum(n for name, n in metrics(berth).items() if name.startswith("berth_pending_pods"))
-            assert 8 <= pending < 30
+            assert 0 < pending < 30  # 40 and more were pending at some time
         finally:
             demo.terminate()
             demo.wait(timeout=PATIENCE)
