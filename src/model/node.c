@@ -136,7 +136,7 @@ static bool decode_detail(JsonReader *reader, Arena *arena, Str key, NodeDetails
 
 /* --- spec and status ----------------------------------------------------------------------- */
 
-/* What is decoded, and where it goes. */
+/* The parts to decode, and their destination. */
 typedef struct Decoding {
     const NodeParts *parts;
     Node *node;
