@@ -109,6 +109,7 @@ bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENC
 	@$(PYTHON) bench/throughput --narrow $(BENCH)
 	@$(PYTHON) bench/memory $(BENCH)
 	@$(PYTHON) bench/churn $(BENCH)
+	@$(PYTHON) bench/handshakes $(filter --quick --smoke,$(BENCH))
 
 soak: setup-test ## two hours of mixed load: memory, descriptors, p99 (BENCH="--minutes 10")
 	@tools/configure $(BUILD)
