@@ -262,27 +262,27 @@ static void wipe(const YamlNode *node) {
 
 /* --- entries --- */
 
-static const YamlNode *list_of(Tree *tree, const TreeFile *file, TreeSection section) {
-    return tree_find(tree, file->root, section.list, YAML_SEQUENCE);
+static const YamlNode *list_of(Tree *tree, const TreeFile *file, const TreeSection *section) {
+    return tree_find(tree, file->root, section->list, YAML_SEQUENCE);
 }
 
-static const YamlNode *entry_name(Tree *tree, const YamlNode *item, TreeSection section) {
+static const YamlNode *entry_name(Tree *tree, const YamlNode *item, const TreeSection *section) {
     const YamlNode *name;
 
     if (item->kind != YAML_MAPPING) {
         tree_refuse(tree, item->place, "an entry of %s must be a mapping with name and %s",
-            section.list, section.body);
+            section->list, section->body);
         return NULL;
     }
     name = tree_find_text(tree, item, "name");
     if (!name)
-        tree_refuse(tree, item->place, "an entry of %s has no name", section.list);
+        tree_refuse(tree, item->place, "an entry of %s has no name", section->list);
     return name;
 }
 
 /* Whether @file has it; two of one name in one file are an error, also here. */
 static bool find_in_file(
-    Tree *tree, const TreeFile *file, TreeSection section, Str name, TreeEntry *ret) {
+    Tree *tree, const TreeFile *file, const TreeSection *section, Str name, TreeEntry *ret) {
     const YamlNode *list = list_of(tree, file, section);
     bool found = false;
 
@@ -292,20 +292,20 @@ static bool find_in_file(
         if (!at || !str_eq(at->text, name))
             continue;
         if (found)
-            tree_refuse(tree, at->place, "a second entry of %s is called \"%.*s\"", section.list,
+            tree_refuse(tree, at->place, "a second entry of %s is called \"%.*s\"", section->list,
                 STR_FMT(name));
         found = true;
         *ret = (TreeEntry){
             .file = file,
             .name = at->text,
-            .body = tree_find(tree, list->items[i], section.body, YAML_MAPPING),
+            .body = tree_find(tree, list->items[i], section->body, YAML_MAPPING),
         };
     }
     return found;
 }
 
 /* "dev, staging": what there is. */
-static Str tree_list_names(Tree *tree, TreeSection section) {
+static Str tree_list_names(Tree *tree, const TreeSection *section) {
     _cleanup_(buf_done) Buf names = BUF_INIT(ACCESS_ERROR_MAX);
     size_t n = 0;
 
@@ -337,14 +337,14 @@ static Str list_files(Tree *tree) {
 }
 
 /* The first of that name, or an error. @place: where the name is used. */
-static TreeEntry tree_find_entry(Tree *tree, TreeSection section, Str name, Place place) {
+static TreeEntry tree_find_entry(Tree *tree, const TreeSection *section, Str name, Place place) {
     TreeEntry entry = {0};
 
     for (size_t i = 0; i < tree->n_files && tree->r == 0; i++)
         if (find_in_file(tree, &tree->files[i], section, name, &entry))
             return entry;
     if (tree->r == 0)
-        tree_refuse(tree, place, "%s \"%.*s\" is not in %.*s; it has: %.*s", section.body,
+        tree_refuse(tree, place, "%s \"%.*s\" is not in %.*s; it has: %.*s", section->body,
             STR_FMT(str_take(name, 128)), STR_FMT(list_files(tree)),
             STR_FMT(tree_list_names(tree, section)));
     return entry;
@@ -483,17 +483,17 @@ static const TreeSection users = {"users", "user"};
 static TreeEntry find_context(Tree *tree, const char *wanted) {
     if (wanted)
         return tree_find_entry(
-            tree, contexts, str_from_c(wanted), tree_file_place(&tree->files[0]));
+            tree, &contexts, str_from_c(wanted), tree_file_place(&tree->files[0]));
     for (size_t i = 0; i < tree->n_files; i++) {
         const YamlNode *node = tree_find_text(tree, tree->files[i].root, "current-context");
 
         if (node)
-            return tree_find_entry(tree, contexts, node->text, node->place);
+            return tree_find_entry(tree, &contexts, node->text, node->place);
     }
     tree_refuse(tree, tree_file_place(&tree->files[0]),
         "no current-context is set; name a context, or set one with kubectl config use-context; "
         "there are: %.*s",
-        STR_FMT(tree_list_names(tree, contexts)));
+        STR_FMT(tree_list_names(tree, &contexts)));
     return (TreeEntry){0};
 }
 
@@ -605,14 +605,14 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
     }
     config->file = tree_copy(tree, str_from_c(context.file->path));
     config->context = tree_copy(tree, context.name);
-    cluster = tree_find_entry(tree, clusters, cluster_name->text, cluster_name->place);
+    cluster = tree_find_entry(tree, &clusters, cluster_name->text, cluster_name->place);
     if (tree->r < 0)
         return;
     assert(cluster.file);
     read_cluster(tree, &cluster, config);
     check_proxy(tree, &cluster);
     if (user_name)
-        user = tree_find_entry(tree, users, user_name->text, user_name->place);
+        user = tree_find_entry(tree, &users, user_name->text, user_name->place);
     /* Over plain HTTP no credentials are sent: kubectl does the same. */
     if (user_name && tree->r == 0 && str_has_prefix(str_from_c(config->server), STR("https:")))
         read_user(tree, &user, &cluster, config);
