@@ -131,12 +131,22 @@ static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *o
     .path = (name), .method = "POST", .clients = ROUTE_SCHEDULERS, .pace = ROUTE_AT_ONCE,          \
     .kind = (verb_kind), .about = (text)
 
-enum { NO_ROUTE, INDEX, DASHBOARD, FIRST_FOUND, READYZ = FIRST_FOUND + _VERB_MAX, LIVEZ, HEALTHZ };
+enum {
+    NO_ROUTE,
+    INDEX,
+    DASHBOARD,
+    DRY_RUN,
+    FIRST_FOUND,
+    READYZ = FIRST_FOUND + _VERB_MAX,
+    LIVEZ,
+    HEALTHZ,
+};
 
 static const Route routes[] = {
     [NO_ROUTE] = {OTHER(NULL, REQUEST_OTHER)},
     [INDEX] = {OTHER("/", REQUEST_OTHER)},
     [DASHBOARD] = {OTHER(NULL, REQUEST_DASHBOARD)},
+    [DRY_RUN] = {VERB("dry-run/filter", REQUEST_DRY_RUN, "filter, for tools: not recorded")},
     {VERB("filter", REQUEST_FILTER, "the scheduler's verbs")},
     {VERB("prioritize", REQUEST_PRIORITIZE, NULL)},
     {VERB("preempt", REQUEST_PREEMPT, NULL)},
@@ -192,6 +202,8 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
     Str path = without_slashes(request->path);
     WiringVerb verb = wiring_verb_find(path);
 
+    if (verb != WIRING_NO_VERB && wiring_is_dry_run(path)) /* of bind there is none */
+        return &routes[verb == WIRING_FILTER ? DRY_RUN : NO_ROUTE];
     if (verb != WIRING_NO_VERB)
         return &routes[FIRST_FOUND + (int)verb];
     for (size_t i = READYZ; i < ELEMENTS_OF(routes); i++) {

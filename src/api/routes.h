@@ -4,8 +4,8 @@
  * Routes: the table of everything that can be requested, one row each (routes.c).
  *
  * A verb is the last part of the path, whatever stands before it, because urlPrefix and the verb's
- * name are set in kube-scheduler's configuration; doubled and trailing slashes do no harm. All
- * other routes are whole paths. Pages of the dashboard share one row: their own table is
+ * name are set in kube-scheduler's configuration; doubled and trailing slashes do no harm. After
+ * dry-run it is answered, and nothing else happens. All other routes are whole paths. Pages of the dashboard share one row: their own table is
  * dashboard/dashboard.c.
  *
  * Threads: any.
@@ -49,7 +49,7 @@ typedef struct Route {
     const char *method;
     RouteClients clients;
     RoutePace pace;
-    RequestKind kind;  /* in metrics; verbs have the number of their Verb */
+    RequestKind kind;  /* in metrics; verbs have the number of their Verb, but for a dry run */
     bool takes_body;   /* JSON or YAML; verbs always do */
     size_t page_max;   /* bytes of the answer */
     const char *type;  /* Content-Type with status 200; errors are JSON */

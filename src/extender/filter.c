@@ -106,8 +106,8 @@ static int narrow(Judge *judge, const View *view, const FilterArgs *args, Filter
     return judge_narrow(judge, to, result->verdicts, &decision->narrowed);
 }
 
-static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena *arena,
-    FilterResult *ret, Decision *decision) {
+static int decide(Judge *judge, const View *view, const FilterArgs *args, bool is_dry_run,
+    Arena *arena, FilterResult *ret, Decision *decision) {
     uint32_t *counts;
     int r;
 
@@ -117,7 +117,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
     r = judge_filters(judge, ret->verdicts);
     if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge, /* observed= */ false))
         mark_unknown(args, ret->verdicts);
-    if (r == 0)
+    if (r == 0 && !is_dry_run)
         r = narrow(judge, view, args, ret, decision);
     if (r == 0)
         r = collect_failed(ret, args->n, arena);
@@ -280,8 +280,8 @@ static Str find_missing(const View *view, const FilterArgs *args, const Judge *j
 
 /* --- the verb ---------------------------------------------------------------- */
 
-void extender_filter(
-    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
+static void answer_filter(const View *view, const RequestTime *time, Str body, bool is_dry_run,
+    Arena *arena, Answer *ret) {
     const NodeParts *parts = &view->program->filter_parts;
     FilterArgs *args = NULL;
     FilterResult result = {0};
@@ -307,7 +307,7 @@ void extender_filter(
         answer_error(ret, arena, 200, missing);
         return;
     }
-    r = decide(judge, view, args, arena, &result, &ret->decision);
+    r = decide(judge, view, args, is_dry_run, arena, &result, &ret->decision);
     if (r == 0)
         encode(view, args, &result, &ret->decision, &ret->body);
     if (r < 0 || rope_error(&ret->body)) {
@@ -316,4 +316,14 @@ void extender_filter(
     }
     ret->decision.args = args;
     ret->decision.verdicts = result.verdicts;
+}
+
+void extender_filter(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
+    answer_filter(view, time, body, /* is_dry_run= */ false, arena, ret);
+}
+
+void extender_filter_dry_run(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
+    answer_filter(view, time, body, /* is_dry_run= */ true, arena, ret);
 }

@@ -84,6 +84,9 @@ typedef struct Answer {
 /* Each fills @ret with slices of @body and memory of @arena. @time as for view_judge_input(). */
 void extender_filter(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
+/* Without narrowing: every node that passes is in the answer. */
+void extender_filter_dry_run(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 void extender_prioritize(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 void extender_preempt(

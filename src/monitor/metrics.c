@@ -199,6 +199,7 @@ static const char *const kind_names[_REQUEST_KINDS] = {
     [REQUEST_PRIORITIZE] = "prioritize",
     [REQUEST_PREEMPT] = "preempt",
     [REQUEST_BIND] = "bind",
+    [REQUEST_DRY_RUN] = "dry-run",
     [REQUEST_HEALTH] = "health",
     [REQUEST_METRICS] = "metrics",
     [REQUEST_DECISIONS] = "decisions",

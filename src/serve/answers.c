@@ -62,17 +62,21 @@ static bool is_over(void *context) {
 /* The limit of one evaluation by the scalar machine. */
 #define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
+static RequestTime request_time(Allowance *allowance, Arena *scratch) {
+    return (RequestTime){
+        .now_nsec = clock_wall_nsec(),
+        .is_over = is_over,
+        .context = allowance,
+        .scratch = scratch,
+    };
+}
+
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
-    RequestTime time = {
-        .now_nsec = clock_wall_nsec(),
-        .is_over = is_over,
-        .context = &allowance,
-        .scratch = scratch,
-    };
+    RequestTime time = request_time(&allowance, scratch);
     Answer answer;
 
     switch (verb) {
@@ -102,6 +106,18 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     reply_with(reply, &answer);
 }
 
+/* No observer sees it: nothing is recorded, counted or expected to be bound. */
+static void answer_dry_run(Answers *answers, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
+    Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
+    RequestTime time = request_time(&allowance, scratch);
+    Answer answer;
+
+    extender_filter_dry_run(view, &time, request->body, request->arena, &answer);
+    reply_with(reply, &answer);
+}
+
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
 static PageAccess access_of(const ApiContext *api, const HttpRequest *request) {
@@ -124,6 +140,10 @@ static void handle_verb(
     Answers *answers, const Route *route, const HttpRequest *request, HttpReply *reply) {
     if (route->kind == REQUEST_BIND && answers->api->live) {
         live_bind(answers->api->live, request, reply->tag, reply);
+        return;
+    }
+    if (route->kind == REQUEST_DRY_RUN) {
+        answer_dry_run(answers, request, reply);
         return;
     }
     /* Before the view is taken: a pod that is rejected by a view no longer in force counts as
@@ -188,7 +208,7 @@ void answers_finished(void *context, const HttpOutcome *outcome) {
     };
 
     metrics_note_request(answers->api->metrics, route->kind, outcome);
-    if (route_is_verb(route) && outcome->status != 0 && outcome->handle_nsec > 0)
+    if (route->kind < (RequestKind)_VERB_MAX && outcome->status != 0 && outcome->handle_nsec > 0)
         latency_note_request(
             answers->api->latency, (Verb)route->kind, parts, clock_monotonic_nsec());
 }

@@ -55,6 +55,11 @@ WiringVerb wiring_verb_find(Str path) {
     return folder && folder->is_folder ? folder->verb : WIRING_NO_VERB;
 }
 
+bool wiring_is_dry_run(Str path) {
+    (void)take_last(&path);
+    return str_is(take_last(&path), "dry-run");
+}
+
 Str wiring_verb_name(WiringVerb verb) {
     for (size_t i = 0; i < ELEMENTS_OF(names); i++)
         if (names[i].verb == verb)

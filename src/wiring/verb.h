@@ -2,6 +2,8 @@
 
 /* WiringVerb: which verb a path means. A path of any length in front of it does not matter. */
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 typedef enum WiringVerb {
@@ -16,6 +18,9 @@ typedef enum WiringVerb {
 /* By the last part of @path ("/scheduler/filter", "predicate"), or by the last but one if names may
  * follow it ("/predicates/NAME", "/priorities/NAME"). Slashes at the end do not count. */
 WiringVerb wiring_verb_find(Str path);
+
+/* Whether @path wants its verb as a dry run: "/any/dry-run/filter". */
+bool wiring_is_dry_run(Str path);
 
 /* The name that berth writes: "filter". */
 Str wiring_verb_name(WiringVerb verb);
