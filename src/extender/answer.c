@@ -119,3 +119,11 @@ int answer_begin(const View *view, const RequestTime *time, Str body, const Node
     *ret_args = args;
     return 0;
 }
+
+bool decision_copy_pod(const Decision *decision, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, arena_copy(arena, decision->pod_text));
+    pod_decode(&reader, arena, ret);
+    return json_error(&reader) == JSON_OK && !arena_has_failed(arena);
+}

@@ -105,5 +105,9 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason);
 
+/* The pod of a filter or prioritize request, for use after it: a copy in @arena, with all its
+ * details. False: out of memory. */
+bool decision_copy_pod(const Decision *decision, Arena *arena, Pod *ret);
+
 /* An answer without a decision: {"Error": text}. Of @answer->decision only the request is kept. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

@@ -32,6 +32,7 @@ typedef struct EntryList {
 struct Binder {
     BinderOptions options;
     EntryList waiting, sent;
+    EntryList expected; /* assumed; jobs that end when that is published */
     size_t n_sent;
     int64_t undecided_until; /* monotonic: Bindings whose result is unknown may be committed */
 };
@@ -79,6 +80,7 @@ Binder *binder_new(const BinderOptions *options) {
     binder->options = *options;
     binder->waiting.end = &binder->waiting.first;
     binder->sent.end = &binder->sent.first;
+    binder->expected.end = &binder->expected.first;
     return binder;
 }
 
@@ -117,6 +119,7 @@ Binder *binder_free(Binder *binder) {
         return NULL;
     settle_all(&binder->waiting, "berth is shutting down");
     settle_all(&binder->sent, "berth is shutting down");
+    binder_settle_expected(binder);
     free(binder);
     return NULL;
 }
@@ -126,7 +129,7 @@ Binder *binder_free(Binder *binder) {
 static const char *find_fault(const BindJob *job) {
     if (!node_name_is_valid(job->namespace) || !node_name_is_valid(job->name))
         return "the pod has no valid namespace and name";
-    if (!node_name_is_valid(job->node))
+    if (!node_name_is_valid(job->node) && !(job->is_expected && str_is_empty(job->node)))
         return "the node has no valid name";
     if (job->uid.len == 0 || job->uid.len > UID_MAX_BYTES)
         return "the pod has no valid UID";
@@ -177,7 +180,8 @@ static Pod bound_pod(const Entry *entry, Str node) {
 /* As store_assume(). */
 static int assume_on(Entry *entry, Str node) {
     Store *store = entry->binder->options.store;
-    int64_t until = entry->binder->options.clock() + WATCHER_ASSUME_SEC * NSEC_PER_SEC;
+    int seconds = entry->job->is_expected ? WATCHER_EXPECT_SEC : WATCHER_ASSUME_SEC;
+    int64_t until = entry->binder->options.clock() + seconds * NSEC_PER_SEC;
     const Pod *before = store_find_assumed(store, entry->job->uid, &entry->before_until);
     Pod pod;
 
@@ -373,15 +377,6 @@ static void give_up(Entry *entry) {
     settle(entry, BIND_FAILED, error);
 }
 
-/* --- jobs ------------------------------------------------------------------------------------ */
-
-static Entry *find(const EntryList *list, Str uid) {
-    for (Entry *entry = list->first; entry; entry = entry->next)
-        if (str_eq(entry->job->uid, uid))
-            return entry;
-    return NULL;
-}
-
 /* NULL: out of memory, and the job has failed by that. */
 static Entry *new_entry(Binder *binder, BindJob *job) {
     Entry *entry = calloc(1, sizeof(*entry));
@@ -394,6 +389,47 @@ static Entry *new_entry(Binder *binder, BindJob *job) {
     entry->job = job;
     entry->deadline = binder->options.clock() + WATCHER_BIND_SEC * NSEC_PER_SEC;
     return entry;
+}
+
+/* --- pods that kube-scheduler will bind ------------------------------------------------------ */
+
+/* Counts the pod on its node, if judge() agrees; then it counts nowhere else. */
+static void expect(Binder *binder, BindJob *job) {
+    char error[WATCHER_ERROR_MAX] = "";
+    Entry *entry;
+
+    if (str_is_empty(job->node) || is_known(binder, job, error)) {
+        store_forget(binder->options.store, job->uid);
+        finish_job(binder, job, BIND_EXPECTED, NULL);
+        return;
+    }
+    entry = new_entry(binder, job);
+    if (!entry)
+        return;
+    if (!judge(binder, job, error)) {
+        store_forget(binder->options.store, job->uid);
+        settle(entry, BIND_REFUSED, error);
+    } else if (!assume(entry, error)) {
+        settle(entry, BIND_EXPECTED, error);
+    } else {
+        list_push(&binder->expected, entry);
+    }
+}
+
+void binder_settle_expected(Binder *binder) {
+    Entry *entry;
+
+    while ((entry = list_pop(&binder->expected)))
+        settle(entry, BIND_EXPECTED, NULL);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static Entry *find(const EntryList *list, Str uid) {
+    for (Entry *entry = list->first; entry; entry = entry->next)
+        if (str_eq(entry->job->uid, uid))
+            return entry;
+    return NULL;
 }
 
 /* Whether another job about the same pod takes care of this one. */
@@ -424,7 +460,11 @@ void binder_add(Binder *binder, BindJob *job) {
     Entry *entry;
 
     if (fault) {
-        finish_job(binder, job, BIND_FAILED, fault);
+        finish_job(binder, job, job->is_expected ? BIND_EXPECTED : BIND_FAILED, fault);
+        return;
+    }
+    if (job->is_expected) {
+        expect(binder, job);
         return;
     }
     if (join(binder, job))

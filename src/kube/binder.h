@@ -19,6 +19,9 @@
  * after its result was found to be unknown, when no Binding can still be on its way. A pod that is
  * found on another node counts there.
  *
+ * A pod that kube-scheduler is expected to bind is judged and assumed, too, for a shorter time; its
+ * job ends with binder_settle_expected(). Where berth binds, no pod is expected.
+ *
  * Threads: the client's.
  */
 
@@ -37,8 +40,9 @@ typedef struct Binder Binder;
 
 typedef enum BindEnd {
     BIND_BOUND,
-    BIND_REFUSED, /* by judge() */
-    BIND_FAILED,  /* in any other way */
+    BIND_EXPECTED, /* nothing was sent */
+    BIND_REFUSED,  /* by judge() */
+    BIND_FAILED,   /* in any other way */
 } BindEnd;
 
 typedef struct BinderOptions {
@@ -67,6 +71,9 @@ DEFINE_CLEANUP(Binder *, binder_free)
 
 /* Takes @job, which may be done by the time this returns. */
 void binder_add(Binder *binder, BindJob *job);
+
+/* What was assumed so far is published: ends the jobs that only expect. */
+void binder_settle_expected(Binder *binder);
 
 bool binder_is_idle(const Binder *binder); /* it has no job */
 

@@ -400,6 +400,7 @@ static int64_t turn(ClusterWatcher *watcher) {
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
     next_at = clock_earlier(next_at, publish(watcher, now));
+    binder_settle_expected(watcher->binder);
     note_node_details(watcher);
     update_status(watcher);
     return next_at;

@@ -35,6 +35,8 @@ typedef struct ClusterWatcher ClusterWatcher;
 /* A bound pod is forgotten when the watch has shown something so long after the bind, and never
  * the pod. As long as the watch is silent it stays: nothing could have shown it. */
 #define WATCHER_ASSUME_SEC 60
+/* The same for a pod that kube-scheduler is expected to bind. */
+#define WATCHER_EXPECT_SEC 15
 #define WATCHER_BIND_SEC 10     /* a Binding that is not answered by then has failed */
 #define WATCHER_BINDS_MAX 4096u /* waiting or under way; more are refused at once */
 #define WATCHER_TURN_MSEC 10    /* events are collected for this long before they are published */
@@ -47,15 +49,18 @@ typedef enum WatcherKind {
 
 const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
 
-/* A pod to be bound. The caller keeps it alive until done() and frees it there. */
+/* A pod to be bound; or one that kube-scheduler is expected to bind to the node, because no other
+ * is left, and that counts there from now on. The caller keeps it alive until done() and frees it
+ * there. */
 typedef struct BindJob {
     Str namespace, name, uid, node;
+    bool is_expected;   /* no Binding is sent; @node empty: the pod is expected nowhere any more */
     const Pod *pod;     /* the pod of the filter request, which the ledger counts. Never NULL */
     Labels annotations; /* to be set with the Binding; may be empty */
     /* On the watcher's thread, with the snapshot that has everything assumed before this
      * job: false refuses the bind, with a message in @error (WATCHER_ERROR_MAX). */
     bool (*judge)(struct BindJob *job, Snapshot *snapshot, char *error);
-    /* On the watcher's thread, once. @error NULL: bound. */
+    /* On the watcher's thread, once. @error NULL: bound; or expected, and published. */
     void (*done)(struct BindJob *job, const char *error);
 } BindJob;
 
@@ -134,7 +139,8 @@ bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec);
 ClusterWatcher *watcher_free(ClusterWatcher *watcher);
 DEFINE_CLEANUP(ClusterWatcher *, watcher_free)
 
-/* Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
+/* Also for jobs that only expect. Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done()
+ * is not called then. */
 int watcher_bind(ClusterWatcher *watcher, BindJob *job);
 
 /* A request for a pod has arrived, which will be bound soon: the lease is wanted. Any thread; in

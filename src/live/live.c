@@ -84,9 +84,9 @@ static void pod_deleted(void *context, const ObjectMeta *meta) {
 }
 
 static void take_notice(void *context, const WatcherNotice *notice) {
+    const Live *live = context;
     const char *kind = watcher_kind_name(notice->kind);
 
-    (void)context;
     switch (notice->event) {
     case WATCHER_FOLLOWING:
         log_info("following the cluster", LOG_CSTR("server", notice->server),
@@ -122,8 +122,12 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             LOG_STR("name", notice->name), LOG_CSTR("error", notice->why));
         break;
     case WATCHER_ASSUMED_EXPIRED:
-        log_warn(
-            "pods that were bound have not been seen on their node", LOG_INT("pods", notice->n));
+        if (live->may_bind)
+            log_warn("pods that were bound have not been seen on their node",
+                LOG_INT("pods", notice->n));
+        else
+            log_info("pods with one eligible node were not bound to it, and no longer count there",
+                LOG_INT("pods", notice->n));
         break;
     case WATCHER_MARKS_FORBIDDEN:
         log_warn("nodes cannot be marked for kube-scheduler: needs the right patch on nodes");
@@ -162,6 +166,150 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
         live->watcher); /* a bind follows soon: the lease is mostly taken by then */
     if (live->events)
         kube_events_note_filter(live->events, view, decision, now_nsec);
+}
+
+/* --- judging once more --------------------------------------------------------------------- */
+
+/* Whether @node would still take @pod, with what policies want it to be annotated with; or why not.
+ * The view in force may not have the binds of this very turn of the watcher yet. */
+static bool may_take(Live *live, Snapshot *snapshot, const Pod *pod, Str node, Arena *arena,
+    Labels *ret_annotations, Str *ret_reason) {
+    _cleanup_(view_unrefp) View *shown = current_view(live->current), *view = NULL;
+    RequestTime time = {.now_nsec = clock_wall_nsec()};
+    Str reason = STR("out of memory for its verdict");
+
+    if (current_try_snapshot(live->current, shown, snapshot, &view) == 0 &&
+        extender_may_bind(view, &time, pod, node, arena, ret_annotations, &reason))
+        return true;
+    *ret_reason = arena_copy(arena, reason); /* it may be the view's */
+    return false;
+}
+
+/* --- expect ------------------------------------------------------------------------------ */
+
+/* A pod that kube-scheduler will bind to the one node that is left. */
+typedef struct Expectation {
+    BindJob job; /* first: the watcher hands it back */
+    Live *live;
+    Arena *arena;         /* owns this and all texts */
+    HttpPending *pending; /* NULL: its filter was answered already */
+    HttpReply reply;      /* to the filter; its memory is the request's */
+    Pod pod;
+    bool is_refused; /* the node would not take the pod any more ... */
+    Str reason;      /* ... because of this */
+} Expectation;
+
+static Expectation *expectation_free(Expectation *expectation) {
+    if (expectation)
+        arena_free(expectation->arena);
+    return NULL;
+}
+DEFINE_CLEANUP(Expectation *, expectation_free)
+
+/* The name of the only node that passed. */
+static Str only_node(const Decision *decision) {
+    const FilterArgs *args = decision->args;
+    size_t i = 0;
+
+    while (decision->verdicts[i] != VERDICT_PASS)
+        i++;
+    return args->rows[i] < args->node_set.table->n_rows
+               ? args->node_set.table->names->names[args->rows[i]]
+               : STR_NULL;
+}
+
+/* Whether @view counts it on a node where it was expected. */
+static bool is_expected(const View *view, const Pod *pod) {
+    const NodeTable *table = view->table;
+
+    for (size_t i = 0; i < table->n_assumed; i++)
+        if (str_eq(table->assumed[i]->uid, pod->uid))
+            return true;
+    return false;
+}
+
+/* Everything it needs, copied: the request's memory is not ours while it waits. */
+static Expectation *expectation_new(Live *live, const Decision *decision, Str node) {
+    Arena *arena = arena_new(JOB_BUDGET);
+    Expectation *expectation = arena ? ARENA_NEW(arena, Expectation) : NULL;
+
+    if (!expectation || !decision_copy_pod(decision, arena, &expectation->pod)) {
+        arena_free(arena);
+        return NULL;
+    }
+    expectation->live = live;
+    expectation->arena = arena;
+    expectation->job = (BindJob){
+        .namespace = expectation->pod.namespace,
+        .name = expectation->pod.name,
+        .uid = expectation->pod.uid,
+        .node = arena_copy(arena, node),
+        .is_expected = true,
+        .pod = &expectation->pod,
+    };
+    if (arena_has_failed(arena))
+        return expectation_free(expectation);
+    return expectation;
+}
+
+static void fill_expected(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Expectation *expectation = context;
+    Answer answer = {0};
+    Str text;
+
+    if (!expectation->is_refused) {
+        *reply = expectation->reply;
+        return;
+    }
+    text = arena_printf(request->arena,
+        "berth: node %.*s, the only one left, would not take the pod any more: %.*s; try again",
+        STR_FMT(expectation->job.node), STR_FMT(expectation->reason));
+    answer_error(&answer, request->arena, 200, text);
+    reply_with(reply, &answer);
+}
+
+static void finish_expectation(BindJob *job, const char *error) {
+    Expectation *expectation = (Expectation *)job;
+
+    (void)error; /* it does not count there, but kube-scheduler may bind it */
+    if (expectation->pending)
+        (void)server_answer(expectation->pending, fill_expected, expectation);
+    expectation_free(expectation);
+}
+
+/* On the watcher's thread, with everything that was expected before this in the view. */
+static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
+    Expectation *expectation = (Expectation *)job;
+    Labels annotations;
+
+    (void)error;
+    expectation->is_refused = !may_take(expectation->live, snapshot, job->pod, job->node,
+        expectation->arena, &annotations, &expectation->reason);
+    return !expectation->is_refused;
+}
+
+bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
+    const HttpReply *reply) {
+    _cleanup_(expectation_freep) Expectation *expectation = NULL;
+    bool has_one = decision->args && decision->summary.n_out == 1;
+    bool is_deferred;
+
+    if (live->may_bind || !decision->args || view->program->n_filters == 0 ||
+        str_is_empty(decision->pod_uid) || !str_is_empty(decision->args->pod.node_name) ||
+        (!has_one && !is_expected(view, &decision->args->pod)))
+        return false;
+    expectation = expectation_new(live, decision, has_one ? only_node(decision) : STR_NULL);
+    if (!expectation)
+        return false;
+    expectation->job.judge = judge_expectation;
+    expectation->job.done = finish_expectation;
+    expectation->reply = *reply;
+    expectation->pending = has_one ? server_defer(request, reply->tag) : NULL;
+    is_deferred = expectation->pending != NULL;
+    if (watcher_bind(live->watcher, &expectation->job) < 0)
+        expectation->job.done(&expectation->job, NULL);
+    (void)TAKE_PTR(expectation);
+    return is_deferred;
 }
 
 /* --- bind ------------------------------------------------------------------------------- */
@@ -219,14 +367,10 @@ static const char *find_passed(
 /* On the watcher's thread, with everything bound before this in the view. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
-    _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
-    RequestTime time = {.now_nsec = clock_wall_nsec()};
-    Str reason = STR("out of memory for its verdict");
+    Str reason;
 
-    /* The view in force may not have the binds of this very turn yet. */
-    if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
-        extender_may_bind(
-            view, &time, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
+    if (may_take(bind->live, snapshot, bind->pod, bind->args.node, bind->arena, &job->annotations,
+            &reason))
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
     (void)snprintf(error, WATCHER_ERROR_MAX,

@@ -9,6 +9,8 @@
  *   bind     only for pairs of pod and node that passed a filter a short while ago, and
  *            judged once more with everything that was bound since; the connection waits
  *            without holding up a worker
+ *   expect   without bind: a pod whose filter leaves one node counts there before the reply is sent,
+ *            so that the next filter does not give its place away
  *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
  *            kube-scheduler tries again the pods it has parked because of us
  *   bypass   pods that a scheduler which lists us bound without asking are counted
@@ -69,6 +71,12 @@ DEFINE_CLEANUP(Live *, live_free)
 /* A filter was answered, and recent_pods_note() was called. A filter without nodes is a probe: it
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
+
+/* After live_observe_filter(), with the reply to that filter: if one node is left, and kube-scheduler
+ * binds, the pod is expected there. True: @reply is sent when the view in force counts it
+ * (server_defer()), or an error instead, if that node would not take the pod any more. */
+bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
+    const HttpReply *reply);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);

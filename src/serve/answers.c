@@ -104,6 +104,8 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
                                .now_nsec = clock_monotonic_nsec(),
                            });
     reply_with(reply, &answer);
+    if (verb == VERB_FILTER && answers->api->live)
+        (void)live_expect(answers->api->live, request, view, &answer.decision, reply);
 }
 
 /* No observer sees it: nothing is recorded, counted or expected to be bound. */

@@ -1,0 +1,84 @@
+"""Without bind: a pod with one eligible node counts there before kube-scheduler binds it."""
+
+import collections
+
+import pytest
+from nodemode import Live
+from verbs import NOBODY, ask_filter
+from waiting import wait_for
+
+REASON = "node has its pods"
+LIMIT_FOUR = f"""
+filters: [{{name: limit, maxPods: {{limit: 4}}, reason: {REASON}}}]
+scores: [{{name: idle, expression: '100 - node.pods.size()'}}]
+narrow: {{to: 1}}
+"""
+LIMIT_ONE = LIMIT_FOUR.replace("limit: 4", "limit: 1").replace("narrow: {to: 1}", "")
+
+
+def test_burst_keeps_the_limit(cluster):
+    """kube-scheduler finds 50 pods at its start. Without this, berth learns of each placement by its watch."""
+    for i in range(5):
+        cluster.add_node(f"node-{i}")
+    names = [f"pod-{i}" for i in range(50)]
+    for name in names:
+        cluster.add_pod(name)
+    berth = cluster.start(Live(), "--policy", cluster.write_policy(LIMIT_FOUR))
+
+    places = cluster.wait_places(20)
+    for name in set(names) - set(places):
+        cluster.wait_pending(name, f"0/5 nodes are available: 5 {REASON}")
+    assert collections.Counter(cluster.places().values()) == {f"node-{i}": 4 for i in range(5)}
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    cluster.assert_cluster_copy_is_true(berth)
+
+    # Two leave, two others come.
+    gone = sorted(places)[:2]
+    for name in gone:
+        cluster.delete_pod(name)
+    for name in gone:
+        cluster.wait_gone(name)
+    places = cluster.wait_places(20)
+    assert set(collections.Counter(places.values()).values()) == {4}
+
+
+@pytest.fixture
+def berth(cluster):
+    for name in ("one", "two"):
+        cluster.add_node(name)
+    return cluster.start_berth(*Live().flags(cluster), "--policy", cluster.write_policy(LIMIT_ONE))
+
+
+def add_pods(cluster, *names):
+    return [cluster.add_pod(name, schedulerName=NOBODY) for name in names]
+
+
+def test_place_is_taken_by_the_reply(cluster, berth):
+    a, b = add_pods(cluster, "a", "b")
+    assert ask_filter(berth, a, ["one"]) == ["one"]
+    assert ask_filter(berth, b, ["one"]) == []
+    assert ask_filter(berth, a, ["one"]) == ["one"]  # not against itself
+    assert ask_filter(berth, b, ["one", "two"]) == ["two"]
+    assert ask_filter(berth, a, ["one", "two"]) == ["one"]
+
+
+def test_pod_that_goes_elsewhere_frees_its_place(cluster, berth):
+    a, b, c = add_pods(cluster, "a", "b", "c")
+    assert ask_filter(berth, a, ["one"]) == ["one"]
+    assert ask_filter(berth, a, ["two"]) == ["two"]
+    assert ask_filter(berth, b, ["one"]) == ["one"]
+    assert ask_filter(berth, c, ["one", "two"]) == []
+    # With both nodes free for it, it is expected nowhere.
+    cluster.delete_pod("b")
+    cluster.wait_gone("b")
+    wait_for("the place of b", lambda: ask_filter(berth, a, ["one", "two"]) == ["one", "two"])
+    wait_for("the place of a", lambda: ask_filter(berth, c, ["two"]) == ["two"])
+
+
+def test_pod_that_is_deleted_frees_its_place(cluster, berth):
+    a, b = add_pods(cluster, "a", "b")
+    assert ask_filter(berth, a, ["one"]) == ["one"]
+    assert ask_filter(berth, b, ["one"]) == []
+    cluster.delete_pod("a")
+    cluster.wait_gone("a")
+    wait_for("the place of a", lambda: ask_filter(berth, b, ["one"]) == ["one"])
