@@ -712,6 +712,83 @@ static void test_pod_bound_by_another_replica(void **state) {
     fixture_close(&fixture);
 }
 
+/* --- pods that kube-scheduler binds ---------------------------------------------------------- */
+
+static void test_expected_pod_counts_until_it_is_published(void **state) {
+    BinderFixture fixture;
+    Job job;
+
+    fixture_open(&fixture);
+    job_init(&job, "web", "u1", "n1");
+    job.job.is_expected = true;
+    show_pod(&fixture, "web", "u1", "");
+    binder_add(fixture.binder, &job.job);
+    assert_int_equal(job.n_judged, 1);
+    assert_int_equal(pods_on(&fixture, "n1"), 1);
+    assert_int_equal(fake_n_calls(fixture.client), 0); /* nothing is sent */
+    assert_int_equal(job.n_done, 0);
+    assert_true(binder_is_idle(fixture.binder));
+
+    binder_settle_expected(fixture.binder);
+    assert_int_equal(job.n_done, 1);
+    assert_true(job.is_bound);
+    assert_int_equal(fixture.n_ended, 1);
+    assert_int_equal(fixture.n_bound, 0);
+
+    show_pod(&fixture, "web", "u1", "n2"); /* kube-scheduler knew better */
+    assert_int_equal(pods_on(&fixture, "n1"), 0);
+    assert_int_equal(pods_on(&fixture, "n2"), 1);
+    fixture_close(&fixture);
+    (void)state;
+}
+
+static void test_expected_pod_expires_soon(void **state) {
+    BinderFixture fixture;
+    int64_t next;
+    Job job;
+
+    fixture_open(&fixture);
+    job_init(&job, "web", "u1", "n1");
+    job.job.is_expected = true;
+    binder_add(fixture.binder, &job.job);
+    now += WATCHER_EXPECT_SEC * NSEC_PER_SEC - 1;
+    assert_int_equal(store_expire(fixture.store, now, &next), 0);
+    assert_int_equal(next, now + 1);
+    assert_int_equal(store_expire(fixture.store, now + 1, &next), 1);
+    fixture_close(&fixture); /* ends the job */
+    assert_int_equal(job.n_done, 1);
+    (void)state;
+}
+
+static void test_expected_pod_is_refused_or_moves(void **state) {
+    BinderFixture fixture;
+    Job first, second, moved, gone;
+
+    fixture_open(&fixture);
+    job_init(&first, "a", "u1", "n1");
+    job_init(&second, "b", "u2", "n1");
+    job_init(&moved, "a", "u1", "n2");
+    job_init(&gone, "a", "u1", "");
+    first.job.is_expected = second.job.is_expected = moved.job.is_expected = gone.job.is_expected =
+        true;
+    second.max_pods = 1;
+    binder_add(fixture.binder, &first.job);
+    binder_add(fixture.binder, &second.job);
+    assert_int_equal(second.n_done, 1);
+    assert_string_equal(second.error, "the node is full");
+    assert_int_equal(fixture.n_refused, 1);
+
+    binder_add(fixture.binder, &moved.job);
+    assert_int_equal(pods_on(&fixture, "n1"), 0);
+    assert_int_equal(pods_on(&fixture, "n2"), 1);
+    binder_add(fixture.binder, &gone.job);
+    assert_int_equal(gone.n_done, 1);
+    assert_int_equal(pods_on(&fixture, "n2"), 0);
+    assert_int_equal(n_assumed(&fixture), 0);
+    fixture_close(&fixture);
+    (void)state;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bound_pod_counts_before_the_reply),
@@ -733,6 +810,9 @@ int main(void) {
         cmocka_unit_test(test_jobs_wait_for_the_lease),
         cmocka_unit_test(test_judged_job_is_not_sent_without_the_lease),
         cmocka_unit_test(test_pod_bound_by_another_replica),
+        cmocka_unit_test(test_expected_pod_counts_until_it_is_published),
+        cmocka_unit_test(test_expected_pod_expires_soon),
+        cmocka_unit_test(test_expected_pod_is_refused_or_moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

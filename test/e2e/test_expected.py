@@ -1,7 +1,9 @@
 """Without bind: a pod with one eligible node counts there before kube-scheduler binds it."""
 
 import collections
+import json
 
+import client
 import pytest
 from nodemode import Live
 from verbs import NOBODY, ask_filter
@@ -82,3 +84,23 @@ def test_pod_that_is_deleted_frees_its_place(cluster, berth):
     cluster.delete_pod("a")
     cluster.wait_gone("a")
     wait_for("the place of a", lambda: ask_filter(berth, b, ["one"]) == ["one"])
+
+
+def test_filters_that_arrive_together(cluster, berth):
+    """berth is halted until all have been sent. Those that were judged before the first counted get an error, and
+    are tried again by kube-scheduler."""
+    pods = add_pods(cluster, *(f"pod-{i}" for i in range(8)))
+    connections = [client.open_connection(berth) for _ in pods]
+    with berth.halted():
+        for pod, connection in zip(pods, connections):
+            body = json.dumps({"Pod": pod, "NodeNames": ["one"]})
+            connection.request("POST", "/filter", body, {"Content-Type": "application/json"})
+    replies = []
+    for connection in connections:
+        response = connection.getresponse()
+        assert response.status == 200
+        replies.append(json.loads(response.read()))
+        connection.close()
+    errors = [reply["Error"] for reply in replies if reply["Error"]]
+    assert [reply["NodeNames"] for reply in replies if not reply["Error"]].count(["one"]) == 1
+    assert all("node one, the only one left, would not take the pod any more: " + REASON in e for e in errors)
