@@ -30,28 +30,70 @@ static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     return judge_open(&input, ret);
 }
 
+int extender_bind_annotations(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *row, Arena *arena, BindValue **ret, size_t *ret_n) {
+    Judge *judge = NULL;
+    int r = open_judge(view, time, pod, row, arena, &judge);
+
+    return r == 0 ? judge_bind_annotations(judge, arena, ret, ret_n) : r;
+}
+
+/* Fills @ret; false: one failed that must not be left out. */
+static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
+    Label *labels = ARENA_ARRAY(arena, Label, n);
+
+    for (size_t i = 0; labels && i < n; i++) {
+        const BindValue *value = &values[i];
+
+        if (!value->error) {
+            labels[ret->annotations.n++] = (Label){value->annotation->key, value->value};
+            continue;
+        }
+        if (value->annotation->on_error == BIND_FAIL) {
+            ret->refusal =
+                arena_printf(arena, "berth: refused: annotation %.*s of policy %.*s failed: %.*s",
+                    STR_FMT(value->annotation->key), STR_FMT(value->policy->name),
+                    STR_FMT(value->error->text));
+            return false;
+        }
+        ret->n_skipped++;
+    }
+    ret->annotations.items = labels;
+    return labels;
+}
+
+static void refuse(BindVerdict *ret, Arena *arena, Str node, Str reason) {
+    Str text = arena_printf(arena, "berth: refused: %.*s would not take the pod any more: %.*s",
+        STR_FMT(node), STR_FMT(reason));
+
+    if (text.ptr)
+        ret->refusal = text;
+}
+
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
-    Arena *arena, Labels *ret_annotations, Str *ret_reason) {
+    Arena *arena, BindVerdict *ret) {
     uint32_t row = table_find(view->table, node);
     uint16_t verdict = VERDICT_PASS;
+    BindValue *values = NULL;
     Judge *judge = NULL;
+    size_t n = 0;
     int r;
 
-    *ret_annotations = (Labels){0};
+    *ret = (BindVerdict){.refusal = STR("berth: refused: out of time or memory")};
     if (exemptions_cover(view->exemptions, pod))
         return true;
-    *ret_reason = STR(UNKNOWN_NODE_REASON);
-    if (row == view->table->n_rows)
+    if (row == view->table->n_rows) {
+        refuse(ret, arena, node, STR(UNKNOWN_NODE_REASON));
         return false;
-    *ret_reason = STR("out of time or memory");
+    }
     r = open_judge(view, time, pod, &row, arena, &judge);
     if (r == 0)
         r = judge_filters(judge, &verdict);
-    if (r == 0)
-        r = judge_bind_annotations(judge, arena, ret_annotations);
+    if (r == 0 && verdict == VERDICT_PASS)
+        r = judge_bind_annotations(judge, arena, &values, &n);
     if (r == 0 && verdict < view->program->n_filters)
-        *ret_reason = view->program->filters[verdict]->reason;
-    return r == 0 && verdict == VERDICT_PASS;
+        refuse(ret, arena, node, view->program->filters[verdict]->reason);
+    return r == 0 && verdict == VERDICT_PASS && take_annotations(values, n, arena, ret);
 }
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {

@@ -28,7 +28,7 @@ struct Live {
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
     Bypass *bypass;
-    _Atomic uint64_t n_bind_refused;
+    _Atomic uint64_t n_bind_refused, n_annotations_skipped;
     Wakeup *wakeup;                           /* NULL: it may not touch nodes */
     KubeEvents *events;                       /* NULL: no Events are written */
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
@@ -41,6 +41,8 @@ typedef struct Bind {
     Arena *arena; /* owns this and all texts */
     HttpPending *pending;
     const Pod *pod; /* a reference */
+    PodText *text;  /* a reference: of @judged */
+    Pod judged;     /* the same pod with all that rules read */
     BindArgs args;
     const char *error; /* how it ended; NULL: fine */
 } Bind;
@@ -170,6 +172,7 @@ static Bind *bind_free(Bind *bind) {
     if (!bind)
         return NULL;
     pod_record_unref(bind->pod);
+    pod_text_unref(bind->text);
     arena_free(bind->arena);
     return NULL;
 }
@@ -199,12 +202,12 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
 
 /* Why a bind is not believed; NULL: it is, and *ret_pod is the pod as the filter saw it. */
 static const char *find_passed(
-    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod) {
+    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod, PodText **ret_text) {
     if (!live->may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
     switch (recent_pods_find_passed(live->recent, args->pod_uid, args->node, view->table->names,
-        clock_monotonic_nsec(), ret_pod)) {
+        clock_monotonic_nsec(), ret_pod, ret_text)) {
     case 0:
         return NULL;
     case PASSED_E_UNKNOWN:
@@ -216,22 +219,33 @@ static const char *find_passed(
     }
 }
 
+/* They are of a view that may be gone when the Binding is written. */
+static bool copy_annotations(const Labels *from, Arena *arena, Labels *ret) {
+    Label *items = ARENA_ARRAY(arena, Label, from->n);
+
+    for (size_t i = 0; items && i < from->n; i++)
+        items[i] =
+            (Label){arena_copy(arena, from->items[i].key), arena_copy(arena, from->items[i].value)};
+    *ret = (Labels){.items = items, .n = items ? from->n : 0};
+    return !arena_has_failed(arena);
+}
+
 /* On the watcher's thread, with everything bound before this in the view. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
     RequestTime time = {.now_nsec = clock_wall_nsec()};
-    Str reason = STR("out of memory for its verdict");
+    BindVerdict verdict = {.refusal = STR("berth: out of memory for the bind")};
 
     /* The view in force may not have the binds of this very turn yet. */
     if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
-        extender_may_bind(
-            view, &time, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
+        extender_may_bind(view, &time, &bind->judged, bind->args.node, bind->arena, &verdict) &&
+        copy_annotations(&verdict.annotations, bind->arena, &job->annotations)) {
+        atomic_fetch_add(&bind->live->n_annotations_skipped, verdict.n_skipped);
         return true;
+    }
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
-    (void)snprintf(error, WATCHER_ERROR_MAX,
-        "berth: refused: %.*s would not take the pod any more: %.*s", STR_FMT(bind->args.node),
-        STR_FMT(reason));
+    (void)snprintf(error, WATCHER_ERROR_MAX, "%.*s", STR_FMT(verdict.refusal));
     return false;
 }
 
@@ -259,14 +273,17 @@ static void finish_bind(BindJob *job, const char *error) {
 }
 
 /* Passes the bind to the watcher, or returns the error. */
-static const char *start_bind(
-    Live *live, const HttpRequest *request, int tag, const BindArgs *args, const Pod *pod) {
+static const char *start_bind(Live *live, const HttpRequest *request, int tag, const BindArgs *args,
+    const Pod *pod, PodText *text) {
     _cleanup_(bind_freep) Bind *bind = bind_new(live, args);
     int r;
 
     if (!bind)
         return "berth: out of memory for the bind";
     bind->pod = pod_record_ref(pod);
+    bind->text = pod_text_ref(text);
+    if (!pod_text_decode(text, bind->arena, &bind->judged))
+        return "berth: out of memory for the bind";
     bind->job = (BindJob){
         .namespace = bind->args.pod_namespace,
         .name = bind->args.pod_name,
@@ -293,6 +310,7 @@ static const char *start_bind(
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(live->current);
     _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+    _cleanup_(pod_text_unrefp) PodText *text = NULL;
     const char *error;
     BindArgs args;
     Answer refusal;
@@ -302,11 +320,11 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
         reply_with(reply, &refusal);
         return;
     }
-    error = find_passed(live, view, &args, &pod);
+    error = find_passed(live, view, &args, &pod, &text);
     if (error)
         atomic_fetch_add(&live->n_bind_refused, 1);
     else
-        error = start_bind(live, request, tag, &args, pod);
+        error = start_bind(live, request, tag, &args, pod, text);
     if (error)
         reply_of(&args, error, live, request->arena, reply);
 }
@@ -423,6 +441,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->is_synced = watcher_is_synced(live->watcher);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
+    ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
     if (live->may_bind)
         recent_pods_figures(live->recent, &ret->passed);
     ret->lease_namespace = live->lease_namespace;
