@@ -153,6 +153,25 @@ static int try_pod(const ClusterCheck *check, Trial *trial, const Pod *pod) {
     return 0;
 }
 
+/* Adds @label to sorted @labels, whose array has room for it; of one key the last counts. */
+static void add_label(Labels *labels, Label label) {
+    Label *items = (Label *)(uintptr_t)labels->items; /* the caller's array */
+    size_t at = labels->n;
+
+    for (size_t i = 0; i < labels->n; i++) {
+        if (str_eq(items[i].key, label.key)) {
+            items[i] = label;
+            return;
+        }
+    }
+    while (at > 0 && str_cmp(items[at - 1].key, label.key) > 0) {
+        items[at] = items[at - 1];
+        at--;
+    }
+    items[at] = label;
+    labels->n++;
+}
+
 /* A pod that the policy selects, and that requests nothing. */
 static int make_pod(const Match *match, Arena *arena, Pod *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, match->pod_selector.n);
@@ -164,7 +183,7 @@ static int make_pod(const Match *match, Arena *arena, Pod *ret) {
         const Requirement *one = &match->pod_selector.items[i];
 
         if (one->op == SELECTOR_IN || one->op == SELECTOR_EXISTS)
-            annotations_add(&all, (Label){one->key, one->n_values > 0 ? one->values[0] : STR("x")});
+            add_label(&all, (Label){one->key, one->n_values > 0 ? one->values[0] : STR("x")});
     }
     *ret = (Pod){.name = STR("made-up"),
         .namespace = match->namespaces.n > 0 ? match->namespaces.items[0] : STR("default"),

@@ -211,6 +211,42 @@ static void write_score(
     json_write_end_array(writer);
 }
 
+static void write_bind(ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
+    BindValue *values = NULL;
+    size_t n = 0;
+    int r;
+
+    arena_reset(printer->scratch);
+    r = explain_bind(printer->explanation, node, printer->scratch, &values, &n);
+    if (r < 0)
+        printer->error = r;
+    json_member_array(writer, "bindAnnotations");
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const BindValue *value = &values[i];
+
+        json_write_object(writer);
+        write_text(writer, "policy", value->policy->name);
+        write_text(writer, "key", value->annotation->key);
+        if (value->error) {
+            write_text(writer, "error", value->error->text);
+            write_text(writer, "onError",
+                value->annotation->on_error == BIND_FAIL ? STR("fail") : STR("skip"));
+        } else {
+            write_text(writer, "value", value->value);
+        }
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static bool has_annotations(const Explanation *explanation) {
+    for (size_t i = 0; i < explanation->n_policies; i++)
+        if (explanation->policies[i].fit == FIT_APPLIES &&
+            explanation->policies[i].policy->n_bind_annotations > 0)
+            return true;
+    return false;
+}
+
 static void write_node(ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
     static const char *const outcomes[] = {
         [NODE_PASSED] = "passed",
@@ -231,6 +267,8 @@ static void write_node(ExplainPrinter *printer, const NodeExplanation *node, Jso
     write_failed(printer, node, writer);
     if (node->is_scored)
         write_score(printer, node, writer);
+    if (node->outcome != NODE_REJECTED && has_annotations(printer->explanation))
+        write_bind(printer, node, writer);
     json_write_end_object(writer);
 }
 

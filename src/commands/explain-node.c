@@ -215,6 +215,39 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
         print_score_rule(printer, node, explanation->scores[i]);
 }
 
+/* --- bind --------------------------------------------------------------------------------- */
+
+static void print_annotation(ExplainPrinter *printer, const BindValue *value, size_t width) {
+    buf_append(printer->out, STR("    "));
+    visible_append_padded(printer->out, value->annotation->key, width);
+    buf_append(printer->out, STR("  "));
+    if (value->error)
+        visible_print(printer->out,
+            value->annotation->on_error == BIND_FAIL ? "the bind fails: {}" : "left out: {}",
+            value->error->text);
+    else
+        (void)visible_append(printer->out, value->value);
+    buf_append_char(printer->out, '\n');
+}
+
+static void print_annotations(ExplainPrinter *printer, const NodeExplanation *node) {
+    size_t n = 0, width = 0;
+    BindValue *values = NULL;
+    int r;
+
+    arena_reset(printer->scratch);
+    r = explain_bind(printer->explanation, node, printer->scratch, &values, &n);
+    if (r < 0)
+        printer->error = r;
+    if (r < 0 || n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        width = values[i].annotation->key.len > width ? values[i].annotation->key.len : width;
+    buf_append(printer->out, STR("  annotations that a bind sets (--bind)\n"));
+    for (size_t i = 0; i < n; i++)
+        print_annotation(printer, &values[i], width);
+}
+
 void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node) {
     explain_print_head(printer);
     explain_print_one(printer, node);
@@ -226,4 +259,6 @@ void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node) {
     print_rules(printer, node, /* failing= */ false);
     if (node->is_scored)
         print_score(printer, node);
+    if (node->outcome != NODE_REJECTED)
+        print_annotations(printer, node);
 }

@@ -18,6 +18,8 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 }
 
 /* Opens a judge about one node, as @pod sees the cluster. */
+#define NO_VERDICT "berth: refused: out of time or memory"
+
 static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     const uint32_t *row, Arena *arena, Judge **ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
@@ -30,28 +32,88 @@ static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     return judge_open(&input, ret);
 }
 
-bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
-    Arena *arena, Labels *ret_annotations, Str *ret_reason) {
-    uint32_t row = table_find(view->table, node);
-    uint16_t verdict = VERDICT_PASS;
+int extender_bind_annotations(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *row, Arena *arena, BindValue **ret, size_t *ret_n) {
     Judge *judge = NULL;
+    int r = open_judge(view, time, pod, row, arena, &judge);
+
+    return r == 0 ? judge_bind_annotations(judge, arena, ret, ret_n) : r;
+}
+
+/* Fills @ret; false: one failed that must not be left out. */
+static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
+    Label *labels = ARENA_ARRAY(arena, Label, n);
+
+    for (size_t i = 0; labels && i < n; i++) {
+        const BindValue *value = &values[i];
+
+        if (!value->error) {
+            labels[ret->annotations.n++] = (Label){value->annotation->key, value->value};
+            continue;
+        }
+        if (value->annotation->on_error == BIND_FAIL) {
+            ret->refusal =
+                arena_printf(arena, "berth: refused: annotation %.*s of policy %.*s failed: %.*s",
+                    STR_FMT(value->annotation->key), STR_FMT(value->policy->name),
+                    STR_FMT(value->error->text));
+            return false;
+        }
+        ret->n_skipped++;
+    }
+    ret->annotations.items = labels;
+    return labels;
+}
+
+static Str refusal_of(Arena *arena, Str node, Str reason) {
+    Str text = arena_printf(arena, "berth: refused: %.*s would not take the pod any more: %.*s",
+        STR_FMT(node), STR_FMT(reason));
+
+    return text.ptr ? text : STR(NO_VERDICT);
+}
+
+/* All filters once more; false with the refusal. */
+static bool passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
+    Arena *arena, Judge **ret, Str *ret_refusal) {
+    uint32_t *row = ARENA_NEW(arena, uint32_t);
+    uint16_t verdict = VERDICT_PASS;
     int r;
 
-    *ret_annotations = (Labels){0};
+    *ret_refusal = STR(NO_VERDICT);
+    if (!row)
+        return false;
+    *row = table_find(view->table, node);
+    if (*row == view->table->n_rows) {
+        *ret_refusal = refusal_of(arena, node, STR(UNKNOWN_NODE_REASON));
+        return false;
+    }
+    r = open_judge(view, time, pod, row, arena, ret);
+    if (r == 0)
+        r = judge_filters(*ret, &verdict);
+    if (r == 0 && verdict < view->program->n_filters)
+        *ret_refusal = refusal_of(arena, node, view->program->filters[verdict]->reason);
+    return r == 0 && verdict == VERDICT_PASS;
+}
+
+bool extender_still_passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
+    Arena *arena, Str *ret_refusal) {
+    Judge *judge = NULL;
+
+    return exemptions_cover(view->exemptions, pod) ||
+           passes(view, time, pod, node, arena, &judge, ret_refusal);
+}
+
+bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
+    Arena *arena, BindVerdict *ret) {
+    BindValue *values = NULL;
+    Judge *judge = NULL;
+    size_t n = 0;
+
+    *ret = (BindVerdict){.refusal = STR(NO_VERDICT)};
     if (exemptions_cover(view->exemptions, pod))
         return true;
-    *ret_reason = STR(UNKNOWN_NODE_REASON);
-    if (row == view->table->n_rows)
-        return false;
-    *ret_reason = STR("out of time or memory");
-    r = open_judge(view, time, pod, &row, arena, &judge);
-    if (r == 0)
-        r = judge_filters(judge, &verdict);
-    if (r == 0)
-        r = judge_bind_annotations(judge, arena, ret_annotations);
-    if (r == 0 && verdict < view->program->n_filters)
-        *ret_reason = view->program->filters[verdict]->reason;
-    return r == 0 && verdict == VERDICT_PASS;
+    return passes(view, time, pod, node, arena, &judge, &ret->refusal) &&
+           judge_bind_annotations(judge, arena, &values, &n) == 0 &&
+           take_annotations(values, n, arena, ret);
 }
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "cluster/pod-fit.h"
 #include "extender/score.h"
+#include "extender/verbs.h"
 
 #define ERROR_TEXT_MAX ((size_t)4096)
 #define ERROR_PART_MAX 60u /* bytes of the part of an expression that failed */
@@ -524,6 +525,14 @@ int explain_failure(const Explanation *explanation, const NodeExplanation *node,
         r = remedies_find(
             x->remedies, failed->filter, node->row, arena, ret->remedies, &ret->n_remedies);
     return r;
+}
+
+int explain_bind(const Explanation *explanation, const NodeExplanation *node, Arena *arena,
+    BindValue **ret, size_t *ret_n) {
+    const Explainer *x = explanation->explainer;
+    const RequestTime time = {.now_nsec = x->input.now_nsec};
+
+    return extender_bind_annotations(x->view, &time, x->input.pod, &node->row, arena, ret, ret_n);
 }
 
 int explain_values(const Explanation *explanation, const NodeExplanation *node,

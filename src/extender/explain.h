@@ -145,6 +145,10 @@ int explain_failure(const Explanation *explanation, const NodeExplanation *node,
 int explain_values(const Explanation *explanation, const NodeExplanation *node,
     const Expression *expression, Arena *arena, CelLeaf *ret, size_t *ret_n);
 
+/* The annotations of a bind to that node (judge/judge.h). 0, or -ENOMEM. */
+int explain_bind(const Explanation *explanation, const NodeExplanation *node, Arena *arena,
+    BindValue **ret, size_t *ret_n);
+
 /* An expression with the value of each part (cel/explain.h). @arena is for temporary data. 0, or
  * -ENOMEM. */
 int explain_expression(const Explanation *explanation, const NodeExplanation *node,

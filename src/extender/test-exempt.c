@@ -145,13 +145,12 @@ static void test_bind(void **state) {
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const Pod pod = {.namespace = str_from_c(cases[i].namespace), .uid = STR("u")};
-        Labels annotations;
-        Str reason;
+        BindVerdict verdict;
         bool may = extender_may_bind(
-            fixture->view, NULL, &pod, str_from_c(cases[i].node), arena, &annotations, &reason);
+            fixture->view, NULL, &pod, str_from_c(cases[i].node), arena, &verdict);
 
         assert_case(cases[i].namespace, may == cases[i].may);
-        assert_case(cases[i].namespace, !may || annotations.n == 0);
+        assert_case(cases[i].namespace, !may || verdict.annotations.n == 0);
     }
 }
 

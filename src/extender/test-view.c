@@ -4,12 +4,14 @@
 #include "extender/view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
+#include "policy/bind-annotations.h"
 #include "policy/test-scene.h"
 
 enum { NODES = 5 * CHUNK_ROWS };
@@ -111,30 +113,25 @@ static void test_may_bind(void **state) {
     Pod second = {.name = STR("q"), .uid = STR("v")};
     TestScene scene;
     NodeSet node_set;
-    Labels annotations;
-    Str reason;
+    BindVerdict verdict;
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1, reason: full}]}\n");
     add_nodes(store);
     view = next_view(store, scene.program, NULL);
-    assert_true(
-        extender_may_bind(view, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
-    assert_true(extender_may_bind(
-        view, /* time= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
-    assert_false(extender_may_bind(
-        view, /* time= */ NULL, &first, STR("other"), arena, &annotations, &reason));
-    assert_text("reason", reason, "node is not known to berth");
+    assert_true(extender_may_bind(view, /* time= */ NULL, &first, STR("n1"), arena, &verdict));
+    assert_true(extender_may_bind(view, /* time= */ NULL, &second, STR("n1"), arena, &verdict));
+    assert_false(extender_may_bind(view, /* time= */ NULL, &first, STR("other"), arena, &verdict));
+    assert_text("refusal", verdict.refusal,
+        "berth: refused: other would not take the pod any more: node is not known to berth");
 
     assert_int_equal(store_assume(store, &first, STR("n1"), INT64_MAX), 0);
     later = next_view(store, scene.program, view);
-    assert_false(extender_may_bind(
-        later, /* time= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
-    assert_text("reason", reason, "full");
-    assert_true(extender_may_bind(
-        later, /* time= */ NULL, &second, STR("n2"), arena, &annotations, &reason));
-    assert_true(extender_may_bind(
-        later, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
+    assert_false(extender_may_bind(later, /* time= */ NULL, &second, STR("n1"), arena, &verdict));
+    assert_text(
+        "refusal", verdict.refusal, "berth: refused: n1 would not take the pod any more: full");
+    assert_true(extender_may_bind(later, /* time= */ NULL, &second, STR("n2"), arena, &verdict));
+    assert_true(extender_may_bind(later, /* time= */ NULL, &first, STR("n1"), arena, &verdict));
     node_set = (NodeSet){.table = later->table, .facts = &later->facts};
     assert_int_equal(view_adjust(later, /* time= */ NULL, &first, NULL, 0, arena, &node_set), 0);
     assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* filter too */
@@ -150,24 +147,72 @@ static void test_may_bind_budgets(void **state) {
     bool may = false;
 
     (void)state;
-    scene_init_text(
-        &scene, "policy: {filters: [{name: cap, maxPods: 1}], bind: {annotations: {a: b}}}\n");
+    scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}], "
+                            "bind: {annotations: {a: {expression: string(decision.score)}}}}\n");
     add_nodes(store);
     assert_true(store_apply_pod(store, &pod) >= 0);
     view = next_view(store, scene.program, NULL);
     for (size_t budget = 64; !may; budget += 64) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
-        Labels annotations;
-        Str reason = STR_NULL;
+        BindVerdict verdict;
 
         assert_true(arena && budget < (size_t)1 << 20);
-        may = extender_may_bind(
-            view, /* time= */ NULL, &pod, STR("n1"), arena, &annotations, &reason);
+        may = extender_may_bind(view, /* time= */ NULL, &pod, STR("n1"), arena, &verdict);
         if (may)
-            assert_int_equal(annotations.n, 1);
+            assert_int_equal(verdict.annotations.n, 1);
         else
-            assert_text("reason", reason, "out of time or memory");
+            assert_text("refusal", verdict.refusal, "berth: refused: out of time or memory");
     }
+    scene_done(&scene);
+}
+
+/* Annotations: constants and expressions of pod, node and decision, by key; of one key that of the
+ * last policy; one that fails is left out, or fails the bind. */
+static void test_bind_annotations(void **state) {
+    static const char policies[] =
+        "policies:\n"
+        "  first:\n"
+        "    scores: [{name: s, expression: '40.0'}]\n"
+        "    bind: {annotations: {z: old, place: {expression: node.metadata.name}}}\n"
+        "  second:\n"
+        "    bind:\n"
+        "      annotations:\n"
+        "        why: {expression: \"decision.policies.join('+') + string(decision.score)\"}\n"
+        "        gone: {expression: \"pod.metadata.annotations['gone']\"}\n"
+        "        long: {expression: \"pod.metadata.annotations['key'].replace('v', '%s')\"}\n"
+        "        must: {expression: \"pod.metadata.annotations['key']\", onError: fail}\n"
+        "        z: {expression: \"string(cluster.nodes)\"}\n"
+        "  idle:\n"
+        "    mode: Observe\n"
+        "    bind: {annotations: {z: never, y: never}}\n";
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    Label annotation = {STR("key"), STR("v")};
+    PodDetails details = {.annotations = {.items = &annotation, .n = 1}};
+    Pod pod = {.name = STR("p"), .uid = STR("u"), .details = &details};
+    char text[8192], many[BIND_VALUE_MAX + 2] = {0};
+    TestScene scene;
+    BindVerdict verdict;
+
+    (void)state;
+    memset(many, 'x', sizeof(many) - 1);
+    (void)snprintf(text, sizeof(text), policies, many);
+    scene_init_text(&scene, text);
+    add_nodes(store);
+    view = next_view(store, scene.program, NULL);
+    assert_true(extender_may_bind(view, /* time= */ NULL, &pod, STR("n1"), arena, &verdict));
+    assert_int_equal(verdict.n_skipped, 2);
+    assert_int_equal(verdict.annotations.n, 4);
+    assert_text("must", *labels_find(&verdict.annotations, STR("must")), "v");
+    assert_text("place", *labels_find(&verdict.annotations, STR("place")), "n1");
+    assert_text("why", *labels_find(&verdict.annotations, STR("why")), "first+second40");
+    assert_text("z", *labels_find(&verdict.annotations, STR("z")), "320");
+
+    annotation.key = STR("other");
+    assert_false(extender_may_bind(view, /* time= */ NULL, &pod, STR("n1"), arena, &verdict));
+    assert_text("refusal", verdict.refusal,
+        "berth: refused: annotation must of policy second failed: no such key: key");
     scene_done(&scene);
 }
 
@@ -435,6 +480,7 @@ int main(void) {
         cmocka_unit_test(test_adjust_is_local),
         cmocka_unit_test(test_may_bind),
         cmocka_unit_test(test_may_bind_budgets),
+        cmocka_unit_test(test_bind_annotations),
         cmocka_unit_test(test_awaits_cluster),
         cmocka_unit_test(test_narrow_needs_nodes),
         cmocka_unit_test(test_annotations_without_cluster),

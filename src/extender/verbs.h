@@ -98,12 +98,27 @@ void extender_preempt(
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret);
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret);
 
-/* Whether @pod may still go to @node: all filters once more, for bind, which comes a while
- * after filter; one that no policy is for may go anywhere. True, with what policies want the pod to
- * be annotated with; or false with the reason through @ret_reason (of the view, or static). -ENOMEM
- * counts as no. */
+typedef struct BindVerdict {
+    Labels annotations; /* that policies want on the pod */
+    size_t n_skipped;   /* annotations left out, because their expressions failed */
+    Str refusal;        /* "berth: refused: …", if it may not be bound */
+} BindVerdict;
+
+/* Whether @pod may still go to @node: all filters once more, for bind, which comes a while after
+ * filter; a pod that no policy is for may go anywhere. It may not without memory to decide. @ret is
+ * of the view and @arena. */
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
-    Arena *arena, Labels *ret_annotations, Str *ret_reason);
+    Arena *arena, BindVerdict *ret);
+
+/* The same for a pod that kube-scheduler will bind, without annotations. @ret_refusal is of @arena,
+ * or static. */
+bool extender_still_passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
+    Arena *arena, Str *ret_refusal);
+
+/* The annotations of a bind of @pod to row @row, each with its value or its error. In @arena. 0 or
+ * -ENOMEM. */
+int extender_bind_annotations(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *row, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
 
 /* The pod of a filter or prioritize request, for use after it: a copy in @arena, with all its
  * details. False: out of memory. */

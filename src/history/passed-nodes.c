@@ -42,19 +42,21 @@ static size_t pod_bytes(const Pod *pod) {
 PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names) {
     size_t size =
         sizeof(PassedNodes) + (names->n_rows + WORD_BITS - 1) / WORD_BITS * sizeof(uint64_t);
-    size_t bytes = size + pod_bytes(pod);
     PassedNodes *passed;
 
-    if (str_is_empty(pod->uid) || bytes > PASSED_NODES_BYTES_MAX)
+    if (str_is_empty(pod->uid))
         return NULL;
     passed = calloc(1, size);
     if (!passed)
         return NULL;
     passed->pod = pod_record_new(/* pool= */ NULL, pod);
-    passed->bytes = bytes;
+    passed->text = pod_text_new(pod);
     passed->version = names->version;
     passed->n_rows = names->n_rows;
-    return passed->pod ? passed : passed_nodes_free(passed);
+    if (!passed->pod || !passed->text)
+        return passed_nodes_free(passed);
+    passed->bytes = size + pod_bytes(pod) + pod_text_bytes(passed->text);
+    return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_nodes_free(passed);
 }
 
 /* The row of node @i in @view: in whole-node mode the request's rows are those of its own table. */
@@ -75,8 +77,10 @@ PassedNodes *passed_nodes_of(const View *view, const Decision *decision) {
 }
 
 PassedNodes *passed_nodes_free(PassedNodes *passed) {
-    if (passed && passed->pod)
+    if (passed) {
         pod_record_unref(passed->pod);
+        pod_text_unref(passed->text);
+    }
     free(passed);
     return NULL;
 }

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "cluster/names.h"
 #include "extender/verbs.h"
+#include "history/pod-text.h"
 #include "model/pod.h"
 
 /* The API server stores no larger pod. */
@@ -24,7 +25,8 @@
 
 typedef struct PassedNodes {
     const Pod *pod;   /* a record (cluster/record.h) */
-    size_t bytes;     /* of this and the record, about */
+    PodText *text;    /* the whole pod: records have no details, and rules read them */
+    size_t bytes;     /* of this, the record and the text, about */
     uint64_t version; /* of the names */
     size_t n_rows;
     uint64_t bits[];

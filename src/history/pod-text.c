@@ -21,22 +21,30 @@ static PodText *text_new(Str says, Digest digest, bool is_raw) {
     return text;
 }
 
-PodText *pod_text_reduce(const PodText *raw, Arena *arena) {
+PodText *pod_text_new(const Pod *pod) {
     _cleanup_(buf_done) Buf out = BUF_INIT(REDUCED_MAX);
     JsonWriter writer = JSON_WRITER(&out);
-    JsonReader reader;
-    Pod pod;
 
-    arena_reset(arena);
-    json_reader_init(&reader, pod_text_str(raw));
-    pod_decode(&reader, arena, &pod);
-    json_end(&reader);
-    if (json_error(&reader))
-        return NULL;
-    object_write_pod(&writer, &pod, pod.node_name);
+    object_write_pod(&writer, pod, pod->node_name);
     if (buf_error(&out))
         return NULL;
     return text_new(buf_str(&out), digest_of(buf_str(&out)), /* is_raw= */ false);
+}
+
+bool pod_text_decode(const PodText *text, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, pod_text_str(text));
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    return !json_error(&reader);
+}
+
+PodText *pod_text_reduce(const PodText *raw, Arena *arena) {
+    Pod pod;
+
+    arena_reset(arena);
+    return pod_text_decode(raw, arena, &pod) ? pod_text_new(&pod) : NULL;
 }
 
 PodText *pod_text_unref(PodText *text) {

@@ -21,6 +21,7 @@
 #include "base/digest.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "model/pod.h"
 
 typedef struct PodText {
     Ref ref;
@@ -30,6 +31,12 @@ typedef struct PodText {
     size_t len;
     char text[];
 } PodText;
+
+/* The fields of @pod that policies can read. NULL: out of memory. */
+PodText *pod_text_new(const Pod *pod) MUST_CHECK;
+
+/* The pod of @text, which must outlive it. False: not a pod, or out of memory. */
+bool pod_text_decode(const PodText *text, Arena *arena, Pod *ret) MUST_CHECK;
 
 /* The fields of @raw that policies can read, as new text. @arena is temporary: it is reset. NULL:
  * not a pod, or out of memory. */

@@ -407,13 +407,14 @@ bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec)
 }
 
 int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
-    int64_t now_nsec, const Pod **ret) {
+    int64_t now_nsec, const Pod **ret, PodText **ret_text) {
     uint64_t hash = hash_of(uid, STR_NULL, STR_NULL);
     const RecentPod *pod;
     uint32_t i;
     int r = 0;
 
     *ret = NULL;
+    *ret_text = NULL;
     (void)pthread_mutex_lock(&pods->lock);
     i = find(pods, hash);
     pod = i == NONE ? NULL : &pods->pods[i];
@@ -423,8 +424,10 @@ int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames
         r = PASSED_E_NODE;
     else if (is_over(pods, pod, now_nsec))
         r = PASSED_E_LATE;
-    else
+    if (r == 0) {
         *ret = pod_record_ref(pod->passed->pod);
+        *ret_text = pod_text_ref(pod->passed->text);
+    }
     (void)pthread_mutex_unlock(&pods->lock);
     return r;
 }

@@ -109,9 +109,12 @@ static PassedFigures figures_of(RecentPods *pods) {
 static int look(
     RecentPods *pods, const char *uid, const char *node, const NodeNames *names, int64_t now) {
     _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
-    int r = recent_pods_find_passed(pods, str_from_c(uid), str_from_c(node), names, now, &pod);
+    _cleanup_(pod_text_unrefp) PodText *text = NULL;
+    int r =
+        recent_pods_find_passed(pods, str_from_c(uid), str_from_c(node), names, now, &pod, &text);
 
     assert_int_equal(pod != NULL, r == 0);
+    assert_int_equal(text != NULL, r == 0);
     if (pod)
         assert_text("uid", pod->uid, uid);
     return r;
@@ -190,15 +193,17 @@ static void test_later_filter_replaces(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     _cleanup_(pod_record_unrefp) const Pod *before = NULL, *after = NULL;
+    _cleanup_(pod_text_unrefp) PodText *first = NULL, *second = NULL;
     const Pod old = pod_of("a", "before"), new = pod_of("a", "after");
 
     (void)state;
     filter_rows(pods, &old, names, "x.", 0);
-    assert_int_equal(recent_pods_find_passed(pods, STR("a"), STR("n0"), names, 0, &before), 0);
+    assert_int_equal(
+        recent_pods_find_passed(pods, STR("a"), STR("n0"), names, 0, &before, &first), 0);
     filter_rows(pods, &new, names, ".x", WINDOW);
     assert_int_equal(look(pods, "a", "n0", names, WINDOW), PASSED_E_NODE);
     assert_int_equal(
-        recent_pods_find_passed(pods, STR("a"), STR("n1"), names, 2 * WINDOW, &after), 0);
+        recent_pods_find_passed(pods, STR("a"), STR("n1"), names, 2 * WINDOW, &after, &second), 0);
     assert_text("before", before->name, "before");
     assert_text("after", after->name, "after");
     assert_int_equal(figures_of(pods).n, 1);
@@ -206,11 +211,18 @@ static void test_later_filter_replaces(void **state) {
     assert_int_equal(figures_of(pods).n_dropped, 0);
 }
 
-/* The pod is copied, with the fields that placing it needs. */
+/* The pod is copied, with the fields that placing it needs; and with all that rules read, because a
+ * bind evaluates them again. */
 static void test_copies_pod(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     _cleanup_(pod_record_unrefp) const Pod *found = NULL;
+    _cleanup_(pod_text_unrefp) PodText *text = NULL;
+    Label annotation = {.key = STR("zone"), .value = STR("a")};
+    PodDetails details = {
+        .annotations = {.items = &annotation, .n = 1}, .runtime_class_name = STR("gvisor")};
+    Pod judged;
     char uid[] = "u", key[] = "app";
     Label label = {.key = str_from_c(key), .value = STR("web")};
     Toleration toleration = {.key = STR("gpu"), .exists = true};
@@ -221,12 +233,19 @@ static void test_copies_pod(void **state) {
     pod.labels = (Labels){.items = &label, .n = 1};
     pod.tolerations = (Tolerations){.items = &toleration, .n = 1};
     pod.requests = (Resources){.items = &request, .n = 1};
+    pod.details = &details;
     filter_rows(pods, &pod, names, "x", 0);
     uid[0] = key[0] = '?';
-    assert_int_equal(recent_pods_find_passed(pods, STR("u"), STR("n0"), names, 0, &found), 0);
+    assert_int_equal(
+        recent_pods_find_passed(pods, STR("u"), STR("n0"), names, 0, &found, &text), 0);
     assert_text("label", found->labels.items[0].key, "app");
     assert_int_equal(found->tolerations.n, 1);
     assert_int_equal(resources_get(&found->requests, STR("cpu")), 250);
+    assert_true(pod_text_decode(text, arena, &judged));
+    assert_text("label", judged.labels.items[0].key, "app");
+    assert_int_equal(judged.tolerations.n, 1);
+    assert_text("annotation", *labels_find(&judged.details->annotations, STR("zone")), "a");
+    assert_text("runtime class", judged.details->runtime_class_name, "gvisor");
 }
 
 static void test_passed_bytes_are_bounded(void **state) {
@@ -610,9 +629,11 @@ static void *read_some(void *context) {
 
     for (unsigned i = 0; i < TURNS; i++) {
         _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+        _cleanup_(pod_text_unrefp) PodText *text = NULL;
         Str wanted = numbered(uid, "pod", (unsigned)rand_r(&dice) % PODS);
 
-        if (recent_pods_find_passed(shared->pods, wanted, STR("n0"), shared->names, 0, &pod) != 0)
+        if (recent_pods_find_passed(
+                shared->pods, wanted, STR("n0"), shared->names, 0, &pod, &text) != 0)
             continue;
         atomic_fetch_add(&shared->n_found, 1);
         if (!str_eq(pod->uid, wanted) || !str_is(pod->name, "x"))

@@ -164,26 +164,6 @@ uint32_t judge_narrow_to(const Judge *judge) {
     return least;
 }
 
-int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) {
-    const Program *program = judge->input.program;
-    size_t n_max = 0;
-
-    for (size_t i = 0; i < program->n_policies; i++)
-        n_max += program->policies[i].bind_annotations.n;
-    *ret = (Labels){.items = ARENA_ARRAY(arena, Label, n_max)};
-    if (!ret->items)
-        return -ENOMEM;
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (policy->is_observed || !judge->applies[i])
-            continue;
-        for (size_t j = 0; j < policy->bind_annotations.n; j++)
-            annotations_add(ret, policy->bind_annotations.items[j]);
-    }
-    return 0;
-}
-
 JudgeNotes judge_notes(const Judge *judge) {
     return (JudgeNotes){
         .filter_errors = judge->filter_errors,

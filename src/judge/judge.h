@@ -72,9 +72,17 @@ int judge_observed(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
  * -ENOMEM. */
 int judge_scores(Judge *judge, double *ret_scores) MUST_CHECK;
 
-/* The annotations that policies want on the pod when it is bound: of all that apply and are not
- * in mode Observe, in order; of equal keys the last. 0, or -ENOMEM. */
-int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) MUST_CHECK;
+/* An annotation that a policy wants on the pod when it is bound. */
+typedef struct BindValue {
+    const Policy *policy;
+    const BindAnnotation *annotation;
+    Str value;
+    const CelError *error; /* its expression failed, so there is no value; NULL: it did not */
+} BindValue;
+
+/* Those of all policies that apply and are not in mode Observe, sorted by key; of equal keys that
+ * of the last policy. The judge must have been opened for one row. In @arena. 0, or -ENOMEM. */
+int judge_bind_annotations(Judge *judge, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
 
 /* The highest score on the wire. */
 uint32_t judge_wire_max(const Judge *judge);

@@ -28,7 +28,7 @@ struct Live {
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
     Bypass *bypass;
-    _Atomic uint64_t n_bind_refused;
+    _Atomic uint64_t n_bind_refused, n_annotations_skipped;
     Wakeup *wakeup;                           /* NULL: it may not touch nodes */
     KubeEvents *events;                       /* NULL: no Events are written */
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
@@ -41,6 +41,8 @@ typedef struct Bind {
     Arena *arena; /* owns this and all texts */
     HttpPending *pending;
     const Pod *pod; /* a reference */
+    PodText *text;  /* a reference: of @judged */
+    Pod judged;     /* the same pod with all that rules read */
     BindArgs args;
     const char *error; /* how it ended; NULL: fine */
 } Bind;
@@ -168,23 +170,6 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
         kube_events_note_filter(live->events, view, decision, now_nsec);
 }
 
-/* --- judging once more --------------------------------------------------------------------- */
-
-/* Whether @node would still take @pod, with what policies want it to be annotated with; or why not.
- * The view in force may not have the binds of this very turn of the watcher yet. */
-static bool may_take(Live *live, Snapshot *snapshot, const Pod *pod, Str node, Arena *arena,
-    Labels *ret_annotations, Str *ret_reason) {
-    _cleanup_(view_unrefp) View *shown = current_view(live->current), *view = NULL;
-    RequestTime time = {.now_nsec = clock_wall_nsec()};
-    Str reason = STR("out of memory for its verdict");
-
-    if (current_try_snapshot(live->current, shown, snapshot, &view) == 0 &&
-        extender_may_bind(view, &time, pod, node, arena, ret_annotations, &reason))
-        return true;
-    *ret_reason = arena_copy(arena, reason); /* it may be the view's */
-    return false;
-}
-
 /* --- expect ------------------------------------------------------------------------------ */
 
 /* A pod that kube-scheduler will bind to the one node that is left. */
@@ -195,8 +180,7 @@ typedef struct Expectation {
     HttpPending *pending; /* NULL: its filter was answered already */
     HttpReply reply;      /* to the filter; its memory is the request's */
     Pod pod;
-    bool is_refused; /* the node would not take the pod any more ... */
-    Str reason;      /* ... because of this */
+    Str refusal; /* the node would not take the pod any more; empty: it would */
 } Expectation;
 
 static Expectation *expectation_free(Expectation *expectation) {
@@ -255,16 +239,12 @@ static Expectation *expectation_new(Live *live, const Decision *decision, Str no
 static void fill_expected(void *context, const HttpRequest *request, HttpReply *reply) {
     const Expectation *expectation = context;
     Answer answer = {0};
-    Str text;
 
-    if (!expectation->is_refused) {
+    if (str_is_empty(expectation->refusal)) {
         *reply = expectation->reply;
         return;
     }
-    text = arena_printf(request->arena,
-        "berth: node %.*s, the only one left, would not take the pod any more: %.*s; try again",
-        STR_FMT(expectation->job.node), STR_FMT(expectation->reason));
-    answer_error(&answer, request->arena, 200, text);
+    answer_error(&answer, request->arena, 200, expectation->refusal);
     reply_with(reply, &answer);
 }
 
@@ -280,12 +260,18 @@ static void finish_expectation(BindJob *job, const char *error) {
 /* On the watcher's thread, with everything that was expected before this in the view. */
 static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
     Expectation *expectation = (Expectation *)job;
-    Labels annotations;
+    Live *live = expectation->live;
+    _cleanup_(view_unrefp) View *shown = current_view(live->current), *view = NULL;
+    RequestTime time = {.now_nsec = clock_wall_nsec()};
+    Str refusal;
 
     (void)error;
-    expectation->is_refused = !may_take(expectation->live, snapshot, job->pod, job->node,
-        expectation->arena, &annotations, &expectation->reason);
-    return !expectation->is_refused;
+    if (current_try_snapshot(live->current, shown, snapshot, &view) < 0)
+        return false; /* as if it had not been asked about: kube-scheduler may bind it */
+    if (extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal))
+        return true;
+    expectation->refusal = refusal;
+    return false;
 }
 
 bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
@@ -318,6 +304,7 @@ static Bind *bind_free(Bind *bind) {
     if (!bind)
         return NULL;
     pod_record_unref(bind->pod);
+    pod_text_unref(bind->text);
     arena_free(bind->arena);
     return NULL;
 }
@@ -347,12 +334,12 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
 
 /* Why a bind is not believed; NULL: it is, and *ret_pod is the pod as the filter saw it. */
 static const char *find_passed(
-    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod) {
+    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod, PodText **ret_text) {
     if (!live->may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
     switch (recent_pods_find_passed(live->recent, args->pod_uid, args->node, view->table->names,
-        clock_monotonic_nsec(), ret_pod)) {
+        clock_monotonic_nsec(), ret_pod, ret_text)) {
     case 0:
         return NULL;
     case PASSED_E_UNKNOWN:
@@ -364,18 +351,33 @@ static const char *find_passed(
     }
 }
 
+/* They are of a view that may be gone when the Binding is written. */
+static bool copy_annotations(const Labels *from, Arena *arena, Labels *ret) {
+    Label *items = ARENA_ARRAY(arena, Label, from->n);
+
+    for (size_t i = 0; items && i < from->n; i++)
+        items[i] =
+            (Label){arena_copy(arena, from->items[i].key), arena_copy(arena, from->items[i].value)};
+    *ret = (Labels){.items = items, .n = items ? from->n : 0};
+    return !arena_has_failed(arena);
+}
+
 /* On the watcher's thread, with everything bound before this in the view. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
-    Str reason;
+    _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
+    RequestTime time = {.now_nsec = clock_wall_nsec()};
+    BindVerdict verdict = {.refusal = STR("berth: out of memory for the bind")};
 
-    if (may_take(bind->live, snapshot, bind->pod, bind->args.node, bind->arena, &job->annotations,
-            &reason))
+    /* The view in force may not have the binds of this very turn yet. */
+    if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
+        extender_may_bind(view, &time, &bind->judged, bind->args.node, bind->arena, &verdict) &&
+        copy_annotations(&verdict.annotations, bind->arena, &job->annotations)) {
+        atomic_fetch_add(&bind->live->n_annotations_skipped, verdict.n_skipped);
         return true;
+    }
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
-    (void)snprintf(error, WATCHER_ERROR_MAX,
-        "berth: refused: %.*s would not take the pod any more: %.*s", STR_FMT(bind->args.node),
-        STR_FMT(reason));
+    (void)snprintf(error, WATCHER_ERROR_MAX, "%.*s", STR_FMT(verdict.refusal));
     return false;
 }
 
@@ -403,14 +405,17 @@ static void finish_bind(BindJob *job, const char *error) {
 }
 
 /* Passes the bind to the watcher, or returns the error. */
-static const char *start_bind(
-    Live *live, const HttpRequest *request, int tag, const BindArgs *args, const Pod *pod) {
+static const char *start_bind(Live *live, const HttpRequest *request, int tag, const BindArgs *args,
+    const Pod *pod, PodText *text) {
     _cleanup_(bind_freep) Bind *bind = bind_new(live, args);
     int r;
 
     if (!bind)
         return "berth: out of memory for the bind";
     bind->pod = pod_record_ref(pod);
+    bind->text = pod_text_ref(text);
+    if (!pod_text_decode(text, bind->arena, &bind->judged))
+        return "berth: out of memory for the bind";
     bind->job = (BindJob){
         .namespace = bind->args.pod_namespace,
         .name = bind->args.pod_name,
@@ -437,6 +442,7 @@ static const char *start_bind(
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(live->current);
     _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+    _cleanup_(pod_text_unrefp) PodText *text = NULL;
     const char *error;
     BindArgs args;
     Answer refusal;
@@ -446,11 +452,11 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
         reply_with(reply, &refusal);
         return;
     }
-    error = find_passed(live, view, &args, &pod);
+    error = find_passed(live, view, &args, &pod, &text);
     if (error)
         atomic_fetch_add(&live->n_bind_refused, 1);
     else
-        error = start_bind(live, request, tag, &args, pod);
+        error = start_bind(live, request, tag, &args, pod, text);
     if (error)
         reply_of(&args, error, live, request->arena, reply);
 }
@@ -567,6 +573,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->is_synced = watcher_is_synced(live->watcher);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
+    ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
     if (live->may_bind)
         recent_pods_figures(live->recent, &ret->passed);
     ret->lease_namespace = live->lease_namespace;

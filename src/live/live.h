@@ -103,6 +103,7 @@ typedef struct LiveStatus {
     bool is_synced;
     uint64_t n_bypassed;
     uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
+    uint64_t n_annotations_skipped;           /* of binds: their expressions failed */
     PassedFigures passed;                     /* all zero without bind */
     const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
     bool writes_events;

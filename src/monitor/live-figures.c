@@ -105,6 +105,9 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     exposition_count(out, "berth_bind_refusals_total",
         "Binds that berth rejected: no filter passed the node, or it would not pass now.",
         live->n_bind_refused);
+    exposition_count(out, "berth_bind_annotations_skipped_total",
+        "Annotations left out of binds, because their expressions failed.",
+        live->n_annotations_skipped);
     exposition_count(out, "berth_bind_filters_dropped_total",
         "Filters dropped before the end of the bind window, because of the memory limit.",
         live->passed.n_dropped);

@@ -144,6 +144,7 @@ static CelOptions options_of(const Expression *expression, const CelComposite *c
         [EXPRESSION_BOOL] = &cel_bool_type,
         [EXPRESSION_NUMBER] = NULL, /* of two types */
         [EXPRESSION_STRING] = &cel_string_type,
+        [EXPRESSION_BIND] = &cel_string_type,
         [EXPRESSION_ANY] = NULL,
     };
 
@@ -258,12 +259,14 @@ static int check(ExpressionCompiler *compiler) {
 static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
     static const char *const names[] = {[EXPRESSION_BOOL] = "a bool",
         [EXPRESSION_NUMBER] = "a number",
-        [EXPRESSION_STRING] = "a string"};
+        [EXPRESSION_STRING] = "a string",
+        [EXPRESSION_BIND] = "a string"};
     static const char *const hints[] = {
         [EXPRESSION_BOOL] =
             "write bool(…) around it if it is a bool or a string, or compare it: … == true",
         [EXPRESSION_NUMBER] = "write double(…) around it",
-        [EXPRESSION_STRING] = "write string(…) around it"};
+        [EXPRESSION_STRING] = "write string(…) around it",
+        [EXPRESSION_BIND] = "write string(…) around it"};
     const Expression *result = compiler->result;
     Str text;
 
@@ -287,6 +290,26 @@ static bool has_type(const ExpressionCompiler *compiler, const char *what) {
     cel_type_print(found, /* is_wire= */ false, &name);
     reader_error_hint(compiler->reader, compiler->at, STR("double(…) converts a string or an int"),
         "%s must be a number (double or int), not %.*s", what, STR_FMT(buf_str(&name)));
+    return false;
+}
+
+/* Only a bind has a decision. */
+static bool reads_decision(const ExpressionCompiler *compiler) {
+    const CelChecked *checked = compiler->result->checked;
+    const CelTree *tree = checked->tree;
+
+    for (uint32_t i = 0; compiler->result->type != EXPRESSION_BIND && i < tree->n_nodes; i++) {
+        if (checked->infos[i].ref != CEL_REF_VARIABLE ||
+            checked->infos[i].variable->group != SCHEMA_DECISION)
+            continue;
+        expression_report(compiler->reader, compiler->result,
+            &(ExpressionFinding){.level = DIAG_ERROR,
+                .from = tree->nodes[i].from,
+                .to = tree->nodes[i].to,
+                .text = STR("only expressions of bind.annotations can read decision"),
+                .hint = STR("there is no decision before the bind")});
+        return true;
+    }
     return false;
 }
 
@@ -328,7 +351,7 @@ static bool compile(ExpressionCompiler *compiler, ExpressionType type, const cha
     compiler->result->scope = compiler->scope;
     compiler->result->node = CEL_NO_NODE;
     r = check(compiler);
-    if (r == 0 && (uses_refused(compiler) || !has_type(compiler, what)))
+    if (r == 0 && (uses_refused(compiler) || reads_decision(compiler) || !has_type(compiler, what)))
         return false;
     if (r == 0)
         r = compile_code(compiler);

@@ -37,7 +37,8 @@ typedef enum ExpressionType {
     EXPRESSION_BOOL,
     EXPRESSION_NUMBER, /* int or double */
     EXPRESSION_STRING,
-    EXPRESSION_ANY, /* a variable's */
+    EXPRESSION_BIND, /* a string, of bind.annotations: the only one that may read `decision` */
+    EXPRESSION_ANY,  /* a variable's */
 } ExpressionType;
 
 typedef struct Expression {

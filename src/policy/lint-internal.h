@@ -16,6 +16,7 @@ typedef enum LintRole {
     LINT_UNRESOLVABLE, /* a filter, too */
     LINT_SCORE,
     LINT_MESSAGE,
+    LINT_ANNOTATION, /* of bind.annotations */
 } LintRole;
 
 /* Which failures of an expression its rule handles. */

@@ -176,6 +176,7 @@ static const char *consequence_of(LintRole role) {
         [LINT_UNRESOLVABLE] = "and the node is rejected as unresolvable",
         [LINT_SCORE] = "and the node scores 0",
         [LINT_MESSAGE] = "and there is no message",
+        [LINT_ANNOTATION] = "and the annotation is left out",
     };
 
     return texts[role];
@@ -197,7 +198,8 @@ static bool is_partial(const LintExpression *x, uint32_t map) {
 }
 
 static Str or_on_error(const LintExpression *x) {
-    return x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE
+    return x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE ||
+                   x->role == LINT_ANNOTATION
                ? STR("; or set onError")
                : STR("");
 }

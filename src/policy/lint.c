@@ -375,6 +375,20 @@ static void check_rules(Lint *lint) {
         check_score(lint, scores->items[i], &lint->policy->scores[i]);
 }
 
+static void check_annotations(Lint *lint) {
+    const YamlNode *all = yaml_find(yaml_find(lint->spec, STR("bind")), STR("annotations"));
+
+    for (size_t i = 0; i < lint->policy->n_bind_annotations; i++) {
+        const BindAnnotation *annotation = &lint->policy->bind_annotations[i];
+
+        if (!expression_is_given(&annotation->expression))
+            continue;
+        (void)note_params(lint, &annotation->expression);
+        check_expression(
+            lint, &annotation->expression, LINT_ANNOTATION, handling_of(all->pairs[i].value));
+    }
+}
+
 /* --- params and variables ---------------------------------------------------------------- */
 
 /* Before the rules: notes facts about the variables they use. */
@@ -445,6 +459,7 @@ void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *pol
     note_variables(&lint);
     check_match(&lint);
     check_rules(&lint);
+    check_annotations(&lint);
     check_twins(&lint);
     check_variables(&lint);
     check_params(&lint);

@@ -2,12 +2,12 @@
 
 #include "policy/policy.h"
 
+#include "policy/bind-annotations.h"
 #include "policy/rules.h"
 
 #define POLICY_API_VERSION "berth.dev/v1alpha1"
 #define POLICY_KIND "PlacementPolicy"
 
-#define BIND_ANNOTATIONS_MAX 32u /* of one policy */
 #define NARROW_MAX 100000
 
 /* A policy while it is read. All mappings of the document store here. */
@@ -21,8 +21,6 @@ typedef struct PolicyReading {
 } PolicyReading;
 
 static const Shape labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
-static const Shape bind_annotations_shape = {
-    .kind = SHAPE_MAP, .of = &shape_scalar, .max = BIND_ANNOTATIONS_MAX};
 
 /* --- match --------------------------------------------------------------------- */
 
@@ -51,43 +49,8 @@ static const Shape match_shape = {SHAPE_OF(match_fields)};
 
 /* --- bind ------------------------------------------------------------------------ */
 
-/* Sorted by insertion: there are a handful. */
-void annotations_add(Labels *annotations, Label label) {
-    Label *items = (Label *)(uintptr_t)annotations->items; /* read_annotations() made it */
-    size_t at = annotations->n;
-
-    for (size_t i = 0; i < annotations->n; i++) {
-        if (str_eq(items[i].key, label.key)) {
-            items[i] = label;
-            return;
-        }
-    }
-    while (at > 0 && str_cmp(items[at - 1].key, label.key) > 0) {
-        items[at] = items[at - 1];
-        at--;
-    }
-    items[at] = label;
-    annotations->n++;
-}
-
 static void read_annotations(YamlReader *reader, const YamlNode *value, void *into) {
-    Labels *annotations = &((PolicyReading *)into)->policy.bind_annotations;
-
-    if (!reader_mapping(reader, value, "annotations"))
-        return;
-    if (value->n > BIND_ANNOTATIONS_MAX) {
-        reader_error(reader, value, "at most %u annotations", BIND_ANNOTATIONS_MAX);
-        return;
-    }
-    annotations->items = ARENA_ARRAY(reader->arena, Label, value->n);
-    for (size_t i = 0; annotations->items && i < value->n; i++) {
-        Label label = {.key = value->pairs[i].key->text};
-
-        if (reader_annotation_key(reader, value->pairs[i].key) &&
-            reader_label_value(
-                reader, value->pairs[i].value, "an annotation's value", &label.value))
-            annotations_add(annotations, label);
-    }
+    bind_annotations_read(reader, value, &((PolicyReading *)into)->policy);
 }
 
 static const Field bind_fields[] = {
@@ -154,7 +117,7 @@ static const Field spec_fields[] = {
 static const Shape spec_shape = {SHAPE_OF(spec_fields)};
 
 static void warn_without_effect(YamlReader *reader, const YamlNode *value, const Policy *policy) {
-    if (policy->n_filters + policy->n_scores + policy->bind_annotations.n == 0)
+    if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
         reader_warning(
             reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
     if (policy->narrow_to > 0 && policy->n_scores == 0)

@@ -27,6 +27,12 @@ typedef enum Fallback {
     FALLBACK_ALLOW,
 } Fallback;
 
+/* Whether an annotation whose expression fails is left out, or the bind fails. */
+typedef enum BindOnError {
+    BIND_SKIP,
+    BIND_FAIL,
+} BindOnError;
+
 typedef struct Filter {
     const Policy *policy;
     Str name;
@@ -68,6 +74,14 @@ typedef struct Score {
     uint32_t root, missing_root;
 } Score;
 
+/* An annotation of the pod, set together with its node. */
+typedef struct BindAnnotation {
+    Str key;
+    Str value;             /* of a constant */
+    Expression expression; /* string; empty: a constant */
+    BindOnError on_error;
+} BindAnnotation;
+
 typedef struct Match {
     StrList namespaces; /* empty: all */
     Selector pod_selector;
@@ -87,11 +101,12 @@ struct Policy {
     size_t n_filters;
     Score *scores;
     size_t n_scores;
-    Labels bind_annotations; /* set on a pod when berth binds it */
-    bool has_known;          /* some filters read the node alone */
-    uint32_t narrow_to;      /* number of nodes to return at most; 0: all */
-    Fallback on_timeout;     /* of nodes that were not evaluated before the deadline */
-    uint32_t wire_max;       /* the highest score on the wire */
+    BindAnnotation *bind_annotations; /* set on a pod when berth binds it */
+    size_t n_bind_annotations;
+    bool has_known;      /* some filters read the node alone */
+    uint32_t narrow_to;  /* number of nodes to return at most; 0: all */
+    Fallback on_timeout; /* of nodes that were not evaluated before the deadline */
+    uint32_t wire_max;   /* the highest score on the wire */
 };
 
 #define WIRE_MAX_DEFAULT 10u
@@ -108,6 +123,3 @@ extern const Shape policy_shape;
 
 /* Whether it applies to @pod, by its namespaces and podSelector. */
 bool policy_selects(const Policy *policy, const Pod *pod);
-
-/* Adds @label to sorted @annotations, whose array has room for it. */
-void annotations_add(Labels *annotations, Label label);

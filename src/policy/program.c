@@ -243,6 +243,14 @@ static int lower_score(Program *program, Score *score, Roots *roots) {
     return lower_missing(program, &score->missing, roots, &score->missing_root);
 }
 
+/* No root: the scalar machine computes it. In the graph it shows what it reads. */
+static int lower_annotation(Program *program, Expression *expression) {
+    if (!expression_is_given(expression))
+        return 0;
+    program->groups |= expression->groups;
+    return expression_lower(expression, program->graph);
+}
+
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
     int r = scope_lower(policy->scope, program->graph);
 
@@ -255,6 +263,8 @@ static int lower_policy(Program *program, Policy *policy, Roots *roots) {
         r = lower_filter(program, &policy->filters[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
         r = lower_score(program, &policy->scores[i], roots);
+    for (size_t i = 0; r == 0 && i < policy->n_bind_annotations; i++)
+        r = lower_annotation(program, &policy->bind_annotations[i].expression);
     return r;
 }
 
@@ -340,6 +350,22 @@ static void need_gauges(const Program *program, NodeParts *parts) {
     }
 }
 
+/* Binds read the watched cluster, so that only the details count, which are kept on request. */
+static int find_bind_details(Program *program) {
+    SchemaNeeds needs = {.arena = program->arena};
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        for (size_t j = 0; j < policy->n_bind_annotations; j++)
+            if (expression_is_given(&policy->bind_annotations[j].expression))
+                schema_need(program->schema, program->graph,
+                    &policy->bind_annotations[j].expression.node, 1, &needs);
+    }
+    program->binds_with_details = needs.parts.details;
+    return needs.has_failed ? -ENOMEM : 0;
+}
+
 /* Finds the parts of Node objects in a request that must be decoded. */
 static int collect_parts(Program *program) {
     Arena *arena = program->arena;
@@ -390,6 +416,8 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = collect_parts(compiler->program);
     if (r == 0)
+        r = find_bind_details(compiler->program);
+    if (r == 0)
         r = note_permanent(compiler);
     if (r == 0)
         lint_plans(compiler);
@@ -413,6 +441,8 @@ static const Expression *find_longest(const Policies *policies) {
             take_longer(&policy->filters[j].test, &longest);
         for (size_t j = 0; j < policy->n_scores; j++)
             take_longer(&policy->scores[j].value, &longest);
+        for (size_t j = 0; j < policy->n_bind_annotations; j++)
+            take_longer(&policy->bind_annotations[j].expression, &longest);
     }
     return longest;
 }
@@ -500,6 +530,8 @@ void program_each_expression(const Program *program, ProgramVisit *visit, void *
         }
         for (size_t j = 0; j < policy->n_scores; j++)
             visit_given(visit, context, policy, &policy->scores[j].value);
+        for (size_t j = 0; j < policy->n_bind_annotations; j++)
+            visit_given(visit, context, policy, &policy->bind_annotations[j].expression);
     }
 }
 

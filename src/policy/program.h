@@ -52,8 +52,9 @@ typedef struct Program {
     uint32_t n_slots; /* of variables of a run */
     CelGraph *graph;
     Plan *plan;
-    NodeParts filter_parts; /* the parts of a node that filters read; */
-    NodeParts score_parts;  /* and the scores; see program_reads_node_details() */
+    NodeParts filter_parts;  /* the parts of a node that filters read; */
+    NodeParts score_parts;   /* and the scores; see program_reads_node_details() */
+    bool binds_with_details; /* bind.annotations read NodeDetails */
 } Program;
 
 typedef struct PolicySource {
@@ -74,12 +75,13 @@ enum {
  * the program lets every node pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
-/* Whether a rule reads NodeDetails (model/node.h). */
+/* Whether a rule or an annotation reads NodeDetails (model/node.h). */
 static inline bool program_reads_node_details(const Program *program) {
-    return program->filter_parts.details || program->score_parts.details;
+    return program->filter_parts.details || program->score_parts.details ||
+           program->binds_with_details;
 }
 
-/* Calls @visit for every expression: matches, variables, rules and messages. */
+/* Calls @visit for every expression: matches, variables, rules, messages and annotations. */
 typedef void ProgramVisit(void *context, const Policy *policy, const Expression *expression);
 void program_each_expression(const Program *program, ProgramVisit *visit, void *context);
 

@@ -55,7 +55,7 @@ static const char text[] =
     "  scores:\n"
     "    - {name: s, binPack: {cpu: 1, memory: 2}, weight: 3}\n"
     "    - {name: t, expression: \"has(metrics.load) ? metrics.load : workload.metrics.podCpu\"}\n"
-    "  bind: {annotations: {k: v}}\n";
+    "  bind: {annotations: {k: v, n: {expression: node.metadata.name}}}\n";
 
 static int compile(Program **ret, size_t *ret_errors) {
     PolicySource source = {.file = STR("p.yaml"), .text = STR(text)};
@@ -81,7 +81,7 @@ static void assert_same(const Program *program, const Program *whole) {
     assert_int_equal(program->n_gauges, whole->n_gauges);
     for (size_t i = 0; i < whole->n_gauges; i++)
         assert_true(gauge_equal(&program->gauges[i], &whole->gauges[i]));
-    assert_int_equal(program->policies[0].bind_annotations.n, 1);
+    assert_int_equal(program->policies[0].n_bind_annotations, 2);
     assert_true(expressions_equal(
         &program->policies[0].match.expression, &whole->policies[0].match.expression));
     for (size_t i = 0; i < whole->n_filters; i++) {

@@ -10,6 +10,8 @@ static const struct {
         STR("the candidate node; expressions that read it alone are cached")},
     {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},
     {STR("now"), STR("timestamp"), STR("the time of the request")},
+    {STR("decision"), STR("Decision"),
+        STR("the decision that the pod is bound by; only in `bind.annotations`")},
 };
 
 static void print_type(const CelType *type, Buf *out) {

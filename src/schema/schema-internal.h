@@ -125,6 +125,10 @@ static inline const ClusterValue *cluster_value_of(CelValue cluster) {
     return OBJECT_OF(cluster.record, ClusterValue, head);
 }
 
+/* --- decision.c */
+
+extern const SchemaRecord schema_decision_record;
+
 /* --- domain.c */
 
 /* Domains: the rows of a table that share the value of a label, such as a zone.

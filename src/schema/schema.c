@@ -6,6 +6,7 @@
 #include "schema/schema-internal.h"
 
 const SchemaRecord *const schema_records[] = {
+    &schema_decision_record,
     &schema_owner,
     &schema_toleration,
     &schema_requirements,
@@ -64,7 +65,9 @@ static bool add_variables(Schema *schema) {
            cel_env_add_variable(env, STR("cluster"), &schema_cluster_record.of, 0, SCHEMA_CLUSTER,
                &schema->cluster_slot) == 0 &&
            cel_env_add_variable(
-               env, STR("now"), &cel_timestamp_type, 0, SCHEMA_NOW, &schema->now_slot) == 0;
+               env, STR("now"), &cel_timestamp_type, 0, SCHEMA_NOW, &schema->now_slot) == 0 &&
+           cel_env_add_variable(env, STR("decision"), &schema_decision_record.of, 0,
+               SCHEMA_DECISION, &schema->decision_slot) == 0;
 }
 
 Schema *schema_new(Arena *arena) {

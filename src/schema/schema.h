@@ -7,6 +7,7 @@
  *     node      the candidate node                              cached with the node
  *     cluster   totals                                          once a snapshot
  *     now       the time of the request, a timestamp
+ *     decision  why the pod is bound to the node                only in bind.annotations
  *     params    constants of the policy          } declared by each policy
  *     variables expressions of the policy        } (policy/scope.h)
  *     metrics   measured values of the node      } (metrics.h)
@@ -49,12 +50,13 @@ enum {
     SCHEMA_NODE,
     SCHEMA_CLUSTER,
     SCHEMA_NOW,
+    SCHEMA_DECISION,
 };
 #define SCHEMA_BIT(group) (1u << (group))
 
 typedef struct Schema {
     CelEnv *env; /* policies extend it */
-    uint32_t pod_slot, node_slot, cluster_slot, now_slot;
+    uint32_t pod_slot, node_slot, cluster_slot, now_slot, decision_slot;
     PlanHost host;             /* the table of nodes, for plans */
     struct SchemaReads *reads; /* leaves that plans requested, by number */
 } Schema;
@@ -73,6 +75,10 @@ CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena);
 
 /* Computes the cluster's totals. The rest as above. */
 CelValue schema_cluster(const NodeTable *table, Arena *arena);
+
+/* A bind: the names of the policies that apply to the pod, and the node's score. Borrows @policies.
+ * The rest as above. */
+CelValue schema_decision(const Str *policies, size_t n, double score, Arena *arena);
 
 /* A time in nanoseconds since 1970 as a timestamp. */
 CelValue schema_now(int64_t now_nsec);

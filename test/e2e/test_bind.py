@@ -3,6 +3,7 @@
 import pytest
 from client import metrics
 from nodemode import Live
+from objects import make_pod
 from verbs import NOBODY, ask_bind, ask_filter
 
 PLACED_BY = "example.com/placed-by"
@@ -54,6 +55,53 @@ def test_unmanaged_pods_are_bound_by_the_scheduler(cluster):
     assert PLACED_BY not in cluster.pod("plain")["metadata"].get("annotations", {})
     assert cluster.pod("asks")["metadata"]["annotations"][PLACED_BY] == "berth"
     cluster.wait_figure(berth, "berth_binds_total", 1)
+
+
+EXPRESSIONS = """
+filters:
+  - name: wanted
+    expression: "pod.metadata.annotations[?'example.com/pool'].orValue('') == node.metadata.labels['example.com/pool']"
+    reason: node is not in the pool
+scores:
+  - {name: fixed, expression: "70.0"}
+bind:
+  annotations:
+    example.com/placed-by: berth
+    example.com/place: {expression: "node.metadata.name + ' on ' + node.status.nodeInfo.architecture"}
+    example.com/why: {expression: "decision.policies[0] + ' ' + string(decision.score)"}
+    example.com/image: {expression: "pod.spec.containers[0].image"}
+    example.com/zone: {expression: "node.metadata.labels['zone']"}
+    example.com/team: {expression: "pod.metadata.annotations['team']", onError: fail}
+"""
+
+
+def add_annotated(cluster, name, **annotations):
+    pod = make_pod(name)
+    pod["metadata"]["annotations"] = annotations
+    return cluster.api.create(cluster.pods_path, pod)
+
+
+def test_annotations_are_expressions_of_pod_node_and_decision(cluster):
+    """The filter reads the pod's annotations: the bind judges the whole pod again."""
+    add_nodes(cluster)
+    path = cluster.write_policy(EXPRESSIONS)
+    berth = cluster.start_binder("--policy", path, "--bind")
+    pool = {"example.com/pool": "red"}
+    add_annotated(cluster, "works", team="shop", **pool)
+    assert cluster.wait_bound("works") == "red"
+    annotations = cluster.pod("works")["metadata"]["annotations"]
+    assert annotations[PLACED_BY] == "berth"
+    assert annotations["example.com/place"] == "red on "  # no kubelet reports it
+    assert annotations["example.com/why"].endswith(" 70")
+    assert annotations["example.com/image"] == "example.com/none"
+    assert "example.com/zone" not in annotations
+    cluster.wait_figure(berth, "berth_bind_annotations_skipped_total", 1)
+
+    add_annotated(cluster, "waits", **pool)
+    error = "annotation example.com/team of policy"
+    cluster.wait_pending("waits", error)
+    cluster.wait_event("waits", "FailedScheduling", error)
+    assert metrics(berth)["berth_binds_total"] == 1
 
 
 def assert_waits_with(cluster, error):

@@ -701,3 +701,37 @@ def test_reports_nothing_without_facts(explain, rule):
     policy = f'metadata: {{name: p}}\nspec: {{filters: [{{name: r, expression: "{rule}"}}]}}\n'
     for shown_node in explain_json(explain, policy=policy)["nodes"]:
         assert shown_node["failed"][0]["needs"] == [], shown_node
+
+
+BIND = """
+metadata: {name: bind}
+spec:
+  scores: [{name: fixed, expression: "25.0"}]
+  bind:
+    annotations:
+      example.com/by: berth
+      example.com/zone: {expression: "node.metadata.labels['zone']"}
+      example.com/disk: {expression: "node.metadata.labels['disk']", onError: skip}
+      example.com/owner: {expression: "pod.metadata.annotations['owner']", onError: fail}
+      example.com/why: {expression: "decision.policies[0] + ' ' + string(decision.score)"}
+"""
+
+
+def test_shows_the_annotations_of_a_bind(explain):
+    lines = explain("--node", "n2", policy=BIND).stdout.splitlines()
+    begin = lines.index("  annotations that a bind sets (--bind)")
+    assert lines[begin + 1 :] == [
+        "    example.com/by     berth",
+        "    example.com/disk   left out: no such key: disk",
+        "    example.com/owner  the bind fails: no such key: owner",
+        "    example.com/why    bind 25",
+        "    example.com/zone   a",
+    ]
+    reply = json.loads(explain("-o", "json", policy=BIND).stdout)
+    of_node = {each["node"]: each["bindAnnotations"] for each in reply["nodes"]}
+    key = "example.com/disk"
+    assert {"policy": "bind", "key": key, "value": "ssd"} in of_node["n1"]
+    missing = {"error": "no such key: disk", "onError": "skip"}
+    assert {"policy": "bind", "key": key, **missing} in of_node["n2"]
+    without = json.loads(explain("-o", "json").stdout)
+    assert not any("bindAnnotations" in each for each in without["nodes"])
