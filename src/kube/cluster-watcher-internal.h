@@ -52,6 +52,7 @@ struct ClusterWatcher {
     int64_t published_at;
     int64_t publish_at; /* not before: it has just failed */
     int64_t expire_at;  /* when assumed pods expire next */
+    bool only_expects;  /* assumed pods are expected, not bound by us */
     int64_t wait_reported_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;

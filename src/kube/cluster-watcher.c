@@ -107,8 +107,10 @@ static bool take_binds(ClusterWatcher *watcher) {
     BindJob *jobs[BINDS_AT_ONCE];
     size_t n = take_waiting_binds(watcher, jobs);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        watcher->only_expects = jobs[i]->is_expected;
         binder_add(watcher->binder, jobs[i]);
+    }
     return n == BINDS_AT_ONCE;
 }
 
@@ -359,7 +361,8 @@ static void on_bind_ended(void *context, BindEnd end) {
 }
 
 /* Forgets bound pods that the watch should have shown by now. Those that it has had no chance to
- * show do not expire: until it goes on, this looks again once in a while. A pod that is assumed in
+ * show do not expire: until it goes on, this looks again once in a while. Pods that are only
+ * expected hold their place no longer than they may. A pod that is assumed in
  * between expires after those that were there, so that they need not be looked through for it. */
 static int64_t expire(ClusterWatcher *watcher, int64_t now) {
     int64_t proven = reflector_figures(watcher->resources[WATCHER_PODS].reflector)->synced_at_nsec;
@@ -374,7 +377,8 @@ static int64_t expire(ClusterWatcher *watcher, int64_t now) {
     }
     if (now < watcher->expire_at)
         return watcher->expire_at;
-    n = store_expire(watcher->store, clock_earlier(now, proven), &next_at);
+    n = store_expire(
+        watcher->store, watcher->only_expects ? now : clock_earlier(now, proven), &next_at);
     if (n > 0)
         watcher_notify(watcher, (WatcherNotice){.event = WATCHER_ASSUMED_EXPIRED, .n = n});
     watcher->n_expired += n;

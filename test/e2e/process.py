@@ -73,8 +73,10 @@ class Process:
 
     @contextlib.contextmanager
     def halted(self):
-        """It does nothing meanwhile; what is sent to it waits."""
+        """It does nothing meanwhile; what is sent to it waits. On a busy machine its threads run on for a while
+        after the signal."""
         self.popen.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.popen.pid, os.WSTOPPED)
         try:
             yield
         finally:

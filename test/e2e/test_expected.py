@@ -104,3 +104,11 @@ def test_filters_that_arrive_together(cluster, berth):
     errors = [reply["Error"] for reply in replies if reply["Error"]]
     assert [reply["NodeNames"] for reply in replies if not reply["Error"]].count(["one"]) == 1
     assert set(errors) <= {f"berth: refused: one would not take the pod any more: {REASON}"}
+
+
+def test_pod_that_never_comes_frees_its_place(cluster, berth):
+    """After 15 s, also if the watch is silent."""
+    a, b = add_pods(cluster, "a", "b")
+    assert ask_filter(berth, a, ["one"]) == ["one"]
+    assert ask_filter(berth, b, ["one"]) == []
+    wait_for("the place of a", lambda: ask_filter(berth, b, ["one"]) == ["one"])
