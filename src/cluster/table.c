@@ -7,6 +7,21 @@
 
 #include "base/vec.h"
 
+const Pod *table_find_assumed(const NodeTable *table, Str uid) {
+    size_t low = 0, high = table->n_assumed;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(table->assumed[middle]->uid, uid);
+
+        if (order == 0)
+            return table->assumed[middle];
+        low = order < 0 ? middle + 1 : low;
+        high = order > 0 ? middle : high;
+    }
+    return NULL;
+}
+
 size_t table_find_resource(const NodeTable *table, Str name) {
     for (size_t i = 0; i < table->n_resources; i++)
         if (str_eq(table->resources[i], name))

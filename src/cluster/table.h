@@ -54,8 +54,8 @@ typedef struct NodeTable {
     const Pod *const *nominated;
     size_t n_nominated;
 
-    /* Pods that berth bound and that no watch shows yet, sorted by UID. They are among the pods of
-     * their row. */
+    /* Pods that berth bound, or expects to be bound, and that no watch shows yet, sorted by UID.
+     * They are among the pods of their row. */
     const Pod *const *assumed;
     size_t n_assumed;
 
@@ -93,6 +93,9 @@ static inline int64_t table_amount(
 static inline uint32_t table_find(const NodeTable *table, Str name) {
     return names_find(table->names, name);
 }
+
+/* NULL: not assumed. */
+const Pod *table_find_assumed(const NodeTable *table, Str uid);
 
 /* SIZE_MAX: it has no column. Then no node of the table offers it, or it was over the limit. */
 size_t table_find_resource(const NodeTable *table, Str name);

@@ -166,22 +166,13 @@ static bool has_room_kept(const Pod *nominated, const Pod *pod) {
 }
 
 /* The node where @pod is already counted: it runs there, or berth bound it there a moment ago and
- * kube-scheduler, which missed the reply, retries. Empty: none. */
+ * kube-scheduler, which missed the reply, retries; or it is expected there. Empty: none. */
 static Str find_home(const NodeTable *table, const Pod *pod) {
-    size_t low = 0, high = table->n_assumed; /* sorted by UID */
+    const Pod *assumed = str_is_empty(pod->uid) ? NULL : table_find_assumed(table, pod->uid);
 
     if (str_is_empty(pod->uid))
         return STR_NULL;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(table->assumed[middle]->uid, pod->uid);
-
-        if (order == 0)
-            return table->assumed[middle]->node_name;
-        low = order < 0 ? middle + 1 : low;
-        high = order > 0 ? middle : high;
-    }
-    return pod->node_name;
+    return assumed ? assumed->node_name : pod->node_name;
 }
 
 /* All differences between the cluster as it is and as @pod is to see it. */

@@ -202,16 +202,6 @@ static Str only_node(const Decision *decision) {
                : STR_NULL;
 }
 
-/* Whether @view counts it on a node where it was expected. */
-static bool is_expected(const View *view, const Pod *pod) {
-    const NodeTable *table = view->table;
-
-    for (size_t i = 0; i < table->n_assumed; i++)
-        if (str_eq(table->assumed[i]->uid, pod->uid))
-            return true;
-    return false;
-}
-
 /* Everything it needs, copied: the request's memory is not ours while it waits. */
 static Expectation *expectation_new(Live *live, const Decision *decision, Str node) {
     Arena *arena = arena_new(JOB_BUDGET);
@@ -282,7 +272,7 @@ bool live_expect(Live *live, const HttpRequest *request, const View *view, const
 
     if (live->may_bind || !decision->args || view->program->n_filters == 0 ||
         str_is_empty(decision->pod_uid) || !str_is_empty(decision->args->pod.node_name) ||
-        (!has_one && !is_expected(view, &decision->args->pod)))
+        (!has_one && !table_find_assumed(view->table, decision->pod_uid)))
         return false;
     expectation = expectation_new(live, decision, has_one ? only_node(decision) : STR_NULL);
     if (!expectation)
