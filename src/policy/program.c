@@ -341,7 +341,8 @@ static void need_gauges(const Program *program, NodeParts *parts) {
 }
 
 /* Finds the parts of Node objects in a request that must be decoded. */
-static int collect_parts(Program *program) {
+static int collect_parts(const ProgramCompiler *compiler) {
+    Program *program = compiler->program;
     Arena *arena = program->arena;
     bool is_narrowing = narrows(program);
     size_t n_max = program->n_filters + program->n_scores;
@@ -364,6 +365,10 @@ static int collect_parts(Program *program) {
     program->score_parts = of_scores.parts;
     need_gauges(program, &program->filter_parts);
     need_gauges(program, &program->score_parts);
+    program->needs = (ClusterNeeds){
+        .node_details = compiler->common.needs.parts.details,
+        .pods = schema_kept_pods(&compiler->common.needs),
+    };
     return of_filters.has_failed || of_scores.has_failed ? -ENOMEM : 0;
 }
 
@@ -388,7 +393,7 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = plan(compiler);
     if (r == 0)
-        r = collect_parts(compiler->program);
+        r = collect_parts(compiler);
     if (r == 0)
         r = note_permanent(compiler);
     if (r == 0)
@@ -458,6 +463,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         return -ENOMEM;
     program->ref = REF_ONE;
     program->arena = arena_new(PROGRAM_BUDGET);
+    compiler.common.needs.arena = program->arena;
     program->schema = program->arena ? schema_new(program->arena) : NULL;
     if (!program->schema)
         return -ENOMEM;
