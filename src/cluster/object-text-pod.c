@@ -39,20 +39,24 @@ static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
 
 /* --- containers -------------------------------------------------------------------------- */
 
-/* Exact: in nanos where that is needed. */
+/* Exact: in thousandths or nanos where that is needed. */
 static void write_quantity(JsonWriter *writer, Str name, Quantity quantity) {
     __int128 nano = quantity.nano;
-    bool is_whole = nano % NANO_OF_UNIT == 0;
+    const char *suffix = "n";
     char digits[48];
     size_t at = sizeof(digits);
 
-    if (is_whole)
-        nano /= NANO_OF_UNIT;
+    if (nano % NANO_OF_MILLI == 0) {
+        bool is_whole = nano % NANO_OF_UNIT == 0;
+
+        nano /= is_whole ? NANO_OF_UNIT : NANO_OF_MILLI;
+        suffix = is_whole ? "" : "m";
+    }
     for (unsigned __int128 rest = nano < 0 ? -(unsigned __int128)nano : (unsigned __int128)nano;
          rest > 0 || at == sizeof(digits); rest /= 10)
         digits[--at] = (char)('0' + (int)(rest % 10));
     buf_printf(object_begin_text(writer, name), "%s%.*s%s\"", nano < 0 ? "-" : "",
-        (int)(sizeof(digits) - at), digits + at, is_whole ? "" : "n");
+        (int)(sizeof(digits) - at), digits + at, suffix);
 }
 
 static void write_amounts(JsonWriter *writer, Str key, const AmountList *list) {

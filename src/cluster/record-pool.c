@@ -152,8 +152,11 @@ static size_t sweep(Set *set) {
 
 /* Blocks first: they may be all that holds a text. */
 size_t record_pool_sweep(RecordPool *pool) {
-    size_t n = sweep(&pool->blocks);
+    size_t n = 0, n_swept;
 
+    do /* a block may be all that holds another */
+        n += n_swept = sweep(&pool->blocks);
+    while (n_swept > 0);
     return n + sweep(&pool->texts);
 }
 

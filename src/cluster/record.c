@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/ref.h"
+#include "cluster/kept-details.h"
 #include "cluster/record-pool.h"
 
 /* A record and everything of its own are one allocation: arrays first, then bytes. */
@@ -385,14 +386,17 @@ static void wear_shape(Pod *pod, PodShape *shape) {
     pod->tolerations = (Tolerations){.items = shape_tolerations(shape), .n = shape->n_tolerations};
 }
 
-const Pod *pod_record_new(RecordPool *pool, const Pod *from) {
+/* Takes the reference to from->details. */
+static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     size_t n_bytes = from->name.len + from->uid.len + from->resource_version.len;
     PodRecord *record = calloc(1, sizeof(*record) + n_bytes);
     char *at;
     Pod *pod;
 
-    if (!record)
+    if (!record) {
+        kept_details_drop(from->details);
         return NULL;
+    }
     record->ref = REF_ONE;
     at = record->text;
     pod = &record->pod;
@@ -404,12 +408,29 @@ const Pod *pod_record_new(RecordPool *pool, const Pod *from) {
     pod->scheduled_at = from->scheduled_at;
     pod->is_terminal = from->is_terminal;
     pod->is_terminating = from->is_terminating;
+    pod->details = from->details;
     record->shape = shape_new(pool, from);
     if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
         !text_take(pool, from->nominated_node_name, &pod->nominated_node_name))
         return pod_record_unref(pod);
     wear_shape(pod, record->shape);
     return pod;
+}
+
+const Pod *pod_record_replace(
+    RecordPool *pool, const Pod *known, const Pod *from, const PodParts *parts) {
+    Pod kept = *from;
+
+    if (!kept_details_take(pool, from->details, parts, &kept.details))
+        return NULL;
+    if (!known || !pod_record_equal(known, &kept))
+        return pod_record_make(pool, &kept);
+    kept_details_drop(kept.details);
+    return pod_record_ref(known);
+}
+
+const Pod *pod_record_new(RecordPool *pool, const Pod *from, const PodParts *parts) {
+    return pod_record_replace(pool, /* known= */ NULL, from, parts);
 }
 
 const Pod *pod_record_ref(const Pod *pod) {
@@ -423,6 +444,7 @@ const Pod *pod_record_unref(const Pod *pod) {
     text_drop(pod->node_name);
     text_drop(pod->nominated_node_name);
     block_drop(pod_record_of(pod)->shape);
+    kept_details_drop(pod->details);
     free(pod_record_of(pod));
     return NULL;
 }
@@ -439,5 +461,6 @@ bool pod_record_equal(const Pod *a, const Pod *b) {
                str_eq(a->owner_uid, b->owner_uid) && str_eq(a->scheduler_name, b->scheduler_name) &&
                labels_equal(&a->labels, &b->labels) &&
                resources_equal(&a->requests, &b->requests) &&
-               tolerations_equal(&a->tolerations, &b->tolerations));
+               tolerations_equal(&a->tolerations, &b->tolerations) &&
+               kept_details_equal(a->details, b->details));
 }

@@ -18,14 +18,19 @@
 
 #include "base/cleanup.h"
 #include "model/node.h"
+#include "model/pod-parts.h"
 #include "model/pod.h"
 
 typedef struct RecordPool RecordPool; /* cluster/record-pool.h */
 
-/* A copy of the kept fields (of a pod all but its details). @pool NULL: the record shares nothing.
- * NULL when out of memory. */
+/* A copy of the kept fields (of a pod's details those of @parts). @pool NULL: the record shares
+ * nothing. NULL when out of memory. */
 const Node *node_record_new(RecordPool *pool, const Node *node);
-const Pod *pod_record_new(RecordPool *pool, const Pod *pod);
+const Pod *pod_record_new(RecordPool *pool, const Pod *pod, const PodParts *parts);
+
+/* A reference to @known (which may be NULL) if that copy would be equal to it; else the copy. */
+const Pod *pod_record_replace(
+    RecordPool *pool, const Pod *known, const Pod *pod, const PodParts *parts);
 
 /* @node and @pod must come from the functions above. */
 const Node *node_record_ref(const Node *node);

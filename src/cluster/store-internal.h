@@ -30,6 +30,7 @@ typedef struct StagedList {
 struct Store {
     RecordPool *pool;
     size_t n_parts_swept; /* parts left by the last sweep */
+    PodParts pod_parts;   /* kept of pods; keys are borrowed */
 
     NodeRows rows; /* nodes, and which pods are on them */
     Set pods;      /* by namespace and name, pending ones too; references */

@@ -35,23 +35,23 @@ static bool is_same_node(const Pod *a, const Pod *b) {
 
 /* The kept fields, to compare with a record. Of a pod that has ended only its identity is needed,
  * and only while it is staged. */
-static Pod kept_of(const Pod *pod) {
+static Pod kept_of(const Store *store, const Pod *pod) {
     Pod kept = *pod;
 
     if (pod->is_terminal)
         return (Pod){
             .name = pod->name, .namespace = pod->namespace, .uid = pod->uid, .is_terminal = true};
-    if (!str_is_empty(pod->node_name))
+    if (!str_is_empty(pod->node_name) && !(store->pod_parts.fields & POD_BIT(POD_TOLERATIONS)))
         kept.tolerations = (Tolerations){0};
+    if (str_is_empty(pod->node_name) && str_is_empty(pod->nominated_node_name))
+        kept.details = NULL; /* on no node */
     return kept;
 }
 
 const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) {
-    Pod kept = kept_of(pod);
+    Pod kept = kept_of(store, pod);
 
-    if (known && pod_record_equal(known, &kept))
-        return pod_record_ref(known);
-    return pod_record_new(store->pool, &kept);
+    return pod_record_replace(store->pool, known, &kept, &store->pod_parts);
 }
 
 /* Nominated pods are shown while their node is known and they do not count yet. A change of

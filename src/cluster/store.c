@@ -17,6 +17,7 @@ Store *store_new(void) {
     if (!store)
         return NULL;
     store_limit(store, STORE_NODES_MAX, STORE_PODS_MAX, STORE_ASSUMED_MAX);
+    store->pod_parts = pod_parts_all;
     store->pool = record_pool_new();
     return store->pool ? store : store_free(store);
 }
@@ -43,6 +44,10 @@ void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t assumed
     store->nodes_max = nodes_max;
     store->pods_max = pods_max;
     store->assumed_max = assumed_max;
+}
+
+void store_keep_pod_parts(Store *store, const PodParts *parts) {
+    store->pod_parts = *parts;
 }
 
 const Node *store_find_node(const Store *store, Str name) {

@@ -31,6 +31,7 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "model/node.h"
+#include "model/pod-parts.h"
 #include "model/pod.h"
 
 /* Limits of the memory that an API server can make berth use. Objects over them are rejected
@@ -44,6 +45,10 @@ typedef struct Store Store;
 Store *store_new(void);          /* NULL when out of memory */
 Store *store_free(Store *store); /* snapshots live on. Takes NULL */
 DEFINE_CLEANUP(Store *, store_free)
+
+/* Of pods that come from now on only the fields of @parts are kept; at first all are. Keys are
+ * borrowed until the next call or the end of the store. */
+void store_keep_pod_parts(Store *store, const PodParts *parts);
 
 /* Results of applying something. Negative: -ENOMEM, and nothing has changed. */
 enum {

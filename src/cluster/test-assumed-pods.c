@@ -6,7 +6,7 @@
 #include "cluster/record.h"
 
 static const Pod *pod_of(const char *uid) {
-    const Pod *pod = pod_record_new(NULL, &(Pod){.uid = str_from_c(uid)});
+    const Pod *pod = pod_record_new(NULL, &(Pod){.uid = str_from_c(uid)}, &pod_parts_all);
 
     assert_non_null(pod);
     return pod;

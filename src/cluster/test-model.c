@@ -997,6 +997,8 @@ static Model *model_new(const ModelOptions *options, ModelRng *rng) {
     for (size_t row = 0; row < MODEL_NODES_MAX; row++)
         model->rows[row] = NOBODY;
     model->store = store_new();
+    if (model->store)
+        store_keep_pod_parts(model->store, &(PodParts){0}); /* no tolerations of running pods */
     if (!model->store) {
         model_free(model);
         return NULL;

@@ -151,13 +151,13 @@ static void check_pod_copy(RecordPool *pool) {
     full.labels[0].value = on_heap(full.labels[0].value, &at);
     full.resources[1].name = on_heap(full.resources[1].name, &at);
     full.tolerations[0].key = on_heap(full.tolerations[0].key, &at);
-    full.pod.details = &(PodDetails){.n_containers = 1};
-    record = pod_record_new(pool, &full.pod);
+    full.pod.details = &(PodDetails){.host_network = true};
+    record = pod_record_new(pool, &full.pod, &(PodParts){0});
     free(heap);
     memset(&full, 0, sizeof(full));
     record_pool_free(pool);
     assert_true(pod_record_equal(record, &same.pod));
-    assert_null(record->details); /* not kept for running pods */
+    assert_null(record->details); /* not kept */
     assert_text("version", record->resource_version, "7");
     assert_null(pod_record_unref(record));
 }
@@ -173,7 +173,7 @@ static void test_copies(void **state) {
 static void test_empty(void **state) {
     _cleanup_(record_pool_freep) RecordPool *pool = record_pool_new();
     const Node *node = node_record_new(pool, &(Node){0});
-    const Pod *pod = pod_record_new(pool, &(Pod){0});
+    const Pod *pod = pod_record_new(pool, &(Pod){0}, &pod_parts_all);
 
     (void)state;
     assert_true(node_record_equal(node, &(Node){0}));
@@ -195,18 +195,18 @@ static void test_pods_of_one_template(void **state) {
 
     (void)state;
     fill_pod(&full);
-    a = pod_record_new(pool, &full.pod);
+    a = pod_record_new(pool, &full.pod, &pod_parts_all);
     n_parts = record_pool_size(pool);
     full.pod.name = STR("pod-b");
     full.pod.uid = STR("uid-b");
-    b = pod_record_new(pool, &full.pod);
+    b = pod_record_new(pool, &full.pod, &pod_parts_all);
     assert_int_equal(record_pool_size(pool), n_parts);
     assert_ptr_equal(a->labels.items, b->labels.items);
     assert_ptr_equal(a->requests.items, b->requests.items);
     assert_ptr_equal(a->tolerations.items, b->tolerations.items);
     assert_ptr_equal(a->node_name.ptr, b->node_name.ptr);
     full.pod.priority++;
-    other = pod_record_new(pool, &full.pod);
+    other = pod_record_new(pool, &full.pod, &pod_parts_all);
     assert_int_equal(record_pool_size(pool), n_parts + 1); /* the same strings in another shape */
     assert_ptr_equal(a->labels.items[0].key.ptr, other->labels.items[0].key.ptr);
     assert_true(a->labels.items != other->labels.items);
@@ -245,14 +245,14 @@ static void test_sweep(void **state) {
 
     (void)state;
     fill_pod(&full);
-    kept = pod_record_new(pool, &full.pod);
+    kept = pod_record_new(pool, &full.pod, &pod_parts_all);
     n_parts = record_pool_size(pool);
     for (size_t i = 0; i < ELEMENTS_OF(gone); i++) {
         char text[16];
 
         (void)snprintf(text, sizeof(text), "app-%zu", i);
         full.labels[0].value = str_from_c(text);
-        gone[i] = pod_record_new(pool, &full.pod);
+        gone[i] = pod_record_new(pool, &full.pod, &pod_parts_all);
     }
     assert_int_equal(record_pool_size(pool), n_parts + 200); /* a string and a shape each */
     assert_int_equal(record_pool_sweep(pool), 0);
@@ -269,7 +269,7 @@ static void test_sweep(void **state) {
 
 static void test_references(void **state) {
     const Node *node = node_record_new(NULL, &(Node){.name = STR("a")});
-    const Pod *pod = pod_record_new(NULL, &(Pod){.name = STR("b")});
+    const Pod *pod = pod_record_new(NULL, &(Pod){.name = STR("b")}, &pod_parts_all);
 
     (void)state;
     assert_ptr_equal(node_record_ref(node), node);
@@ -382,7 +382,7 @@ static void test_pod_equality(void **state) {
 
     (void)state;
     fill_pod(&full);
-    record = pod_record_new(NULL, &full.pod);
+    record = pod_record_new(NULL, &full.pod, &pod_parts_all);
     POD_CHANGES(CHECK_POD)
     fill_pod(&full);
     full.pod.resource_version = STR("8");

@@ -30,8 +30,8 @@ static int make_scene(void **state) {
     scene->pool = record_pool_new();
     scene->node =
         node_record_new(scene->pool, &(Node){.name = name, .labels = {.items = &label, .n = 1}});
-    scene->waiting =
-        pod_record_new(scene->pool, &(Pod){.name = STR("p"), .nominated_node_name = name});
+    scene->waiting = pod_record_new(
+        scene->pool, &(Pod){.name = STR("p"), .nominated_node_name = name}, &pod_parts_all);
     nominated[0] = scene->waiting;
     chunk->nodes[0] = node_record_ref(scene->node);
     chunk->taint_set[0] = 1;

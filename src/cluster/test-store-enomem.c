@@ -285,7 +285,7 @@ static void test_failed_publishing_keeps_the_snapshot(void **state) {
 static void test_failed_add_leaves_assumed_pods(void **state) {
     for (unsigned at = 1;; at++) {
         _cleanup_(assumed_pods_done) AssumedPods assumed = {0};
-        const Pod *pod = pod_record_new(NULL, &(Pod){.uid = STR("u")});
+        const Pod *pod = pod_record_new(NULL, &(Pod){.uid = STR("u")}, &pod_parts_all);
         int r;
 
         assert_non_null(pod);

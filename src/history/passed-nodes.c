@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cluster/kept-details.h"
 #include "cluster/record.h"
 
 #define WORD_BITS 64u
@@ -39,7 +40,7 @@ static size_t pod_bytes(const Pod *pod) {
     return bytes;
 }
 
-PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names) {
+PassedNodes *passed_nodes_new(const Pod *pod, const PodParts *parts, const NodeNames *names) {
     size_t size =
         sizeof(PassedNodes) + (names->n_rows + WORD_BITS - 1) / WORD_BITS * sizeof(uint64_t);
     PassedNodes *passed;
@@ -49,13 +50,14 @@ PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names) {
     passed = calloc(1, size);
     if (!passed)
         return NULL;
-    passed->pod = pod_record_new(/* pool= */ NULL, pod);
+    passed->pod = pod_record_new(/* pool= */ NULL, pod, parts);
     passed->text = pod_text_new(pod);
     passed->version = names->version;
     passed->n_rows = names->n_rows;
     if (!passed->pod || !passed->text)
         return passed_nodes_free(passed);
-    passed->bytes = size + pod_bytes(pod) + pod_text_bytes(passed->text);
+    passed->bytes = size + pod_bytes(pod) + kept_details_size(passed->pod->details) +
+                    pod_text_bytes(passed->text);
     return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_nodes_free(passed);
 }
 
@@ -68,7 +70,8 @@ static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
 
 PassedNodes *passed_nodes_of(const View *view, const Decision *decision) {
     const FilterArgs *args = decision->args;
-    PassedNodes *passed = passed_nodes_new(&args->pod, view->table->names);
+    PassedNodes *passed =
+        passed_nodes_new(&args->pod, &view->program->needs.pods, view->table->names);
 
     for (size_t i = 0; passed && i < args->n; i++)
         if (decision->verdicts[i] == VERDICT_PASS)

@@ -18,6 +18,7 @@
 #include "cluster/names.h"
 #include "extender/verbs.h"
 #include "history/pod-text.h"
+#include "model/pod-parts.h"
 #include "model/pod.h"
 
 /* The API server stores no larger pod. */
@@ -32,9 +33,9 @@ typedef struct PassedNodes {
     uint64_t bits[];
 } PassedNodes;
 
-/* A copy of @pod, over @names of the snapshot it was judged with; no node has passed yet. NULL when
- * it cannot be kept: no UID, too large, no memory. */
-PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names);
+/* A copy of @pod, of its details @parts, over @names of the snapshot it was judged with; no node
+ * has passed yet. NULL when it cannot be kept: no UID, too large, no memory. */
+PassedNodes *passed_nodes_new(const Pod *pod, const PodParts *parts, const NodeNames *names);
 
 /* The same with the nodes that passed in @decision, of a filter by @view. */
 PassedNodes *passed_nodes_of(const View *view, const Decision *decision);

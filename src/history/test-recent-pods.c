@@ -276,10 +276,10 @@ static void test_passed_bytes_are_bounded(void **state) {
     assert_true(figures_of(small).bytes <= 10 * one);
 
     pod.name = str_of(large, PASSED_NODES_BYTES_MAX);
-    assert_null(passed_nodes_new(&pod, names));
+    assert_null(passed_nodes_new(&pod, &pod_parts_all, names));
     pod.name = STR("a");
     pod.uid = STR_NULL;
-    assert_null(passed_nodes_new(&pod, names));
+    assert_null(passed_nodes_new(&pod, &pod_parts_all, names));
     free(large);
 }
 

@@ -95,14 +95,25 @@ static const char *const leaves[][LEAVES_MAX] = {
         "timestamp('9999-12-31T23:59:59Z')", "timestamp('0001-01-01T00:00:00Z')"},
 };
 
-static const char *const pod_leaves[][8] = {
+#define POD_LEAVES_MAX 16u
+
+static const char *const pod_leaves[][POD_LEAVES_MAX] = {
     [BOOL] = {"p.terminating", "('%k' in p.metadata.labels)", "has(p.metadata.labels.%k)",
         "p.metadata.labels[?'%k'].hasValue()", "has(p.metadata.creationTimestamp)",
-        "has(p.scheduledTime)"},
-    [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])"},
-    [DOUBLE] = {"p.requests.cpu", "p.requests['memory']"},
+        "has(p.scheduledTime)", "('%k' in p.metadata.annotations)", "p.spec.hostNetwork",
+        "has(p.metadata.annotations.%k)", "p.metadata.annotations[?'%k'].hasValue()",
+        "p.spec.containers.exists(c, c.image == 'x' || c.ports.exists(q, q.hostPort == 80))",
+        "p.spec.volumes.exists(v, v.claimName == 'a')", "p.tolerates('team-a:NoSchedule')"},
+    [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])", "int(p.metadata.annotations['n'])",
+        "p.spec.containers.size()", "p.spec.tolerations.size()",
+        "p.spec.initContainers.filter(c, c.restartPolicy == 'Always').size()"},
+    [DOUBLE] = {"p.requests.cpu", "p.requests['memory']", "p.limits.cpu",
+        "p.spec.containers.map(c, c.limits['memory']).sum()"},
     [TEXT] = {"p.metadata.labels['%k']", "p.metadata.labels[?'%k'].orValue('')",
-        "p.metadata.labels[?'%k'].value()", "p.owner", "p.metadata.uid", "p.metadata.namespace"},
+        "p.metadata.labels[?'%k'].value()", "p.owner", "p.metadata.uid", "p.metadata.namespace",
+        "p.metadata.annotations['%k']", "p.metadata.annotations[?'%k'].orValue('')",
+        "p.metadata.annotations[?'%k'].value()", "p.status.qosClass", "p.spec.runtimeClassName",
+        "p.spec.priorityClassName", "p.spec.serviceAccountName", "p.spec.preemptionPolicy"},
     [TIME] = {"p.metadata.creationTimestamp", "p.scheduledTime"},
 };
 
@@ -153,7 +164,7 @@ static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods,
         bool of_pod = in_pods && choose(choices, 2);
 
         write_form(choices,
-            of_pod ? choose_form(choices, pod_leaves[sort], 8)
+            of_pod ? choose_form(choices, pod_leaves[sort], POD_LEAVES_MAX)
                    : choose_form(choices, leaves[sort], LEAVES_MAX),
             0, in_pods, out);
     } else if (!in_pods && choose(choices, 4) == 0) {
@@ -273,7 +284,8 @@ const char generated_small_scene[] =
     "  n2: {ready: false, labels: {zone: b, n: x}, taints: [{key: team-a, effect: NoSchedule}]}\n"
     "pods:\n"
     "  - {on: n1, uid: u1, labels: {a: a, n: '3'}, owner: o1, requests: {cpu: 1, memory: 1Gi}}\n"
-    "  - {on: n1, uid: u2, owner: o2, priority: 2, created: 2026-02-03T04:04:00Z}\n"
+    "  - {on: n1, uid: u2, owner: o2, priority: 2, created: 2026-02-03T04:04:00Z, annotations: "
+    "{a: x, n: '5'}, limits: {cpu: 2}, spec: {runtimeClassName: x, hostNetwork: true}}\n"
     "  - {on: n2, uid: u3, labels: {zone: x}, owner: o1}\n"
     "pod: {namespace: team-a, uid: me, labels: {a: a, zone: b}, owner: o1, requests: {cpu: 1}, "
     "limits: {cpu: 2}, priorityClassName: a}\n";
@@ -309,6 +321,20 @@ static void write_measured(Choices *choices, Buf *out) {
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
+/* Fields of pods that few have. */
+static void write_details(Choices *choices, Buf *out) {
+    buf_printf(out, "%s", CHOOSE(choices, "", ", limits: {cpu: 2, memory: 1Gi}"));
+    buf_printf(out, "%s", CHOOSE(choices, "", ", images: [a, x]"));
+    buf_printf(out, "%s",
+        CHOOSE(choices, "", ", annotations: {a: x, n: '-3'}", ", annotations: {zone: '', n: x}"));
+    buf_printf(out, "%s", CHOOSE(choices, "", ", tolerations: [{key: team-a, operator: Exists}]"));
+    buf_printf(out, ", spec: {%s%s%s%s}", CHOOSE(choices, "", "runtimeClassName: x, "),
+        CHOOSE(choices, "", "hostNetwork: true, serviceAccountName: a, "),
+        CHOOSE(choices, "", "preemptionPolicy: Never, "),
+        CHOOSE(choices, "", "volumes: [{name: v, persistentVolumeClaim: {claimName: a}}], ",
+            "initContainers: [{name: s, restartPolicy: Always, ports: [{hostPort: 80}]}], "));
+}
+
 void generate_scene(Choices *choices, Buf *out) {
     buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
     write_measured(choices, out);
@@ -329,6 +355,7 @@ void generate_scene(Choices *choices, Buf *out) {
     for (unsigned i = 0; i < GENERATED_PODS; i++) {
         buf_printf(out, "  - {on: n%u, uid: u%u, ", choose(choices, GENERATED_NODES), i);
         write_labels(choices, out);
+        write_details(choices, out);
         buf_printf(out, ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
             CHOOSE(choices, "team-a", "team-b"), CHOOSE(choices, "o1", "o2"), choose(choices, 3),
             choose(choices, 999),

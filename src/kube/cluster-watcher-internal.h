@@ -4,6 +4,7 @@
  * Shared by the files of the watcher:
  *
  *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
+ *     cluster-watcher-needs.c      the fields of objects that are kept
  *     cluster-watcher-resource.c   nodes or pods: the sink of a reflector
  */
 
@@ -23,8 +24,9 @@ typedef struct WatchedResource {
     WatcherKind kind;
     Reflector *reflector;
     int64_t list_began_at;
-    bool lists_details; /* the list under way, or the last one, has details of nodes */
-    bool has_details;   /* the last whole one */
+    /* Versions of ClusterWatcher.keeping: the first that has all it needs, that of the list under
+     * way or the last one, and that of the last whole one. */
+    uint64_t needed, listing, listed;
     bool is_connected;
     bool has_reported_connected;
     int64_t connected_reported_at, lost_reported_at, skipped_reported_at;
@@ -46,6 +48,8 @@ struct ClusterWatcher {
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
     WatchedResource resources[_WATCHER_KINDS];
+    ClusterNeeds *keeping; /* the fields that are kept, and how often that has changed */
+    uint64_t keeping_version;
     Snapshot *snapshot; /* the newest */
     bool is_published;
     bool is_urgent; /* do not wait for the end of the turn */
@@ -61,7 +65,6 @@ struct ClusterWatcher {
     atomic_bool is_synced;
     atomic_bool is_requested; /* since the last turn */
     atomic_bool is_wanted;    /* the lease is, and will be for a while */
-    atomic_bool wants_node_details, has_node_details;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended; /* has_ended */
@@ -71,12 +74,25 @@ struct ClusterWatcher {
     size_t first_bind, n_waiting_binds;
     size_t n_binds; /* in the ring, or with the binder */
     WatcherStatus status;
+    ClusterNeeds *wanted;    /* not taken yet; NULL: nothing more */
+    ClusterNeeds *published; /* those that the last published snapshot has */
 };
 
 /* Whether a notice that was last given at *@at may be given again; *@at is now, then. An event that
  * happens a thousand times must not become a thousand lines. */
 bool watcher_may_notify(int64_t *at);
 void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
+
+/* False when out of memory. */
+bool watcher_needs_init(ClusterWatcher *watcher);
+void watcher_needs_done(ClusterWatcher *watcher);
+
+/* Takes the fields that watcher_want() wants, if they are more than are kept. */
+void watcher_keep_wanted(ClusterWatcher *watcher);
+
+/* Notes the fields that the published snapshot has. A list that changes nothing is not published.
+ */
+void watcher_note_published(ClusterWatcher *watcher);
 
 /* False when out of memory. */
 bool watched_resource_init(

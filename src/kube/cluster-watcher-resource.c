@@ -33,11 +33,11 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
     arena_reset(resource->watcher->arena);
     json_reader_init(&reader, text);
     if (resource->kind == WATCHER_NODES) {
-        if (resource->watcher->options.skips_node_details)
+        if (resource->watcher->keeping->node_details)
+            node_decode(&reader, resource->watcher->arena, &ret->node);
+        else
             node_decode_parts(
                 &reader, resource->watcher->arena, &node_parts_but_details, &ret->node);
-        else
-            node_decode(&reader, resource->watcher->arena, &ret->node);
         ret->name = ret->node.name;
     } else {
         pod_decode(&reader, resource->watcher->arena, &ret->pod);
@@ -78,7 +78,7 @@ static void on_begin(void *context) {
     WatchedResource *resource = context;
 
     resource->list_began_at = clock_monotonic_nsec();
-    resource->lists_details = !resource->watcher->options.skips_node_details;
+    resource->listing = resource->watcher->keeping_version;
     store_list_begin(
         resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
 }
@@ -102,7 +102,7 @@ static int on_end(void *context) {
         resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
 
     if (r == 0)
-        resource->has_details = resource->lists_details;
+        resource->listed = resource->listing;
     return r;
 }
 

@@ -267,31 +267,6 @@ static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
     return INT64_MAX;
 }
 
-/* --- details of nodes ---------------------------------------------------------------------- */
-
-void watcher_want_node_details(ClusterWatcher *watcher) {
-    if (!atomic_exchange(&watcher->wants_node_details, true))
-        client_wake(watcher->client);
-}
-
-bool watcher_has_node_details(ClusterWatcher *watcher) {
-    return atomic_load_explicit(&watcher->has_node_details, memory_order_acquire);
-}
-
-static void begin_node_details(ClusterWatcher *watcher) {
-    if (!watcher->options.skips_node_details || !atomic_load(&watcher->wants_node_details))
-        return;
-    watcher->options.skips_node_details = false;
-    reflector_list_again(watcher->resources[WATCHER_NODES].reflector);
-}
-
-/* A list that changes nothing is not published. */
-static void note_node_details(ClusterWatcher *watcher) {
-    if (watcher->resources[WATCHER_NODES].has_details && watcher->is_published &&
-        !store_is_dirty(watcher->store))
-        atomic_store_explicit(&watcher->has_node_details, true, memory_order_release);
-}
-
 /* For the binder: the snapshot that judges a job. Published before the loop waits, and so before a
  * Binding is sent, unless publish() rejects it. */
 static Snapshot *current_snapshot(void *context) {
@@ -397,7 +372,7 @@ static int64_t turn(ClusterWatcher *watcher) {
     if (take_binds(watcher))
         next_at = now;
     send_writes(watcher, now);
-    begin_node_details(watcher);
+    watcher_keep_wanted(watcher);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
     next_at = clock_earlier(next_at, tick_lease(watcher, now));
@@ -405,7 +380,7 @@ static int64_t turn(ClusterWatcher *watcher) {
     next_at = clock_earlier(next_at, expire(watcher, now));
     next_at = clock_earlier(next_at, publish(watcher, now));
     binder_settle_expected(watcher->binder);
-    note_node_details(watcher);
+    watcher_note_published(watcher);
     update_status(watcher);
     return next_at;
 }
@@ -520,7 +495,7 @@ static bool make_members(ClusterWatcher *watcher) {
     watcher->client = client_new(watcher->access);
     watcher->store = store_new();
     watcher->arena = arena_new(OBJECT_BUDGET);
-    if (!watcher->client || !watcher->store || !watcher->arena)
+    if (!watcher->client || !watcher->store || !watcher->arena || !watcher_needs_init(watcher))
         return false;
     watcher->marks = mark_queue_new(watcher->client, clock_monotonic_nsec);
     watcher->binder = binder_new(&(BinderOptions){
@@ -551,6 +526,7 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     client_free(watcher->client);
     snapshot_unref(watcher->snapshot);
     store_free(watcher->store);
+    watcher_needs_done(watcher);
     arena_free(watcher->arena);
     access_free(watcher->access);
     pthread_cond_destroy(&watcher->ended);

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "cluster/needs.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "kube/api-writes.h"
@@ -118,9 +119,11 @@ typedef struct WatcherOptions {
     /* The Lease whose holder binds, of several berths (kube/bind-permit.h), and our identity; they
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
-    bool posts_events;       /* Events are posted (kube/api-writes.h) */
-    uint64_t seed;           /* of delays between retries; 0: a random one */
-    bool skips_node_details; /* nodes are kept without details, until they are wanted */
+    bool posts_events; /* Events are posted (kube/api-writes.h) */
+    uint64_t seed;     /* of delays between retries; 0: a random one */
+    /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
+     * all of them. */
+    const ClusterNeeds *needs;
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -155,12 +158,10 @@ void watcher_mark_node(ClusterWatcher *watcher, Str node);
 /* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 
-/* Details of nodes (model/node.h) are wanted from now on: if they were skipped, nodes are listed
- * again, and the snapshot of before stays until that is complete. Any thread. */
-void watcher_want_node_details(ClusterWatcher *watcher);
-
-/* Whether the last published snapshot has them. Any thread. */
-bool watcher_has_node_details(ClusterWatcher *watcher);
+/* @needs are kept from now on, besides those of before: if they were not so far, their objects are
+ * listed again, and the snapshot of before stays until that is complete. Whether the last published
+ * snapshot has them; if not, call it again. Any thread. */
+bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs);
 
 typedef ReflectorFigures WatcherKindStatus;
 

@@ -217,9 +217,10 @@ static int64_t capacity_of_n1(WatcherFixture *fixture) {
 /* Details that no rule reads are not kept. Once they are wanted, nodes are listed again, and the
  * snapshot of before stays until that list is complete. */
 static void test_lists_again_for_node_details(void **state) {
+    static const ClusterNeeds nothing, details = {.node_details = true};
     WatcherFixture fixture;
 
-    fixture_open_with(&fixture, &(WatcherOptions){.skips_node_details = true});
+    fixture_open_with(&fixture, &(WatcherOptions){.needs = &nothing});
     fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
     send_text(&fixture, fixture.nodes, NODE_WITH_CAPACITY);
     send_text(&fixture, fixture.nodes, LIST_END);
@@ -227,23 +228,76 @@ static void test_lists_again_for_node_details(void **state) {
     send_text(&fixture, fixture.pods, LIST_END);
     wait_for_pods(&fixture, "n1", 0);
     assert_int_equal(capacity_of_n1(&fixture), -1);
-    assert_false(watcher_has_node_details(fixture.watcher));
-
-    watcher_want_node_details(fixture.watcher);
+    assert_false(watcher_want(fixture.watcher, &details));
     fixture.nodes = fake_wait_for(fixture.client, "GET", "/api/v1/nodes?", fixture.nodes + 1);
     assert_true(fixture.nodes != SIZE_MAX);
     fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
     send_text(&fixture, fixture.nodes, NODE_WITH_CAPACITY);
     (void)fixture_turn(&fixture);
-    assert_false(watcher_has_node_details(fixture.watcher));
+    assert_false(watcher_want(fixture.watcher, &details));
     assert_int_equal(capacity_of_n1(&fixture), -1);
     send_text(&fixture, fixture.nodes, LIST_END);
     wait_for_offers(&fixture, 2);
     (void)fixture_turn(&fixture);
-    assert_true(watcher_has_node_details(fixture.watcher));
+    assert_true(watcher_want(fixture.watcher, &details)); /* nothing more to do */
     assert_int_equal(capacity_of_n1(&fixture), 9000);
-    watcher_want_node_details(fixture.watcher); /* nothing more to do */
     assert_int_equal(fixture_turn(&fixture).kinds[WATCHER_NODES].n_lists, 2);
+    fixture_close(&fixture);
+}
+
+/* The volumes of the pod of n1 in the last snapshot; -1: no details are kept. */
+static int64_t volumes_on_n1(WatcherFixture *fixture) {
+    const NodeTable *table;
+    const Pod *pod;
+    uint32_t row;
+    int64_t n;
+
+    pthread_mutex_lock(&fixture->mutex);
+    table = snapshot_table(fixture->snapshot);
+    row = table_find(table, STR("n1"));
+    pod = table->chunks[row / CHUNK_ROWS]->pods[row % CHUNK_ROWS]->items[0];
+    n = pod->details ? (int64_t)pod->details->n_volumes : -1;
+    assert_true(!pod->details || pod->details->n_containers == 0); /* that nobody wants */
+    pthread_mutex_unlock(&fixture->mutex);
+    return n;
+}
+
+#define POD_WITH_VOLUME                                                                            \
+    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\","            \
+    "\"uid\":\"p\",\"resourceVersion\":\"1\"},\"spec\":{\"nodeName\":\"n1\",\"volumes\":[{"        \
+    "\"name\":\"v\",\"emptyDir\":{}}],\"containers\":[{\"name\":\"c\"}]}}}\n"
+
+/* The same for fields of running pods: only pods are listed again. */
+static void test_lists_again_for_pod_fields(void **state) {
+    static const ClusterNeeds nothing, volumes = {.pods.fields = POD_BIT(POD_VOLUMES)};
+    WatcherFixture fixture;
+    WatcherStatus status;
+
+    fixture_open_with(&fixture, &(WatcherOptions){.needs = &nothing});
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_text(&fixture, fixture.nodes, NODE_WITH_CAPACITY);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, POD_WITH_VOLUME);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_pods(&fixture, "n1", 1);
+    assert_int_equal(volumes_on_n1(&fixture), -1);
+
+    assert_false(watcher_want(fixture.watcher, &volumes));
+    fixture.pods = fake_wait_for(fixture.client, "GET", "/api/v1/pods?", fixture.pods + 1);
+    assert_true(fixture.pods != SIZE_MAX);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, POD_WITH_VOLUME);
+    (void)fixture_turn(&fixture);
+    assert_false(watcher_want(fixture.watcher, &volumes));
+    assert_int_equal(volumes_on_n1(&fixture), -1);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_offers(&fixture, 2);
+    status = fixture_turn(&fixture);
+    assert_true(watcher_want(fixture.watcher, &volumes));
+    assert_int_equal(volumes_on_n1(&fixture), 1);
+    assert_int_equal(status.kinds[WATCHER_PODS].n_lists, 2);
+    assert_int_equal(status.kinds[WATCHER_NODES].n_lists, 1);
     fixture_close(&fixture);
 }
 
@@ -404,6 +458,7 @@ int main(void) {
         cmocka_unit_test(test_objects_that_cannot_be_read),
         cmocka_unit_test(test_lists_again_after_invalid_json),
         cmocka_unit_test(test_lists_again_for_node_details),
+        cmocka_unit_test(test_lists_again_for_pod_fields),
         cmocka_unit_test(test_touching),
         cmocka_unit_test(test_announcing),
         cmocka_unit_test(test_offers_rejected_snapshot_again),

@@ -488,9 +488,8 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
         kube_events_note_stale(live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
-bool live_want_node_details(Live *live) {
-    watcher_want_node_details(live->watcher);
-    return watcher_has_node_details(live->watcher);
+bool live_want(Live *live, const ClusterNeeds *needs) {
+    return watcher_want(live->watcher, needs);
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */

@@ -85,9 +85,9 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
 void live_note_policy(Live *live, Str error);
 void live_note_stale(Live *live, Str policy, Str metric, Str source);
 
-/* Details of nodes, which a new program reads (model/node.h), are listed, if they were not kept so
- * far. False: they are not in the current cluster yet; call it again. */
-bool live_want_node_details(Live *live);
+/* The fields that a new program reads are listed, if they were not kept so far. False: they are not
+ * in the current cluster yet; call it again. */
+bool live_want(Live *live, const ClusterNeeds *needs);
 
 /* The view has changed from @before to @after; and a tick, about once a second. Never at the same
  * time. */

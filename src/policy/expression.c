@@ -193,6 +193,28 @@ static CelValue find_constant(const CelGraph *graph, uint32_t root) {
     return node->op == OP_CONSTANT && is_plain ? node->constant : cel_absent();
 }
 
+static void report_annotations(void *context, const CelGraphNode *annotations) {
+    ExpressionCompiler *compiler = context;
+
+    cel_report(&compiler->diags, compiler->at->place.file, compiler->result->text,
+        annotations->from, annotations->to,
+        STR("annotations of running pods are only kept for keys that policies name"),
+        STR("name the key: p.metadata.annotations[?'example.com/key'].orValue('')"));
+}
+
+/* The fields of the cluster's objects that it reads. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
+static int collect_needs(ExpressionCompiler *compiler, const CelGraph *graph, uint32_t root) {
+    SchemaNeeds *needs = compiler->scope->needs;
+
+    if (!schema_check_annotations(graph, root, compiler->scratch, report_annotations, compiler))
+        return -ENOMEM;
+    if (compiler->diags.n_errors > 0)
+        return CEL_COMPILE_REFUSED;
+    if (compiler->result->type != EXPRESSION_ANY)
+        schema_need(compiler->scope->metrics.schema, graph, &root, 1, needs);
+    return needs->has_failed ? -ENOMEM : 0;
+}
+
 /* Its own code, for one node at a time. */
 static int compile_code(ExpressionCompiler *compiler) {
     Expression *result = compiler->result;
@@ -217,6 +239,9 @@ static int compile_code(ExpressionCompiler *compiler) {
         return error_fold(r);
     result->groups = cel_graph_node(graph, root)->groups;
     result->constant = find_constant(graph, root);
+    r = collect_needs(compiler, graph, root);
+    if (r != 0)
+        return r;
     r = cel_emit(graph, root, &emit, compiler->reader->arena, &code);
     result->code = code;
     return error_fold(r);

@@ -350,24 +350,9 @@ static void need_gauges(const Program *program, NodeParts *parts) {
     }
 }
 
-/* Binds read the watched cluster, so that only the details count, which are kept on request. */
-static int find_bind_details(Program *program) {
-    SchemaNeeds needs = {.arena = program->arena};
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        for (size_t j = 0; j < policy->n_bind_annotations; j++)
-            if (expression_is_given(&policy->bind_annotations[j].expression))
-                schema_need(program->schema, program->graph,
-                    &policy->bind_annotations[j].expression.node, 1, &needs);
-    }
-    program->binds_with_details = needs.parts.details;
-    return needs.has_failed ? -ENOMEM : 0;
-}
-
 /* Finds the parts of Node objects in a request that must be decoded. */
-static int collect_parts(Program *program) {
+static int collect_parts(const ProgramCompiler *compiler) {
+    Program *program = compiler->program;
     Arena *arena = program->arena;
     bool is_narrowing = narrows(program);
     size_t n_max = program->n_filters + program->n_scores;
@@ -390,6 +375,10 @@ static int collect_parts(Program *program) {
     program->score_parts = of_scores.parts;
     need_gauges(program, &program->filter_parts);
     need_gauges(program, &program->score_parts);
+    program->needs = (ClusterNeeds){
+        .node_details = compiler->common.needs.parts.details,
+        .pods = schema_kept_pods(&compiler->common.needs),
+    };
     return of_filters.has_failed || of_scores.has_failed ? -ENOMEM : 0;
 }
 
@@ -414,9 +403,7 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = plan(compiler);
     if (r == 0)
-        r = collect_parts(compiler->program);
-    if (r == 0)
-        r = find_bind_details(compiler->program);
+        r = collect_parts(compiler);
     if (r == 0)
         r = note_permanent(compiler);
     if (r == 0)
@@ -488,6 +475,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         return -ENOMEM;
     program->ref = REF_ONE;
     program->arena = arena_new(PROGRAM_BUDGET);
+    compiler.common.needs.arena = program->arena;
     program->schema = program->arena ? schema_new(program->arena) : NULL;
     if (!program->schema)
         return -ENOMEM;

@@ -22,6 +22,7 @@
 #include "base/digest.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "cluster/needs.h"
 #include "columnar/plan.h"
 #include "model/node.h"
 #include "model/pod.h"
@@ -52,9 +53,9 @@ typedef struct Program {
     uint32_t n_slots; /* of variables of a run */
     CelGraph *graph;
     Plan *plan;
-    NodeParts filter_parts;  /* the parts of a node that filters read; */
-    NodeParts score_parts;   /* and the scores; see program_reads_node_details() */
-    bool binds_with_details; /* bind.annotations read NodeDetails */
+    NodeParts filter_parts; /* the parts of a node that filters read; */
+    NodeParts score_parts;  /* and the scores */
+    ClusterNeeds needs; /* fields of objects that expressions read and that are not always kept */
 } Program;
 
 typedef struct PolicySource {
@@ -74,12 +75,6 @@ enum {
  * already in it counts. @ret is set on 0 only, and the caller's (program_unref()). Without sources
  * the program lets every node pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
-
-/* Whether a rule or an annotation reads NodeDetails (model/node.h). */
-static inline bool program_reads_node_details(const Program *program) {
-    return program->filter_parts.details || program->score_parts.details ||
-           program->binds_with_details;
-}
 
 /* Calls @visit for every expression: matches, variables, rules, messages and annotations. */
 typedef void ProgramVisit(void *context, const Policy *policy, const Expression *expression);

@@ -384,6 +384,7 @@ Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
         return NULL;
     cel_env_skip_slots(scope->env, common->next_slot);
     scope->metrics.schema = schema;
+    scope->needs = &common->needs;
     if (!scope->nodes || read_params(reader, params, scope) < 0 ||
         read_metrics(reader, metrics, scope, common) < 0 ||
         read_variables(reader, variables, scope) < 0)

@@ -43,7 +43,8 @@ struct Scope {
     uint32_t variables_slot;
     CelRecordType params_type;
     SchemaMetrics metrics;
-    uint32_t *nodes; /* by variable: its node in the program's graph; scope_lower() */
+    uint32_t *nodes;    /* by variable: its node in the program's graph; scope_lower() */
+    SchemaNeeds *needs; /* of all expressions of the program; while it is compiled */
 };
 
 /* Shared by the scopes of one program. */
@@ -51,6 +52,7 @@ typedef struct ScopeCommon {
     uint32_t next_slot; /* of variables: scopes whose expressions share a graph share none */
     VEC(Gauge) gauges;  /* by number: all that is measured, each once; SCOPE_GAUGES_MAX at most */
     bool has_too_many;  /* more than the limit: an error */
+    SchemaNeeds needs;  /* of all expressions but variables, which count where they are used */
 } ScopeCommon;
 
 /* Reads the three sections, each of which may be NULL, and adds their metrics to @common. Lies in

@@ -194,6 +194,12 @@ static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
         json_write_end_object(writer);
 }
 
+/* Further fields of a spec, as they are. */
+static void write_more(JsonWriter *writer, const YamlNode *fields) {
+    for (size_t i = 0; fields && i < fields->n; i++)
+        write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
+}
+
 static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_object(writer);
     write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
@@ -202,6 +208,7 @@ static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
     write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
     write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
+    write_more(writer, yaml_find(pod, STR("spec")));
     json_write_key(writer, STR("containers"));
     write_containers(writer, pod);
     json_write_end_object(writer);
@@ -245,7 +252,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
         STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("priorityClassName"),
         STR("requests"), STR("limits"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
-        STR("nodeSelectorTerms"), STR("deleted")};
+        STR("nodeSelectorTerms"), STR("deleted"), STR("spec")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(pod, keys, ELEMENTS_OF(keys));

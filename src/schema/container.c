@@ -1,4 +1,4 @@
-/* Containers, volumes and claims of the pod to be placed, as values. */
+/* Containers, volumes and claims of pods, as values. */
 
 #include "schema/schema-internal.h"
 
@@ -106,19 +106,24 @@ GET_ITEM(PodContainer, container_env, env(run, item))
 
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
 #define CONTAINER(X)                                                                               \
-    X("name", TEXT(WORD_MAX_BYTES), container_name, "its name")                                    \
-    X("image", TEXT(IMAGE_BYTES), container_image, "its image, as the pod names it")               \
+    X("name", TEXT(WORD_MAX_BYTES), container_name, "its name", OF_POD(POD_CONTAINER_NAMES))       \
+    X("image", TEXT(IMAGE_BYTES), container_image, "its image, as the pod names it",               \
+        OF_POD(POD_CONTAINER_NAMES))                                                               \
     X("restartPolicy", TEXT(WORD_MAX_BYTES), container_restart_policy,                             \
         "Always: an init container that goes on running (a sidecar); mostly empty")                \
     X("resources", VALUE(schema_requirements.of, 0), container_resources,                          \
-        "its requests and limits, as quantities")                                                  \
+        "its requests and limits, as quantities", OF_POD(POD_CONTAINER_AMOUNTS))                   \
     X("requests", AMOUNTS, container_requests,                                                     \
         "its requests as numbers, with the limits of resources that have no request: cpu in "      \
-        "cores, 0.0 for others")                                                                   \
-    X("limits", AMOUNTS, container_limits, "its limits as numbers; 0.0: it has none")              \
-    X("ports", VALUE(ports_type, CONTAINER_PORTS_MAX), container_ports, "its ports")               \
+        "cores, 0.0 for others",                                                                   \
+        OF_POD(POD_CONTAINER_AMOUNTS))                                                             \
+    X("limits", AMOUNTS, container_limits, "its limits as numbers; 0.0: it has none",              \
+        OF_POD(POD_CONTAINER_AMOUNTS))                                                             \
+    X("ports", VALUE(ports_type, CONTAINER_PORTS_MAX), container_ports, "its ports",               \
+        OF_POD(POD_CONTAINER_PORTS))                                                               \
     X("env", VALUE(env_type, CONTAINER_ENV_MAX), container_env,                                    \
-        "names of its environment variables; those of envFrom are not known")
+        "names of its environment variables; those of envFrom are not known",                      \
+        OF_POD(POD_CONTAINER_ENV))
 SCHEMA_RECORD(schema_container, "Container", CONTAINER);
 
 /* --- volumes, claims and gates ------------------------------------------------------------- */

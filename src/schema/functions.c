@@ -37,13 +37,13 @@ static CelValue tolerates_taint(CelRun *run, const CelRecord *record, const Tain
     return cel_bool(tolerations_admit(&pod->tolerations, &one));
 }
 
-static CelValue tolerates(CelRun *run, const CelValue *args, const void *prepared) {
+CelValue schema_call_tolerates(CelRun *run, const CelValue *args, const void *prepared) {
     (void)prepared;
     return tolerates_taint(run, args[0].record, item_of(args[1].record));
 }
 
 /* The same for a taint as kubectl writes it. */
-static CelValue tolerates_text(CelRun *run, const CelValue *args, const void *prepared) {
+CelValue schema_call_tolerates_text(CelRun *run, const CelValue *args, const void *prepared) {
     Taint taint;
 
     (void)prepared;
@@ -95,10 +95,10 @@ const CelOverloadSpec schema_functions[] = {
     {"domain", "Node.(string) -> Domain", schema_call_domain},
     {"domains", "Cluster.(string) -> list(Domain)", schema_call_domains},
     {"nodesByLabel", "Cluster.(string) -> map(string, int)", schema_call_nodes_by_label},
-    {"tolerates", "Pod.(Taint) -> bool", tolerates},
-    {"tolerates", "NodePod.(Taint) -> bool", tolerates},
-    {"tolerates", "Pod.(string) -> bool", tolerates_text},
-    {"tolerates", "NodePod.(string) -> bool", tolerates_text},
+    {"tolerates", "Pod.(Taint) -> bool", schema_call_tolerates},
+    {"tolerates", "NodePod.(Taint) -> bool", schema_call_tolerates},
+    {"tolerates", "Pod.(string) -> bool", schema_call_tolerates_text},
+    {"tolerates", "NodePod.(string) -> bool", schema_call_tolerates_text},
     {"selects", "Pod.(Node) -> bool", schema_call_selects},
     {"amount", "(string, double) -> string", print_amount},
     {"pow", "(double, double) -> double", raise},

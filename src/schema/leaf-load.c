@@ -93,6 +93,7 @@ static const Str *find_near(const Labels *labels, Str key, size_t *near) {
 
 /* False: it is no pod. */
 static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
+    static const Labels none;
     const CelValue *value = &load->pods[i];
     const Pod *pod;
 
@@ -103,6 +104,7 @@ static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
         .uid = &pod->uid,
         .namespace = &pod->namespace,
         .labels = &pod->labels,
+        .annotations = pod->details ? &pod->details->annotations : &none,
         .created_at = pod->created_at,
         .placed_at = pod_placed_at(pod),
         .is_terminating = pod->is_terminating};

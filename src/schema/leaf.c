@@ -34,6 +34,7 @@ static const Path pod_paths[] = {
 
 static const Path pod_map_paths[] = {
     {{"metadata", "labels"}, LEAF_LABEL},
+    {{"metadata", "annotations"}, LEAF_ANNOTATION},
 };
 
 static const Path map_paths[] = {

@@ -1,8 +1,8 @@
 /*
- * Finds the parts of a Node object that expressions read, in one walk over the graph. Fields of the
- * node's records name their part (record.h). A look-up of a label by a constant key needs that
- * label, any other use all of them. A node whose fields cannot be followed (in dyn, a comparison, a
- * message) needs all parts.
+ * Finds the parts of a Node object and of running pods that expressions read, in one walk over the
+ * graph. Fields of their records name their part (record.h). A look-up of a label by a constant key
+ * needs that label, any other use all of them; and so for annotations of running pods. A node or
+ * pod whose fields cannot be followed (in dyn, a comparison, a message) needs all parts.
  */
 
 #include "schema/schema.h"
@@ -12,21 +12,27 @@
 
 /* --- collecting ---------------------------------------------------------------------------- */
 
-static void need_label(SchemaNeeds *needs, Str key) {
+static void add_key(SchemaNeeds *needs, SchemaKeys *keys, Str key) {
     Str *added;
 
-    for (size_t i = 0; i < needs->labels.n; i++)
-        if (str_eq(needs->labels.items[i], key))
+    for (size_t i = 0; i < keys->n; i++)
+        if (str_eq(keys->items[i], key))
             return;
     key = arena_copy(needs->arena, key);
-    added = key.ptr ? VEC_PUSH(&needs->labels, needs->arena) : NULL;
-    if (!added) {
+    added = key.ptr ? VEC_PUSH(keys, needs->arena) : NULL;
+    if (added)
+        *added = key;
+    else
         needs->has_failed = true;
-        return;
-    }
-    *added = key;
+}
+
+/* @part: PART_LABELS, or annotations of pods. */
+static void need_key(SchemaNeeds *needs, SchemaPart part, Str key) {
+    add_key(needs, part == PART_LABELS ? &needs->labels : &needs->annotations, key);
     needs->parts.labels = needs->labels.items;
     needs->parts.n_labels = needs->labels.n;
+    needs->pods.annotations = needs->annotations.items;
+    needs->pods.n_annotations = needs->annotations.n;
 }
 
 static void need_part(SchemaNeeds *needs, SchemaPart part) {
@@ -39,19 +45,53 @@ static void need_part(SchemaNeeds *needs, SchemaPart part) {
         [PART_DETAILS] = &needs->parts.details,
     };
 
-    if (part != PART_NONE)
+    if (part >= PART_POD)
+        needs->pods.fields |= POD_BIT(part - PART_POD);
+    else if (part != PART_NONE)
         *parts[part] = true;
 }
 
-static void need_everything(SchemaNeeds *needs) {
-    for (SchemaPart part = PART_LABELS; part <= PART_DETAILS; part++)
+/* Values whose fields may lie in a part: in increasing order, the later ones hold the earlier. */
+typedef enum Holding {
+    HOLDS_NOTHING,
+    HOLDS_CONTAINER,
+    HOLDS_POD,
+    HOLDS_NODE,
+} Holding;
+
+#define OF_CONTAINER                                                                               \
+    (POD_BIT(POD_CONTAINER_NAMES) | POD_BIT(POD_CONTAINER_AMOUNTS) |                               \
+        POD_BIT(POD_CONTAINER_PORTS) | POD_BIT(POD_CONTAINER_ENV))
+
+static void need_all_of(SchemaNeeds *needs, Holding holding) {
+    if (holding >= HOLDS_CONTAINER)
+        needs->pods.fields |= OF_CONTAINER;
+    if (holding >= HOLDS_POD)
+        needs->pods.fields |= pod_parts_all.fields;
+    for (SchemaPart part = PART_LABELS; holding >= HOLDS_NODE && part <= PART_DETAILS; part++)
         need_part(needs, part);
+}
+
+/* Containers of the pod to be placed have the same record, so that reads of their fields count only
+ * with a read of running pods' containers. */
+PodParts schema_kept_pods(const SchemaNeeds *needs) {
+    PodParts kept = needs->pods;
+
+    if (!(kept.fields & POD_BIT(POD_CONTAINERS)))
+        kept.fields &= ~OF_CONTAINER;
+    return kept;
 }
 
 /* --- reads of a graph node --------------------------------------------------------------- */
 
 static bool is_field(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
+}
+
+/* Of the pod to be placed, which always has all fields. */
+static bool is_placed(const SchemaRecord *record) {
+    return record == &schema_pod_record || record == &schema_pod_metadata ||
+           record == &schema_pod_spec || record == &schema_pod_status;
 }
 
 /* The part that a field is read from. Labels count where they are used. */
@@ -65,21 +105,30 @@ static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
     while (type->kind == CEL_T_OPTIONAL)
         type = cel_type_param(type, 0);
     record = schema_record_of(type);
-    return record ? (SchemaPart)record->parts[node->immediate] : PART_NONE;
+    if (!record || is_placed(record))
+        return PART_NONE;
+    return (SchemaPart)record->parts[node->immediate];
 }
 
-static bool is_labels(const CelGraph *graph, uint32_t number) {
-    const CelGraphNode *node = cel_graph_node(graph, number);
+/* Maps that are kept by key. */
+static bool is_keyed(SchemaPart part) {
+    return part == PART_LABELS || part == OF_POD(POD_ANNOTATIONS);
+}
 
-    return node->op == OP_FIELD && part_of(graph, node) == PART_LABELS;
+/* The part of a map that is kept by key; PART_NONE: another value. */
+static SchemaPart keyed_part(const CelGraph *graph, uint32_t number) {
+    const CelGraphNode *node = cel_graph_node(graph, number);
+    SchemaPart part = node->op == OP_FIELD ? part_of(graph, node) : PART_NONE;
+
+    return is_keyed(part) ? part : PART_NONE;
 }
 
 static bool is_text(const CelGraphNode *node) {
     return node->op == OP_CONSTANT && node->constant.kind == CEL_STRING;
 }
 
-/* The constant key by which @node looks a label up in its argument @arg; false: in another way. */
-static bool find_label(const CelGraph *graph, const CelGraphNode *node, uint32_t arg, Str *ret) {
+/* The constant key by which @node looks up in its argument @arg; false: in another way. */
+static bool find_key(const CelGraph *graph, const CelGraphNode *node, uint32_t arg, Str *ret) {
     const CelGraphNode *key = node;
 
     if (node->op == OP_IN_MAP && arg == 1)
@@ -106,23 +155,32 @@ static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGr
     const CelGraphNode *key = cel_graph_node(graph, call->args[1]);
 
     if (is_text(key))
-        need_label(needs, cel_str(key->constant));
+        need_key(needs, PART_LABELS, cel_str(key->constant));
     else
         need_part(needs, PART_LABELS);
 }
 
 /* --- nodes that cannot be followed ------------------------------------------------------- */
 
-/* Records from which one comes to the fields of a node. Recursion: CEL_TYPE_DEPTH_MAX bounds it. */
-static bool holds_node(const CelType *type) {
+/* Records from which one comes to the fields of a node, a running pod or a container. Recursion:
+ * CEL_TYPE_DEPTH_MAX bounds it. */
+static Holding holding_of(const CelType *type) {
     const SchemaRecord *record = schema_record_of(type);
+    Holding most = HOLDS_NOTHING;
 
-    for (size_t i = 0; i < type->n_params; i++)
-        if (holds_node(type->params[i]))
-            return true;
-    return record == &schema_node_record || record == &schema_node_metadata ||
-           record == &schema_node_spec || record == &schema_node_status ||
-           record == &schema_domain || record == &schema_cluster_record;
+    for (size_t i = 0; i < type->n_params; i++) {
+        Holding param = holding_of(type->params[i]);
+
+        most = param > most ? param : most;
+    }
+    if (record == &schema_node_record || record == &schema_node_metadata ||
+        record == &schema_node_spec || record == &schema_node_status || record == &schema_domain ||
+        record == &schema_cluster_record)
+        return HOLDS_NODE;
+    if (record == &schema_node_pod || record == &schema_node_pod_metadata ||
+        record == &schema_node_pod_spec || record == &schema_node_pod_status)
+        return HOLDS_POD;
+    return record == &schema_container ? HOLDS_CONTAINER : most;
 }
 
 static bool is_call(uint16_t op) {
@@ -135,59 +193,82 @@ static bool is_measured(const CelGraphNode *node) {
            calls(node, schema_call_measured_at);
 }
 
-/* Whether @node reads the contents of its argument, which holds a node, in a way that cannot be
+/* Calls that return elements of their list without a look at them. */
+static bool passes_on(const CelGraphNode *call) {
+    static const char *const names[] = {
+        "first", "last", "reverse", "slice", "flatten", "@sortByAssociatedKeys"};
+
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
+        if (str_is(call->overloads[0]->name, names[i]))
+            return true;
+    return false;
+}
+
+/* Whether @node reads the contents of its argument, which is @holding, in a way that cannot be
  * followed here: not by a field, not by passing it on. */
-static bool looks_inside(const CelGraphNode *node, uint32_t arg) {
+static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding) {
     if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS ||
-        calls(node, schema_call_selects))
+        calls(node, schema_call_selects) || calls(node, schema_call_tolerates) ||
+        calls(node, schema_call_tolerates_text))
         return false;
     if (is_call(node->op))
-        return !str_is(node->overloads[0]->name, "size");
+        return !str_is(node->overloads[0]->name, "size") && !passes_on(node);
     if (cel_op_is_loop(node->op) && arg == 0)
         return false;
-    return !holds_node(node->type);
+    return holding_of(node->type) < holding;
 }
 
 /* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
 static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
-    return node->op == OP_VARIABLE && !holds_node(node->type) &&
+    return node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
            (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot);
 }
 
 /* --- the walk ----------------------------------------------------------------------------- */
 
-static void need_labels_of(
+static void need_entry(
     SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
+    SchemaPart part = keyed_part(graph, node->args[arg]);
     Str key;
 
-    if (find_label(graph, node, arg, &key))
-        need_label(needs, key);
+    if (find_key(graph, node, arg, &key))
+        need_key(needs, part, key);
     else
-        need_part(needs, PART_LABELS);
+        need_part(needs, part);
+}
+
+/* Also of NodePod, whose tolerations count. */
+static void need_tolerations(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
+    const CelType *pod = cel_graph_node(graph, call->args[0])->type;
+
+    if (schema_record_of(pod) != &schema_pod_record)
+        need_part(needs, OF_POD(POD_TOLERATIONS));
 }
 
 static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *node) {
     SchemaPart part = part_of(graph, node);
 
-    if (part != PART_LABELS || node->op == OP_OPT_FIELD)
+    if (!is_keyed(part) || node->op == OP_OPT_FIELD)
         need_part(needs, part);
     if (groups(node))
         need_grouping(needs, graph, node);
     if (calls(node, schema_call_selects))
         need_part(needs, PART_LABELS);
+    if (calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text))
+        need_tolerations(needs, graph, node);
     for (uint32_t i = 0; i < node->n_args; i++) {
-        if (is_labels(graph, node->args[i]))
-            need_labels_of(needs, graph, node, i);
-        else if (holds_node(cel_graph_node(graph, node->args[i])->type) && looks_inside(node, i))
-            need_everything(needs);
+        Holding holding = holding_of(cel_graph_node(graph, node->args[i])->type);
+
+        if (keyed_part(graph, node->args[i]) != PART_NONE)
+            need_entry(needs, graph, node, i);
+        else if (holding != HOLDS_NOTHING && looks_inside(node, i, holding))
+            need_all_of(needs, holding);
     }
 }
 
 static void need_root(SchemaNeeds *needs, const CelGraph *graph, uint32_t root) {
-    if (is_labels(graph, root))
-        need_part(needs, PART_LABELS);
-    if (holds_node(cel_graph_node(graph, root)->type))
-        need_everything(needs);
+    need_part(needs, keyed_part(graph, root));
+    need_all_of(needs, holding_of(cel_graph_node(graph, root)->type));
 }
 
 static uint32_t highest_of(const uint32_t *roots, size_t n) {
@@ -217,9 +298,44 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
         if (!is_seen[i])
             continue;
         if (is_untyped(schema, node))
-            need_everything(needs);
+            need_all_of(needs, HOLDS_NODE);
         need_node(needs, graph, node);
         for (uint32_t k = 0; k < node->n_args; k++)
             is_seen[node->args[k]] = true;
     }
+}
+
+/* --- annotations of running pods ---------------------------------------------------------- */
+
+/* A look-up of which key is not known: a missing part. */
+static bool is_unnamed(const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
+    Str key;
+
+    return keyed_part(graph, node->args[arg]) == OF_POD(POD_ANNOTATIONS) &&
+           !find_key(graph, node, arg, &key);
+}
+
+bool schema_check_annotations(
+    const CelGraph *graph, uint32_t root, Arena *scratch, SchemaReport *report, void *context) {
+    bool *is_seen = ARENA_ARRAY(scratch, bool, root + (size_t)1);
+
+    if (!is_seen)
+        return false;
+    is_seen[root] = true;
+    if (keyed_part(graph, root) == OF_POD(POD_ANNOTATIONS))
+        report(context, cel_graph_node(graph, root));
+    for (size_t i = root + (size_t)1; i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
+
+        if (!is_seen[i])
+            continue;
+        if (node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
+            report(context, node);
+        for (uint32_t k = 0; k < node->n_args; k++) {
+            if (is_unnamed(graph, node, k))
+                report(context, cel_graph_node(graph, node->args[k]));
+            is_seen[node->args[k]] = true;
+        }
+    }
+    return true;
 }

@@ -17,7 +17,7 @@
         return __VA_ARGS__;                                                                        \
     }
 
-/* Pods that run have none. */
+/* Of pods that run only some are kept (model/pod-parts.h), or none. */
 static const PodDetails *details_of(const Pod *pod) {
     static const PodDetails none;
 
@@ -94,8 +94,10 @@ SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_METADATA);
 
 #define NODE_POD_METADATA(X)                                                                       \
     METADATA(X)                                                                                    \
-    REFUSED(X, "annotations",                                                                      \
-        "annotations are not kept of pods that run, only of the pod to be placed; use a label")
+    X("annotations", VALUE(schema_labels_type, POD_ANNOTATIONS_MAX), metadata_annotations,         \
+        "its annotations, by a constant key: annotations['key'], annotations[?'key']; others are " \
+        "not kept",                                                                                \
+        OF_POD(POD_ANNOTATIONS))
 SCHEMA_RECORD(schema_node_pod_metadata, "NodePodMetadata", NODE_POD_METADATA);
 
 /* --- spec --------------------------------------------------------------------------------- */
@@ -139,44 +141,38 @@ GET_POD(spec, spec_claims, DETAIL_ITEMS(schema_resource_claim, resource_claims))
     X("schedulerName", TEXT(NAME_MAX_BYTES), spec_scheduler_name, "the scheduler that places it")  \
     X("priority", INT, spec_priority, "default 0")                                                 \
     X("tolerations", VALUE(tolerations_type, TOLERATIONS_MAX), spec_tolerations,                   \
-        "its tolerations; see tolerates()")
-
-#define POD_SPEC(X)                                                                                \
-    SPEC(X)                                                                                        \
+        "its tolerations; see tolerates()", OF_POD(POD_TOLERATIONS))                               \
     X("nodeSelector", VALUE(schema_labels_type, LABELS_ASSUMED), spec_node_selector,               \
-        "labels that its node must have; kube-scheduler checks them")                              \
-    X("containers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_containers, "its containers") \
+        "labels that its node must have; kube-scheduler checks them", OF_POD(POD_NODE_SELECTOR))   \
+    X("containers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_containers, "its containers", \
+        OF_POD(POD_CONTAINERS))                                                                    \
     X("initContainers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_init_containers,          \
-        "its init containers; those with restartPolicy Always are sidecars")                       \
-    X("priorityClassName", TEXT(NAME_MAX_BYTES), spec_priority_class, "its PriorityClass")         \
+        "its init containers; those with restartPolicy Always are sidecars",                       \
+        OF_POD(POD_CONTAINERS))                                                                    \
+    X("priorityClassName", TEXT(NAME_MAX_BYTES), spec_priority_class, "its PriorityClass",         \
+        OF_POD(POD_PRIORITY_CLASS))                                                                \
     X("preemptionPolicy", TEXT(WORD_MAX_BYTES), spec_preemption_policy,                            \
-        "PreemptLowerPriority or Never")                                                           \
-    X("runtimeClassName", TEXT(NAME_MAX_BYTES), spec_runtime_class, "its RuntimeClass")            \
-    X("serviceAccountName", TEXT(NAME_MAX_BYTES), spec_service_account, "its ServiceAccount")      \
-    X("hostNetwork", BOOL, spec_host_network, "it uses the network of the node")                   \
+        "PreemptLowerPriority or Never", OF_POD(POD_PREEMPTION_POLICY))                            \
+    X("runtimeClassName", TEXT(NAME_MAX_BYTES), spec_runtime_class, "its RuntimeClass",            \
+        OF_POD(POD_RUNTIME_CLASS))                                                                 \
+    X("serviceAccountName", TEXT(NAME_MAX_BYTES), spec_service_account, "its ServiceAccount",      \
+        OF_POD(POD_SERVICE_ACCOUNT))                                                               \
+    X("hostNetwork", BOOL, spec_host_network, "it uses the network of the node",                   \
+        OF_POD(POD_HOST_NETWORK))                                                                  \
     X("schedulingGates", VALUE(gates_type, POD_SCHEDULING_GATES_MAX), spec_gates,                  \
-        "its scheduling gates; kube-scheduler places no pod that still has one")                   \
+        "its scheduling gates; kube-scheduler places no pod that still has one",                   \
+        OF_POD(POD_SCHEDULING_GATES))                                                              \
     X("overhead", VALUE(schema_quantities_type, RESOURCES_MAX), spec_overhead,                     \
-        "of its RuntimeClass, as quantities; pod.requests has it")                                 \
+        "of its RuntimeClass, as quantities; pod.requests has it", OF_POD(POD_AMOUNTS))            \
     X("resources", VALUE(schema_requirements.of, 0), spec_resources,                               \
-        "requests and limits of the pod as a whole, as written")                                   \
+        "requests and limits of the pod as a whole, as written", OF_POD(POD_AMOUNTS))              \
     X("volumes", VALUE(volumes_type, POD_VOLUMES_MAX), spec_volumes,                               \
-        "its volumes, but for the token of its ServiceAccount (kube-api-access-…)")                \
+        "its volumes, but for the token of its ServiceAccount (kube-api-access-…)",                \
+        OF_POD(POD_VOLUMES))                                                                       \
     X("resourceClaims", VALUE(claims_type, POD_RESOURCE_CLAIMS_MAX), spec_claims,                  \
-        "its ResourceClaims")
-SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_SPEC);
-
-#define NOT_OF_NODE_PODS " of pods that run, only of the pod to be placed"
-#define NOT_OF_NODE_PODS_TOO " of pods that run; of the pod to be placed both are"
-#define NODE_POD_SPEC(X)                                                                           \
-    SPEC(X)                                                                                        \
-    REFUSED(X, "nodeSelector", "nodeSelector is not kept" NOT_OF_NODE_PODS)                        \
-    REFUSED(X, "containers", "containers are not kept" NOT_OF_NODE_PODS)                           \
-    REFUSED(X, "initContainers", "containers are not kept" NOT_OF_NODE_PODS)                       \
-    REFUSED(X, "priorityClassName", "only priority is kept" NOT_OF_NODE_PODS_TOO)                  \
-    REFUSED(X, "runtimeClassName", "runtimeClassName is not kept" NOT_OF_NODE_PODS)                \
-    REFUSED(X, "volumes", "volumes are not kept" NOT_OF_NODE_PODS)
-SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", NODE_POD_SPEC);
+        "its ResourceClaims", OF_POD(POD_RESOURCE_CLAIMS))
+SCHEMA_RECORD(schema_pod_spec, "PodSpec", SPEC);
+SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", SPEC);
 
 /* --- status ------------------------------------------------------------------------------- */
 
@@ -184,6 +180,7 @@ static CelValue set_text(Str text) {
     return text.len > 0 ? schema_text(text) : cel_absent();
 }
 
+GET_POD(status, status_qos_class, schema_text(pod_qos_class(details_of(pod))))
 GET_POD(status, status_nominated, set_text(pod->nominated_node_name))
 GET_POD(status, status_started, schema_time(pod->started_at))
 
@@ -193,20 +190,11 @@ GET_POD(status, status_started, schema_time(pod->started_at))
     X("startTime", TIME, status_started, "when the kubelet accepted it")                           \
     REFUSED(X, "phase",                                                                            \
         "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
-        "among node.pods")
-
-GET_POD(status, status_qos_class, schema_text(pod_qos_class(details_of(pod))))
-
-#define POD_STATUS(X)                                                                              \
-    STATUS(X)                                                                                      \
+        "among node.pods")                                                                         \
     X("qosClass", TEXT(WORD_MAX_BYTES), status_qos_class,                                          \
-        "Guaranteed, Burstable or BestEffort, computed from its spec")
-SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_STATUS);
-
-#define NODE_POD_STATUS(X)                                                                         \
-    STATUS(X)                                                                                      \
-    REFUSED(X, "qosClass", "the QoS class is not kept" NOT_OF_NODE_PODS)
-SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", NODE_POD_STATUS);
+        "Guaranteed, Burstable or BestEffort, computed from its spec", OF_POD(POD_AMOUNTS))
+SCHEMA_RECORD(schema_pod_status, "PodStatus", STATUS);
+SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", STATUS);
 
 /* --- the pod itself ------------------------------------------------------------------------ */
 
@@ -227,7 +215,11 @@ GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
         "milliCPU is cpu in thousandths")                                                          \
     X("owner", TEXT(WORD_MAX_BYTES), pod_owner,                                                    \
         "the UID of its controlling owner; empty when it has none")                                \
-    X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")
+    X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")                          \
+    X("limits", AMOUNTS, pod_limits_of,                                                            \
+        "its limits, as Kubernetes adds them up, as numbers like requests; 0.0: no container has " \
+        "one",                                                                                     \
+        OF_POD(POD_AMOUNTS))
 
 static CelValue limits(CelRun *run, const PodDetails *details) {
     Resources *sum = cel_alloc(run, sizeof(*sum));
@@ -241,18 +233,13 @@ static CelValue limits(CelRun *run, const PodDetails *details) {
 
 GET_POD(head, pod_limits_of, limits(run, details_of(pod)))
 
-#define POD(X)                                                                                     \
-    POD_OF(X, schema_pod_metadata, schema_pod_spec, schema_pod_status)                             \
-    X("limits", AMOUNTS, pod_limits_of,                                                            \
-        "its limits, as Kubernetes adds them up, as numbers like requests; 0.0: no container has " \
-        "one")
+#define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec, schema_pod_status)
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
 
 GET_POD(head, pod_scheduled, schema_time(pod_placed_at(pod)))
 
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec, schema_node_pod_status)              \
-    REFUSED(X, "limits", "limits are not kept" NOT_OF_NODE_PODS)                                   \
     X("scheduledTime", TIME, pod_scheduled,                                                        \
         "when it was bound to the node; if unknown, when it was started or created")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);

@@ -27,7 +27,9 @@
 /* The value of one field. CEL_ABSENT: not set. */
 typedef CelValue SchemaGet(const CelRecord *record, CelRun *run);
 
-/* The part of a Node object that a field is read from (NodeParts). */
+/* The part of a Node object that a field is read from (NodeParts), or of a running pod (PodPart).
+ * Records that are also parts of the pod to be placed have the latter, too: its fields are always
+ * there. */
 typedef enum SchemaPart {
     PART_NONE, /* always there, or not of a node */
     PART_LABELS,
@@ -36,6 +38,7 @@ typedef enum SchemaPart {
     PART_ALLOCATABLE,
     PART_REST,
     PART_DETAILS,
+    PART_POD, /* and PodPart */
 } SchemaPart;
 
 typedef struct SchemaRecord {
@@ -81,6 +84,9 @@ SchemaGet schema_absent;
 #define SCHEMA_GET_(title, its_type, presence, size, getter, ...) getter,
 #define SCHEMA_PART(...) SCHEMA_PART_(__VA_ARGS__, PART_NONE, )
 #define SCHEMA_PART_(title, its_type, presence, size, getter, text, part, ...) part,
+
+/* For the list: a field of running pods that is kept if an expression reads it. */
+#define OF_POD(part) (PART_POD + (part))
 
 #define SCHEMA_RECORD(variable, title, LIST)                                                       \
     static const CelField variable##_fields[] = {LIST(SCHEMA_FIELD)};                              \

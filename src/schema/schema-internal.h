@@ -50,8 +50,8 @@ CelValue schema_labels(CelRun *run, const Labels *labels);
 
 /* --- pod.c */
 
-/* Pods as values: the one to be placed (Pod), and those that run on a node (NodePod), of which
- * less is kept. */
+/* Pods as values: the one to be placed (Pod), and those that run on a node (NodePod), of which only
+ * the fields that expressions read are kept. */
 
 /* Assumed sizes for the cost of expressions; a node may have more. */
 #define SCHEMA_PODS_ASSUMED 256u
@@ -74,7 +74,7 @@ CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 
 /* --- container.c */
 
-/* Parts of the pod to be placed. */
+/* Parts of pods. */
 extern const SchemaRecord schema_requirements, schema_container_port, schema_env_var,
     schema_container, schema_volume, schema_resource_claim, schema_scheduling_gate;
 
@@ -156,7 +156,7 @@ extern const Str schema_function_abouts[]; /* one a function, for users */
 extern const size_t schema_n_functions;
 
 CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
-CelFunction schema_call_selects;
+CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_text;
 
 /* --- plan-host.c */
 

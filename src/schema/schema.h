@@ -13,8 +13,8 @@
  *     metrics   measured values of the node      } (metrics.h)
  *
  * Closed and typed: a misspelt field is an error when it is compiled. Fields have the API's names;
- * fields that users may expect but that are not kept are refused with the reason (annotations of
- * running pods, the phase of a pod). Optional fields read as their default where that is a text, a
+ * fields that users may expect but that are not kept are refused with the reason (the phase of a
+ * pod). Optional fields read as their default where that is a text, a
  * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: test with
  * has(), reading them is an error.
  *
@@ -42,6 +42,7 @@
 #include "cluster/table.h"
 #include "columnar/plan.h"
 #include "model/node.h"
+#include "model/pod-parts.h"
 #include "model/pod.h"
 
 /* Groups of variables (CelVariable.group). */
@@ -86,18 +87,33 @@ CelValue schema_now(int64_t now_nsec);
 /* For plans over @table. Both must outlive it. */
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
-/* The parts of a Node object that several expressions read, and that a request must decode. */
+/* The parts of a Node object that several expressions read, and that a request must decode; and the
+ * fields of running pods. */
+typedef VEC(Str) SchemaKeys;
+
 typedef struct SchemaNeeds {
     Arena *arena;
     NodeParts parts;
-    VEC(Str) labels; /* those of @parts */
-    bool has_failed; /* out of memory */
+    PodParts pods;
+    SchemaKeys labels;      /* those of @parts */
+    SchemaKeys annotations; /* those of @pods */
+    bool has_failed;        /* out of memory */
 } SchemaNeeds;
 
-/* Adds the parts that the @n @roots of @graph read, in one walk. Labels read by a constant key are
- * needed by that key; any other use needs all labels. */
+/* Adds the parts that the @n @roots of @graph read, in one walk. Labels, and annotations of running
+ * pods, that are read by a constant key are needed by that key; any other use needs all of them. */
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs);
+
+/* The fields of running pods that a cluster must keep for @needs. */
+PodParts schema_kept_pods(const SchemaNeeds *needs);
+
+/* Calls @report for each use of a running pod's annotations that is not by a constant key: policies
+ * name the keys, since only these are kept. @graph is of one expression. False when @scratch is
+ * used up. */
+typedef void SchemaReport(void *context, const CelGraphNode *annotations);
+bool schema_check_annotations(const CelGraph *graph, uint32_t root, Arena *scratch,
+    SchemaReport *report, void *context) MUST_CHECK;
 
 /* Whether @root reads, of a node, only properties that it keeps: name, labels, taints, allocatable.
  * A node that it rejects will not take the same pod later either. Resets @scratch; false when that

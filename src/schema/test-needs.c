@@ -15,6 +15,38 @@ static int teardown(void **state) {
     return 0;
 }
 
+/* "pod-volumes pod-@key", in a fixed order. */
+static void print_pods(PodParts parts, Buf *out) {
+    static const char *const names[] = {[POD_TOLERATIONS] = "tolerations",
+        [POD_CONTAINERS] = "containers",
+        [POD_CONTAINER_NAMES] = "names",
+        [POD_CONTAINER_AMOUNTS] = "container-amounts",
+        [POD_CONTAINER_PORTS] = "ports",
+        [POD_CONTAINER_ENV] = "env",
+        [POD_AMOUNTS] = "amounts",
+        [POD_NODE_SELECTOR] = "node-selector",
+        [POD_PRIORITY_CLASS] = "priority-class",
+        [POD_RUNTIME_CLASS] = "runtime-class",
+        [POD_PREEMPTION_POLICY] = "preemption-policy",
+        [POD_SERVICE_ACCOUNT] = "service-account",
+        [POD_HOST_NETWORK] = "host-network",
+        [POD_SCHEDULING_GATES] = "gates",
+        [POD_VOLUMES] = "volumes",
+        [POD_RESOURCE_CLAIMS] = "claims",
+        [POD_ANNOTATIONS] = "annotations"};
+
+    _Static_assert(ELEMENTS_OF(names) == _POD_PARTS, "a name for each");
+    if (parts.fields == pod_parts_all.fields) {
+        buf_append(out, STR("pod-all "));
+        return;
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
+        if (parts.fields & POD_BIT(i))
+            buf_printf(out, "pod-%s ", names[i]);
+    for (size_t i = 0; i < parts.n_annotations; i++)
+        buf_printf(out, "pod-@%.*s ", STR_FMT(parts.annotations[i]));
+}
+
 /* "labels a b taints", in a fixed order. */
 static void print_needs(const SchemaNeeds *needs, Buf *out) {
     const NodeParts *parts = &needs->parts;
@@ -27,9 +59,10 @@ static void print_needs(const SchemaNeeds *needs, Buf *out) {
         parts->conditions ? "conditions " : "", parts->allocatable ? "allocatable " : "",
         parts->rest ? "rest " : "");
     buf_printf(out, "%s", parts->details ? "details " : "");
+    print_pods(schema_kept_pods(needs), out);
 }
 
-static const char everything[] = "all-labels taints conditions allocatable rest details ";
+static const char everything[] = "all-labels taints conditions allocatable rest details pod-all ";
 
 static const SceneCase cases[] = {
     {"true", ""},
@@ -79,6 +112,39 @@ static const SceneCase cases[] = {
     {"cluster.nodesByLabel('zone').size() > 2", "zone "},
     {"(cluster.nodes > 1 ? node : node).metadata.labels['a'] == 'x'", "a "},
     {"[node][0].metadata.labels['a'] == 'x'", "a "},
+    {"node.pods.exists(p, p.metadata.annotations['a'] == 'x')", "pod-@a "},
+    {"node.pods.exists(p, 'a' in p.metadata.annotations || has(p.metadata.annotations.b))",
+        "pod-@a pod-@b "},
+    {"node.pods.exists(p, p.metadata.annotations[?'a'].orValue('') == 'x')", "pod-@a "},
+    {"node.pods.exists(p, cel.bind(m, p.metadata, m.annotations['a'] == 'x'))", "pod-@a "},
+    {"node.pods.exists(p, p.metadata.annotations.size() > 1)", "pod-annotations "},
+    {"node.pods.exists(p, p.metadata.annotations[pod.metadata.name] == '')", "pod-annotations "},
+    {"node.pods.map(p, p.limits['cpu']).sum() > 1.0", "pod-amounts "},
+    {"node.pods.exists(p, p.status.qosClass == 'BestEffort')", "pod-amounts "},
+    {"node.pods.exists(p, p.spec.containers.exists(c, c.image == 'x'))",
+        "pod-containers pod-names "},
+    {"node.pods.exists(p, p.spec.containers.exists(c, c.ports.exists(q, q.hostPort == 80)))",
+        "pod-containers pod-ports "},
+    {"node.pods.exists(p, p.spec.initContainers.exists(c, c.restartPolicy == 'Always'))",
+        "pod-containers "},
+    {"node.pods.exists(p, p.spec.containers.exists(c, c == pod.spec.containers[0]))",
+        "pod-containers pod-names pod-container-amounts pod-ports pod-env "},
+    {"pod.spec.containers.exists(c, c.image == 'x') && pod.limits['cpu'] > 1.0", ""},
+    {"pod.spec.volumes.size() + pod.spec.tolerations.size() > 1", ""},
+    {"node.pods.exists(p, p.spec.volumes.exists(v, v.claimName == 'x'))", "pod-volumes "},
+    {"node.pods.exists(p, p.spec.runtimeClassName == 'kata')", "pod-runtime-class "},
+    {"node.pods.exists(p, p.spec.hostNetwork && p.spec.serviceAccountName == '')",
+        "pod-service-account pod-host-network "},
+    {"node.pods.exists(p, p.spec.tolerations.size() > 0)", "pod-tolerations "},
+    {"node.pods.exists(p, p.tolerates('a:NoSchedule'))", "pod-tolerations "},
+    {"node.domain('zone').pods.exists(p, p.spec.priorityClassName == 'x')",
+        "zone pod-priority-class "},
+    {"node.pods.filter(p, p.spec.priority > 1)[0].spec.nodeSelector['a'] == 'x'",
+        "pod-node-selector "},
+    {"node.pods.sortBy(p, p.metadata.name).first().value().spec.priority > 1", ""},
+    {"node.pods[0] == node.pods[1]", "pod-all "},
+    {"dyn(node.pods[0]).x == 1", "pod-all "},
+    {"node.pods.map(p, p.spec)", "pod-all "},
     {"node == node", everything},
     {"node.metadata", everything},
     {"dyn(node).x == 1", everything},

@@ -63,7 +63,6 @@ static inline void scene_add_pod(Scene *scene, Str json) {
 
     assert_true(change && pod);
     scene_read_pod(scene, json, pod);
-    pod->details = NULL; /* as a record (cluster/record.h) */
     *change = (PodChange){.add = pod};
 }
 

@@ -42,9 +42,14 @@
     "\"type\":\"PodScheduled\",\"status\":\"True\","                                               \
     "\"lastTransitionTime\":\"2027-01-15T07:59:20Z\"}]}}"
 #define POD_TWO                                                                                    \
-    "{\"metadata\":{\"name\":\"two\",\"namespace\":\"ns\",\"uid\":\"u2\"},"                        \
-    "\"spec\":{\"nodeName\":\"a\",\"containers\":[{\"resources\":{\"requests\":{"                  \
-    "\"cpu\":\"4\",\"odd/thing\":\"1\"}}}]}}"
+    "{\"metadata\":{\"name\":\"two\",\"namespace\":\"ns\",\"uid\":\"u2\","                         \
+    "\"annotations\":{\"k\":\"v\"}},"                                                              \
+    "\"spec\":{\"nodeName\":\"a\",\"priorityClassName\":\"high\",\"runtimeClassName\":\"kata\","   \
+    "\"preemptionPolicy\":\"Never\",\"serviceAccountName\":\"sa\",\"hostNetwork\":true,"           \
+    "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}],"           \
+    "\"initContainers\":[{\"name\":\"log\",\"restartPolicy\":\"Always\"}],"                        \
+    "\"containers\":[{\"ports\":[{\"containerPort\":53,\"hostPort\":53}],\"resources\":{"          \
+    "\"limits\":{\"cpu\":\"5\"},\"requests\":{\"cpu\":\"4\",\"odd/thing\":\"1\"}}}]}}"
 #define POD_THREE                                                                                  \
     "{\"metadata\":{\"name\":\"three\",\"namespace\":\"ns\",\"uid\":\"u3\"},"                      \
     "\"spec\":{\"nodeName\":\"c\",\"containers\":[{\"resources\":{\"requests\":{"                  \
@@ -334,7 +339,24 @@ static void test_node_pod(void **state) {
         {"has(node.pods[0].status.nominatedNodeName)", "false"},
         {"node.pods.filter(p, p.metadata.labels[?'app'] == optional.of('web')).size()", "1"},
         {"has(dyn(node.pods[0]).status.phase)", "false"}, /* not kept */
-        {"dyn(node.pods[0]).metadata.annotations", "error: no such key: annotations"},
+        {"dyn(node.pods[0]).metadata.annotations", "{}"},
+        {"node.pods.map(p, p.metadata.annotations[?'k'].orValue('none'))", "[\"none\", \"v\"]"},
+        {"node.pods.map(p, 'k' in p.metadata.annotations)", "[false, true]"},
+        {"node.pods[1].metadata.annotations['x']", "error: no such key: x"},
+        {"node.pods.map(p, p.limits['cpu'])", "[0.0, 5.0]"},
+        {"node.pods.map(p, p.status.qosClass)", "[\"Burstable\", \"Burstable\"]"},
+        {"node.pods[0].spec.containers.map(c, c.image)", "[\"app:1\"]"},
+        {"node.pods[1].spec.initContainers.map(c, c.restartPolicy)", "[\"Always\"]"},
+        {"node.pods[1].spec.containers[0].ports.map(p, p.hostPort)", "[53]"},
+        {"node.pods[1].spec.containers[0].limits['cpu']", "5.0"},
+        {"node.pods[1].spec.volumes.map(v, v.claimName)", "[\"data\"]"},
+        {"node.pods[1].spec.runtimeClassName + node.pods[1].spec.priorityClassName",
+            "\"katahigh\""},
+        {"node.pods.map(p, p.spec.preemptionPolicy)", "[\"PreemptLowerPriority\", \"Never\"]"},
+        {"node.pods[1].spec.serviceAccountName", "\"sa\""},
+        {"node.pods.map(p, p.spec.hostNetwork)", "[false, true]"},
+        {"node.pods[1].spec.overhead['cpu'].isGreaterThan(quantity('0'))",
+            "error: no such key: cpu"},
     };
 
     CHECK(*state, cases);
@@ -478,16 +500,11 @@ static void test_mistakes(void **state) {
         {"node.fre", "undefined field 'fre' of Node", "did you mean 'free'?"},
         {"nodes.ready", "undeclared reference to 'nodes'", "did you mean 'node'?"},
         {"pod.spec.prioritty", "undefined field 'prioritty' of PodSpec", "'priority'"},
-        {"node.pods[0].metadata.annotations", "undefined field 'annotations' of NodePodMetadata",
-            "annotations are not kept of pods that run"},
-        {"node.pods.exists(p, p.spec.containers.size() > 0)",
-            "undefined field 'containers' of NodePodSpec", "containers are not kept"},
-        {"has(node.pods[0].metadata.annotations)", "undefined field 'annotations'", "not kept"},
         {"pod.metadata.deletionTimestamp", "undefined field 'deletionTimestamp'",
             "pod.terminating"},
         {"pod.status.phase", "undefined field 'phase' of PodStatus", "Pending"},
         {"node.metadata.annotation", "undefined field", "did you mean 'annotations'?"},
-        {"node.pods[0].metadata.annotation", "undefined field", "it has name, namespace, uid"},
+        {"node.pods[0].metadata.annotation", "undefined field", "did you mean 'annotations'?"},
         {"node.free['cpu'] + 1", "no matching overload", "double"},
         {"node.status.allocatable.cpu + 1.0", "no matching overload", ""},
         {"pod.domain('x')", "no matching overload", "Node"},

@@ -209,19 +209,18 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
 /* A refused file was put back as it was. */
 #define IN_FORCE_AGAIN "configuration on disk is in force again"
 
-#define DETAILS_PAUSE_USEC 20000
+#define NEEDS_PAUSE_USEC 20000
 
-/* A program that reads details of nodes waits, on the thread of reloads, until the cluster has
- * them; the one in force stays meanwhile. 0, or -ECANCELED. */
-static int await_node_details(Files *files, const Program *program) {
-    if (!files->live || !program_reads_node_details(program))
+/* A program that reads fields that were not kept waits, on the thread of reloads, until the cluster
+ * has them; the one in force stays meanwhile. 0, or -ECANCELED. */
+static int await_needs(Files *files, const Program *program) {
+    if (!files->live || live_want(files->live, &program->needs))
         return 0;
-    if (!live_want_node_details(files->live))
-        log_info("the new policies read fields of nodes that were not kept: listing nodes again");
-    while (!live_want_node_details(files->live)) {
+    log_info("the new policies read fields that were not kept: listing their objects again");
+    while (!live_want(files->live, &program->needs)) {
         if (atomic_load(&files->is_cancelled))
             return -ECANCELED;
-        (void)usleep(DETAILS_PAUSE_USEC);
+        (void)usleep(NEEDS_PAUSE_USEC);
     }
     return 0;
 }
@@ -239,7 +238,7 @@ static void reload_policy(Files *files) {
     log_debug("loading policies");
     r = load_policy(files->options, &policy, error, sizeof(error));
     if (r == 0)
-        r = await_node_details(files, policy.program);
+        r = await_needs(files, policy.program);
     if (r == 0)
         r = current_set_program(files->current, policy.program, &load, error, sizeof(error));
     if (r == -ECANCELED) {

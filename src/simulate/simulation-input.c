@@ -238,7 +238,7 @@ static int add_existing(Draft *draft, const PodRequest *request) {
     if (r < 0)
         return r;
     existing = VEC_PUSH(&draft->existing, draft->input->arena);
-    pod = existing ? pod_record_new(draft->input->pool, &request->pod) : NULL;
+    pod = existing ? pod_record_new(draft->input->pool, &request->pod, &pod_parts_all) : NULL;
     if (!pod)
         return -ENOMEM;
     footprint.requests = &pod->requests;

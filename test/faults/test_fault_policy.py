@@ -91,3 +91,50 @@ def test_reload_lists_nodes_again_for_fields_that_were_not_kept(server, start_li
     replace(policy, LARGE.replace("16.0", "64.0"))
     wait_until(lambda: berth.filter(["small", "large"]).json()["NodeNames"] == [], "the third policy")
     assert count_relists(server)[0] == before[0] + 1
+
+
+QUIET = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: quiet}
+spec:
+  filters:
+    - name: quiet
+      expression: "node.pods.all(p, p.metadata.annotations[?'example.com/loud'].orValue('') != 'yes')"
+      reason: a loud pod
+"""
+
+
+def test_reload_lists_pods_again_for_fields_that_were_not_kept(server, start_live, tmp_path):
+    """Only pods, once; and no decision of the new policy comes without these fields."""
+    for name, annotation in (("calm", "no"), ("loud", "yes")):
+        server.state.put(NODES, node(name))
+        running = pod(f"on-{name}", on=name)
+        running["metadata"]["annotations"] = {"example.com/loud": annotation, "other": "never kept"}
+        running["spec"]["containers"][0]["image"] = "never:kept"
+        server.state.put(PODS, running)
+    berth = start_live()
+    policy = tmp_path / "policy.yaml"  # of start_live()
+    berth.wait_true(server)
+    assert berth.filter(["calm", "loud"]).json()["NodeNames"] == ["calm", "loud"]
+    before = count_relists(server)
+
+    replace(policy, QUIET)
+    seen = set()
+
+    def passed():
+        names = tuple(berth.filter(["calm", "loud"]).json()["NodeNames"])
+        seen.add(names)
+        return names == ("calm",)
+
+    wait_until(passed, "the new policy")
+    assert seen <= {("calm", "loud"), ("calm",)}
+    assert [now - then for now, then in zip(count_relists(server), before, strict=True)] == [0, 1]
+
+    # The same key needs no list; another one does.
+    replace(policy, QUIET.replace("'yes'", "'no'"))
+    wait_until(lambda: berth.filter(["calm", "loud"]).json()["NodeNames"] == ["loud"], "the third policy")
+    assert count_relists(server)[1] == before[1] + 1
+    replace(policy, QUIET.replace("example.com/loud", "other").replace("'yes'", "'never kept'"))
+    wait_until(lambda: berth.filter(["calm", "loud"]).json()["NodeNames"] == [], "the fourth policy")
+    assert count_relists(server)[1] == before[1] + 2

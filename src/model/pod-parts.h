@@ -1,0 +1,51 @@
+#pragma once
+
+/*
+ * PodParts: the fields of running pods that only some policies read. A watched cluster keeps those
+ * that the compiled policies read, and no others (cluster/needs.h).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef enum PodPart {
+    POD_TOLERATIONS,
+    POD_CONTAINERS,        /* that there are such, and which are sidecars */
+    POD_CONTAINER_NAMES,   /* and images */
+    POD_CONTAINER_AMOUNTS, /* requests and limits */
+    POD_CONTAINER_PORTS,
+    POD_CONTAINER_ENV,
+    POD_AMOUNTS, /* limits, overhead, QoS class: all amounts of the pod and its containers */
+    POD_NODE_SELECTOR,
+    POD_PRIORITY_CLASS,
+    POD_RUNTIME_CLASS,
+    POD_PREEMPTION_POLICY,
+    POD_SERVICE_ACCOUNT,
+    POD_HOST_NETWORK,
+    POD_SCHEDULING_GATES,
+    POD_VOLUMES,
+    POD_RESOURCE_CLAIMS,
+    POD_ANNOTATIONS, /* all of them; else PodParts.annotations */
+    _POD_PARTS,
+} PodPart;
+#define POD_BIT(part) (1u << (part))
+
+typedef struct PodParts {
+    uint32_t fields; /* POD_BIT()s */
+    const Str *annotations;
+    size_t n_annotations; /* keys */
+} PodParts;
+
+extern const PodParts pod_parts_all;
+
+/* Whether nothing is wanted. */
+bool pod_parts_is_empty(const PodParts *parts);
+
+/* Whether @parts has an annotation of that key. */
+bool pod_parts_has_annotation(const PodParts *parts, Str key);
+
+/* Whether @kept has all of @wanted. */
+bool pod_parts_cover(const PodParts *kept, const PodParts *wanted);
