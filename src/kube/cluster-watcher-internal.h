@@ -4,7 +4,8 @@
  * Shared by the files of the watcher:
  *
  *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
- *     cluster-watcher-resource.c   nodes or pods: the sink of a reflector
+ *     cluster-watcher-resource.c   nodes or pods, or objects of another kind: the sink of a
+ * reflector
  */
 
 #include <pthread.h>
@@ -21,7 +22,7 @@
 typedef struct WatchedResource {
     ClusterWatcher *watcher;
     WatcherKind kind;
-    Reflector *reflector;
+    Reflector *reflector; /* NULL: it is not wanted */
     int64_t list_began_at;
     bool lists_details; /* the list under way, or the last one, has details of nodes */
     bool has_details;   /* the last whole one */
@@ -45,7 +46,8 @@ struct ClusterWatcher {
     LeaseStatus lease_reported;
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
-    WatchedResource resources[_WATCHER_KINDS];
+    WatchedResource resources[_WATCHER_KINDS], related[_RELATED_KINDS];
+    uint64_t seed;      /* of the reflectors */
     Snapshot *snapshot; /* the newest */
     bool is_published;
     bool is_urgent; /* do not wait for the end of the turn */
@@ -61,6 +63,7 @@ struct ClusterWatcher {
     atomic_bool is_requested; /* since the last turn */
     atomic_bool is_wanted;    /* the lease is, and will be for a while */
     atomic_bool wants_node_details, has_node_details;
+    atomic_uint wants_related, has_related; /* RELATED_BIT()s */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended; /* has_ended */
@@ -80,6 +83,9 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 /* False when out of memory. */
 bool watched_resource_init(
     WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
+
+/* Stops to watch it, and forgets its objects: of those that are not always wanted. */
+void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);

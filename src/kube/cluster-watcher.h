@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "cluster/related-objects.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "kube/api-writes.h"
@@ -42,10 +43,10 @@ typedef struct ClusterWatcher ClusterWatcher;
 typedef enum WatcherKind {
     WATCHER_NODES,
     WATCHER_PODS,
-    _WATCHER_KINDS,
+    _WATCHER_KINDS, /* from here on: _WATCHER_KINDS + RelatedKind, watched if they are wanted */
 } WatcherKind;
 
-const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
+const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods", "namespaces" */
 
 /* A pod to be bound. The caller keeps it alive until done() and frees it there. */
 typedef struct BindJob {
@@ -116,6 +117,7 @@ typedef struct WatcherOptions {
     bool posts_events;       /* Events are posted (kube/api-writes.h) */
     uint64_t seed;           /* of delays between retries; 0: a random one */
     bool skips_node_details; /* nodes are kept without details, until they are wanted */
+    unsigned related;        /* RELATED_BIT()s that are wanted from the start */
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -156,10 +158,21 @@ void watcher_want_node_details(ClusterWatcher *watcher);
 /* Whether the last published snapshot has them. Any thread. */
 bool watcher_has_node_details(ClusterWatcher *watcher);
 
+/* The objects that pods refer to (cluster/related-objects.h) which are watched from now on, as
+ * RELATED_BIT()s; others are forgotten. The first snapshot waits for those that are wanted from the
+ * start, unless the API server refuses to list them. Any thread. */
+void watcher_want_related(ClusterWatcher *watcher, unsigned kinds);
+
+/* Whether the last published snapshot knows all of @kinds. Any thread. */
+bool watcher_has_related(ClusterWatcher *watcher, unsigned kinds);
+
 typedef ReflectorFigures WatcherKindStatus;
 
 typedef struct WatcherStatus {
     WatcherKindStatus kinds[_WATCHER_KINDS];
+    unsigned related_wanted; /* RELATED_BIT()s: of others the figures are zero */
+    WatcherKindStatus related[_RELATED_KINDS];
+    size_t n_related[_RELATED_KINDS];
     size_t n_nodes, n_pods, n_assumed;
     size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
     uint64_t n_published;

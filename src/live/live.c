@@ -353,6 +353,11 @@ bool live_want_node_details(Live *live) {
     return watcher_has_node_details(live->watcher);
 }
 
+bool live_want_related(Live *live, unsigned wanted, unsigned needed) {
+    watcher_want_related(live->watcher, wanted);
+    return watcher_has_related(live->watcher, needed);
+}
+
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,

@@ -81,6 +81,10 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source);
  * far. False: they are not in the current cluster yet; call it again. */
 bool live_want_node_details(Live *live);
 
+/* The same for objects that pods refer to (RELATED_BIT()s): @wanted are watched from now on, and no
+ * others. Whether the current cluster has @needed. */
+bool live_want_related(Live *live, unsigned wanted, unsigned needed);
+
 /* The view has changed from @before to @after; and a tick, about once a second. Never at the same
  * time. */
 void live_note_view(Live *live, const View *before, const View *after);
