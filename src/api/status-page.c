@@ -36,6 +36,7 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
     json_member_int(writer, "filters", program->n_filters);
     json_member_int(writer, "scores", program->n_scores);
     json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
+    json_write_member(writer, STR("waiting"), str_from_c(reload.waiting));
     json_member_array(writer, "list");
     for (size_t i = 0; i < program->n_policies; i++)
         write_policy(writer, state, &program->policies[i]);
@@ -74,6 +75,23 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
     json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
 }
 
+/* Those besides nodes and pods, which policies in force, or policies that wait for them, read. */
+static void write_related(JsonWriter *writer, const LiveStatus *live) {
+    json_member_array(writer, "watches");
+    for (unsigned i = 0; live && i < _RELATED_KINDS; i++) {
+        const WatcherKindStatus *kind = &live->watcher.related[i];
+
+        if (!(live->watcher.related_wanted & RELATED_BIT(i)))
+            continue;
+        json_write_object(writer);
+        json_write_member(writer, STR("resource"), str_from_c(related_kind_name((RelatedKind)i)));
+        json_member_bool(writer, "synced", kind->is_synced);
+        json_write_member(writer, STR("error"), str_from_c(kind->last_error));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
 /* Without a watch there is no connection to lose. */
 static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     bool is_there = state->view->snapshot != NULL;
@@ -101,6 +119,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
         write_watch(writer, state->live, state->now_nsec);
     else
         write_no_watch(writer, state);
+    write_related(writer, state->live);
     json_member_int(writer, "nodes", view->table->names->n_nodes);
     json_member_int(writer, "pods", count_pods(view->table));
     json_member_int(writer, "generation", view->generation);

@@ -541,6 +541,24 @@ static void show_details(Anonymous *a, Pod *pod) {
     show_names(a, details);
 }
 
+static void show_related(Anonymous *a, Pod *pod) {
+    Related *related;
+    Namespace *namespace;
+
+    if (!pod->related)
+        return;
+    related = SHOWN(a, pod->related, 1, {0});
+    pod->related = related;
+    if (!related || !related->namespace)
+        return;
+    namespace = SHOWN(a, related->namespace, 1, FIELD(Namespace, name, anonymous_name));
+    related->namespace = namespace;
+    if (!namespace)
+        return;
+    show_labels(a, &namespace->labels, anonymous_name);
+    show_labels(a, &namespace->annotations, anonymous_text);
+}
+
 static Str scheduler_name(Anonymous *a, Str name) {
     return str_is(name, "default-scheduler") ? name : anonymous_name(a, name);
 }
@@ -561,6 +579,7 @@ const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     SHOW(a, copy->tolerations.items, copy->tolerations.n, FIELD(Toleration, key, anonymous_key),
         FIELD(Toleration, value, anonymous_name));
     show_details(a, copy);
+    show_related(a, copy);
     return has_failed(a) ? NULL : copy;
 }
 

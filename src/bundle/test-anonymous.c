@@ -154,6 +154,39 @@ static void test_details(void **state) {
     assert_int_equal(again.requests.n, pod.requests.n);
 }
 
+static void test_related(void **state) {
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"own-a\",\"namespace\":\"own-b\"},\"" RELATED_KEY
+        "\":{\"namespace\":{\"metadata\":{\"name\":\"own-b\",\"labels\":{\"own-c\":\"own-d\","
+        "\"kubernetes.io/metadata.name\":\"own-b\"},\"annotations\":{\"own-e\":\"own-f\"}}}}}";
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
+    JsonWriter writer = JSON_WRITER(&out);
+    JsonReader reader;
+    const Namespace *namespace;
+    const Pod *shown;
+    Pod pod, again;
+
+    (void)state;
+    json_reader_init(&reader, STR(text));
+    pod_decode(&reader, arena, &pod);
+    shown = anonymous_pod(a, &pod);
+    assert_non_null(shown);
+    object_write_pod(&writer, shown, STR_NULL);
+    if (memmem(out.data, out.len, "own-", 4))
+        fail_msg("%.*s", STR_FMT(buf_str(&out)));
+    json_reader_init(&reader, buf_str(&out));
+    pod_decode(&reader, arena, &again);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    namespace = again.related->namespace;
+    assert_true(str_eq(namespace->name, again.namespace));
+    assert_true(str_eq(
+        *labels_find(&namespace->labels, STR("kubernetes.io/metadata.name")), again.namespace));
+    assert_int_equal(namespace->labels.n, 2);
+    assert_int_equal(namespace->annotations.n, 1);
+}
+
 static void test_node_details(void **state) {
     static const char text[] =
         "{\"metadata\":{\"name\":\"own-a\"},\"spec\":{\"providerID\":\"own-b\",\"podCIDRs\":["
@@ -231,6 +264,7 @@ int main(void) {
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_details),
         cmocka_unit_test(test_node_details),
+        cmocka_unit_test(test_related),
         cmocka_unit_test(test_functions),
     };
 

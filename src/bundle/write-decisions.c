@@ -22,18 +22,37 @@
 
 /* --- pods -------------------------------------------------------------------------------- */
 
+/* The objects that the pod refers to, as they were: a bundle's cluster does not have them. */
+static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena, Related *room) {
+    const SavedView *saved_view = decision->saved_view;
+    int r;
+
+    if (!saved_view || !saved_view->snapshot)
+        return 0;
+    r = related_objects_find(snapshot_related(saved_view->snapshot), pod, arena, room);
+    if (room->knows_namespaces)
+        pod->related = room;
+    return r;
+}
+
 /* False: it is no pod, and of no use. */
-static bool write_pod(BundleWrite *write, Str text, const char *digest, Arena *arena) {
+static bool write_pod(
+    BundleWrite *write, const RecordedDecision *decision, const char *digest, Arena *arena) {
     JsonReader reader;
     JsonWriter writer;
+    Related related;
     const Pod *shown;
     Pod pod;
 
     arena_reset(arena);
-    json_reader_init(&reader, text);
+    json_reader_init(&reader, decision->pod_text);
     pod_decode(&reader, arena, &pod);
     if (json_error(&reader))
         return false;
+    if (find_related(decision, &pod, arena, &related) < 0) {
+        write->error = -ENOMEM;
+        return false;
+    }
     shown = write->anonymous ? anonymous_pod(write->anonymous, &pod) : &pod;
     if (!shown) {
         write->error = -ENOMEM;
@@ -61,7 +80,7 @@ static uint32_t pod_line(
     line = map_find(known, str_from_c(digest));
     if (line != MAP_NONE)
         return line;
-    if (!write_pod(write, decision->pod_text, digest, arena))
+    if (!write_pod(write, decision, digest, arena))
         return UINT32_MAX;
     key = arena_copy(write->arena, str_from_c(digest));
     if (key.ptr && map_add(known, key, *n) < 0)

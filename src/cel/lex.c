@@ -307,8 +307,7 @@ static CelToken lex_quoted(CelLexer *lexer) {
 
 bool cel_word_is_reserved(Str word) {
     static const char *const reserved[] = {"as", "break", "const", "continue", "else", "for",
-        "function", "if", "import", "let", "loop", "namespace", "package", "return", "var", "void",
-        "while"};
+        "function", "if", "import", "let", "loop", "package", "return", "var", "void", "while"};
 
     if (word.len < 2 || word.len > 9)
         return false;

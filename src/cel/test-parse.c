@@ -441,7 +441,7 @@ static void test_mistakes(void **state) {
         {"if (a > 0) { b } else { c }", "1:1+2 'if' is a reserved word and cannot be a name"},
         {"return a", "1:1+6 'return' is a reserved word and cannot be a name"},
         {"for(a)", "1:1+3 'for' is a reserved word and cannot be a name"},
-        {"a + namespace", "1:5+9 'namespace' is a reserved word and cannot be a name"},
+        {"a + package", "1:5+7 'package' is a reserved word and cannot be a name"},
         {"f(a, b", "1:2+1 this '(' is never closed"},
         {"f(", "1:2+1 this '(' is never closed"},
         {"((a)", "1:1+1 this '(' is never closed"},

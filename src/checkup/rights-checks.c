@@ -55,6 +55,8 @@ static const RoleText roles[] = {
         "--verb=get,list,watch --resource=nodes,pods"},
     {STR(""), STR("pods"), STR(""), STR(""), "berth-decide",
         "--verb=get,list,watch --resource=nodes,pods"},
+    {STR(""), STR("namespaces"), STR(""), STR(""), "berth-namespaces",
+        "--verb=get,list,watch --resource=namespaces"},
     {STR("events.k8s.io"), STR("events"), STR(""), STR(""), "berth-events",
         "--verb=create --resource=events.events.k8s.io"},
     {STR("coordination.k8s.io"), STR("leases"), STR(""), STR("create"), "berth-lease-create",

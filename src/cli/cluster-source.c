@@ -134,7 +134,8 @@ int cluster_source_access(const ClusterSource *source, const char *who, Access *
     return 0;
 }
 
-int cluster_source_load(const ClusterSource *source, const char *who, Snapshot **ret) {
+int cluster_source_load(
+    const ClusterSource *source, const char *who, unsigned related, Snapshot **ret) {
     char error[FETCH_ERROR_MAX > OBJECTS_ERROR_MAX ? FETCH_ERROR_MAX : OBJECTS_ERROR_MAX];
     Access *access = NULL;
     int r;
@@ -145,7 +146,8 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
             return r;
     }
     progress_begin("reading the cluster");
-    r = source->file ? cluster_load(source->file, ret, error) : fetch_cluster(access, ret, error);
+    r = source->file ? cluster_load(source->file, ret, error)
+                     : fetch_cluster(access, related, ret, error);
     progress_end();
     return r < 0 ? complain(who, error, r) : 0;
 }

@@ -49,8 +49,10 @@ const char *cluster_source_check_live(const ClusterSource *source);
  * code, after complaining as @who. */
 int cluster_source_access(const ClusterSource *source, const char *who, Access **ret);
 
-/* The cluster. 0; or an exit code, after complaining as @who. */
-int cluster_source_load(const ClusterSource *source, const char *who, Snapshot **ret);
+/* The cluster; of an API server with those of @related (RELATED_BIT()s) that may be listed. 0; or
+ * an exit code, after complaining as @who. */
+int cluster_source_load(
+    const ClusterSource *source, const char *who, unsigned related, Snapshot **ret);
 
 /* "NAMESPACE/NAME" of it. The same. */
 int cluster_source_pod(

@@ -3,6 +3,7 @@
 #include "cluster/dump.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "cluster/inventory.h"
@@ -71,7 +72,24 @@ static int write_pod(Dump *dump, const InventoryPod *item) {
     return end_object(dump);
 }
 
-static int write_all(Dump *dump, const NodeTable *table, const Inventory *inventory) {
+/* As they are kept; with a mask they are left out: pods carry their own. */
+static int write_related(Dump *dump, const RelatedSet *set) {
+    const RelatedObject **list = related_set_list(set);
+    int r = list ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < related_set_size(set); i++) {
+        JsonWriter writer = begin_object(dump);
+
+        json_write_raw(&writer, list[i]->text);
+        r = end_object(dump);
+    }
+    free(list);
+    return r;
+}
+
+static int write_all(Dump *dump, const Snapshot *snapshot, const Inventory *inventory) {
+    const NodeTable *table = snapshot_table(snapshot);
+    const RelatedObjects *related = snapshot_related(snapshot);
     int r = 0;
 
     buf_append(&dump->text, STR("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["));
@@ -79,6 +97,8 @@ static int write_all(Dump *dump, const NodeTable *table, const Inventory *invent
         r = write_node(dump, table_node(table, inventory->rows[i]));
     for (size_t i = 0; r == 0 && i < inventory->n_pods; i++)
         r = write_pod(dump, &inventory->pods[i]);
+    for (size_t i = 0; r == 0 && !dump->mask && i < _RELATED_KINDS; i++)
+        r = related->kinds[i] ? write_related(dump, related->kinds[i]) : 0;
     buf_append(&dump->text, STR("\n]}\n"));
     return r < 0 ? r : flush(dump);
 }
@@ -89,7 +109,7 @@ int dump_write(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink) 
     int r = inventory_init(&inventory, snapshot_table(snapshot));
 
     if (r == 0)
-        r = write_all(&dump, snapshot_table(snapshot), &inventory);
+        r = write_all(&dump, snapshot, &inventory);
     buf_done(&dump.text);
     return r;
 }

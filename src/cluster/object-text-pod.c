@@ -337,6 +337,17 @@ static void write_conditions_of_pod(JsonWriter *writer, const Pod *pod) {
     json_write_end_array(writer);
 }
 
+/* --- the pod ------------------------------------------------------------------------------- */
+
+static void write_related(JsonWriter *writer, const Related *related) {
+    json_member_object(writer, RELATED_KEY);
+    if (related->namespace) {
+        json_write_key(writer, STR("namespace"));
+        object_write_namespace(writer, related->namespace);
+    }
+    json_write_end_object(writer);
+}
+
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node) {
     json_write_object(writer);
     object_write_field(writer, STR("apiVersion"), STR("v1"));
@@ -350,5 +361,7 @@ void object_write_pod(JsonWriter *writer, const Pod *pod, Str node) {
     write_resize(writer, pod);
     object_write_field(writer, STR("nominatedNodeName"), pod->nominated_node_name);
     json_write_end_object(writer);
+    if (pod->related)
+        write_related(writer, pod->related);
     json_write_end_object(writer);
 }

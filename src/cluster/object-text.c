@@ -226,3 +226,17 @@ void object_write_node(JsonWriter *writer, const Node *node) {
     json_write_end_object(writer);
     json_write_end_object(writer);
 }
+
+/* --- namespaces -------------------------------------------------------------------------- */
+
+void object_write_namespace(JsonWriter *writer, const Namespace *namespace) {
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), STR("Namespace"));
+    json_member_object(writer, "metadata");
+    object_write_field(writer, STR("name"), namespace->name);
+    object_write_labels(writer, STR("labels"), &namespace->labels);
+    object_write_labels(writer, STR("annotations"), &namespace->annotations);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * ObjectText: a node or a pod as the JSON that node_decode() and pod_decode() read.
+ * ObjectText: objects as the JSON that node_decode(), pod_decode() and the like read.
  *
  * Writes the kept fields, and the substitutes that cluster/dump.h lists. The spec of a pod with
  * details has the fields that policies read. While a pod is resized, what is allocated to it is
@@ -23,6 +23,7 @@ typedef struct ObjectMask {
 } ObjectMask;
 
 void object_write_node(JsonWriter *writer, const Node *node);
+void object_write_namespace(JsonWriter *writer, const Namespace *namespace);
 
 /* @node: where it counts, which need not be its nodeName; empty: nowhere. */
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node);

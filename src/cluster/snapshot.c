@@ -12,6 +12,7 @@ struct Snapshot {
     Ref ref;
     const TableDictionary *dictionary;
     NodeTable table;
+    RelatedObjects related;
     const void *pointers[]; /* the table's chunks, its nominated pods, its assumed pods */
 };
 
@@ -36,12 +37,21 @@ Snapshot *snapshot_unref(Snapshot *snapshot) {
         pod_record_unref(snapshot->table.nominated[i]);
     for (size_t i = 0; i < snapshot->table.n_assumed; i++)
         pod_record_unref(snapshot->table.assumed[i]);
+    related_objects_done(&snapshot->related);
     free(snapshot);
     return NULL;
 }
 
 const NodeTable *snapshot_table(const Snapshot *snapshot) {
     return &snapshot->table;
+}
+
+const RelatedObjects *snapshot_related(const Snapshot *snapshot) {
+    return &snapshot->related;
+}
+
+void snapshot_set_related(Snapshot *snapshot, const RelatedObjects *related) {
+    snapshot->related = related_objects_ref(related);
 }
 
 const TableDictionary *snapshot_dictionary(const Snapshot *snapshot) {
@@ -59,6 +69,7 @@ int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snap
     }
     snapshot->ref = REF_ONE;
     snapshot->dictionary = dictionary;
+    snapshot->related = (RelatedObjects){0};
     snapshot->table = *table;
     snapshot->table.loads = NULL;
     snapshot->table.chunks = (const NodeChunk *const *)snapshot->pointers;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "cluster/node-rows.h"
+#include "cluster/related-objects.h"
 #include "cluster/table-dictionary.h"
 #include "cluster/table.h"
 
@@ -26,12 +27,18 @@ DEFINE_CLEANUP(Snapshot *, snapshot_unref)
 /* Borrowed; lives as long as the snapshot. */
 const NodeTable *snapshot_table(const Snapshot *snapshot);
 
+/* Objects that pods refer to. The same. */
+const RelatedObjects *snapshot_related(const Snapshot *snapshot);
+
 /* --- for the store -------------------------------------------------------------- */
 
 /* Takes over the references of @table's names and chunks, and of @dictionary, also on failure.
  * Resources and taint sets are those of @dictionary, not of @table; the other arrays are copied,
  * nominated and assumed pods (records) referenced; there are no loads. 0, or -ENOMEM. */
 int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);
+
+/* Before it is published: takes references of its own. */
+void snapshot_set_related(Snapshot *snapshot, const RelatedObjects *related);
 
 /* Borrowed. */
 const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);

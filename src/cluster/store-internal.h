@@ -2,7 +2,7 @@
 
 /*
  * Internals of the Store: for store.c (events, assumed pods, snapshots), store-pods.c (changes of
- * pods) and store-list.c (relists).
+ * pods), store-list.c (relists) and store-related.c (other objects).
  */
 
 #include <stdbool.h>
@@ -38,6 +38,8 @@ struct Store {
     bool has_nominated_changed;
     AssumedPods assumed; /* its pods are at their rows too */
     StagedList staged_nodes, staged_pods;
+    RelatedObjects related, staged_related;
+    bool has_related_changed;
 
     Snapshot *published; /* NULL: none yet */
     size_t n_chunks_copied;

@@ -28,6 +28,8 @@ Store *store_free(Store *store) {
     if (!store)
         return NULL;
     store_unstage(store);
+    related_objects_done(&store->related);
+    related_objects_done(&store->staged_related);
     rows_done(&store->rows);
     assumed_pods_done(&store->assumed);
     set_done(&store->nominated);
@@ -200,7 +202,8 @@ size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
 /* --- publishing ------------------------------------------------------------------ */
 
 bool store_is_dirty(const Store *store) {
-    return !store->published || store->rows.n_changed > 0 || store->has_nominated_changed;
+    return !store->published || store->rows.n_changed > 0 || store->has_nominated_changed ||
+           store->has_related_changed;
 }
 
 /* The highest priority first: the more important a pod, the less it may be dropped. Then by key:
@@ -271,8 +274,10 @@ static int publish_new(Store *store) {
     free(nominated);
     if (r < 0)
         return r;
+    snapshot_set_related(snapshot, &store->related);
     rows_settle(&store->rows);
     store->has_nominated_changed = false;
+    store->has_related_changed = false;
     store->n_chunks_copied += n_copied;
     snapshot_unref(store->published);
     store->published = snapshot;

@@ -80,6 +80,20 @@ int store_list_node(Store *store, const Node *node);
 int store_list_pod(Store *store, const Pod *pod);
 int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
 
+/* Objects that pods refer to (cluster/related-objects.h). A kind is not known before its first list
+ * has ended, or one was applied, and after store_forget_related(). Results as above; an object that
+ * cannot be removed for lack of memory is an error, too. */
+void store_list_related_begin(Store *store, RelatedKind kind);
+int store_list_related(Store *store, RelatedKind kind, const RelatedObject *object);
+int store_list_related_end(Store *store, RelatedKind kind);
+int store_apply_related(Store *store, RelatedKind kind, const RelatedObject *object);
+int store_remove_related(Store *store, RelatedKind kind, Str namespace, Str name);
+void store_forget_related(Store *store, RelatedKind kind);
+size_t store_count_related(const Store *store, RelatedKind kind);
+
+/* Knows @objects from now on; takes references of its own. */
+void store_set_related(Store *store, const RelatedObjects *objects);
+
 /* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
  * the bind. Replaces an entry of the same UID. Does nothing if the watch already shows it there. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);

@@ -152,6 +152,15 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
 
 #define AT(field) offsetof(Status, fact.field)
 
+/* A resource that it watches besides nodes and pods. */
+static void read_watch(JsonReader *reader, Arena *arena, void *target) {
+    BerthNeeds *needs = target;
+    Str resource = STR_NULL;
+
+    json_string_member(reader, arena, STR("resource"), &resource);
+    needs->watches_namespaces |= str_is(resource, "namespaces");
+}
+
 /* The next two add to *ret and *needs; strings are slices of @body or in @arena. False when @body
  * is no such page; *ret is half filled in then. @now_nsec: since 1970, when the page came. */
 static bool berth_status_read(
@@ -177,6 +186,7 @@ static bool berth_status_read(
         {"cluster.nodes", JSON_FIELD_COUNT, AT(n_nodes)},
         {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
         {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
+        {"cluster.watches", JSON_FIELD_ARRAY, offsetof(Status, needs), read_watch},
         {"bind.lease.namespace", JSON_FIELD_TEXT, offsetof(Status, needs.lease_namespace)},
         {"bind.lease.name", JSON_FIELD_TEXT, offsetof(Status, needs.lease_name)},
         {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
@@ -335,6 +345,7 @@ static void add_needs(Collector *collector, const BerthNeeds *needs) {
 
     all->measures_nodes |= needs->measures_nodes;
     all->measures_pods |= needs->measures_pods;
+    all->watches_namespaces |= needs->watches_namespaces;
     if (!str_is_empty(all->lease_name))
         return;
     all->lease_namespace = needs->lease_namespace;

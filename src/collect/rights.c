@@ -23,7 +23,8 @@ typedef enum Feature {
     FEATURE_EVENTS,
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
-    FEATURE_NONE, /* never needed */
+    FEATURE_NAMESPACES, /* a policy reads them */
+    FEATURE_NONE,       /* never needed */
 } Feature;
 
 typedef struct Right {
@@ -45,6 +46,7 @@ typedef struct Right {
 #define EVENTS_WHY "to write events (--events)"
 #define METRICS_WHY "for metrics of metrics.k8s.io"
 #define CLUSTER_WHY "to know the cluster"
+#define NAMESPACES_WHY "since a policy reads namespaces"
 #define NEVER_NEEDED "berth never needs it"
 
 /* The same as in docs/threat-model.md and the shipped roles. */
@@ -65,6 +67,9 @@ static const Right rights[] = {
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
+    {FEATURE_NAMESPACES, false, STR("get"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
+    {FEATURE_NAMESPACES, false, STR("list"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
+    {FEATURE_NAMESPACES, false, STR("watch"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
 
     {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
@@ -125,6 +130,8 @@ static int has_feature(const Collector *collector, Feature feature) {
     if (feature == FEATURE_NODE_METRICS || feature == FEATURE_POD_METRICS)
         return feature == FEATURE_NODE_METRICS ? collector->needs.measures_nodes
                                                : collector->needs.measures_pods;
+    if (feature == FEATURE_NAMESPACES)
+        return collector->needs.watches_namespaces;
     for (size_t i = 0; i < facts->n_berths; i++) {
         is_any_known |= is_known(&facts->berths[i]);
         if (is_known(&facts->berths[i]) && does(&facts->berths[i], feature))

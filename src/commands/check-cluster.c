@@ -35,6 +35,7 @@ typedef struct ClusterCheck {
     VEC(const Pod *) pods;
     Arena *arena; /* of the pods */
     DiagList *diags;
+    unsigned known_related, reported_related; /* RELATED_BIT()s */
 } ClusterCheck;
 
 /* --- the pods ------------------------------------------------------------------------------ */
@@ -230,6 +231,38 @@ static int try_policy(const ClusterCheck *check, const Policy *policy) {
     return r;
 }
 
+/* --- objects that the cluster does not have ------------------------------------------------- */
+
+/* Warns once about a kind that policies read. */
+static void check_related(void *context, const Policy *policy, const Expression *expression) {
+    ClusterCheck *check = context;
+    unsigned missing = schema_related(check->program->schema, expression->checked) &
+                       ~(check->known_related | check->reported_related);
+
+    for (unsigned i = 0; i < _RELATED_KINDS; i++) {
+        const char *name = related_kind_name((RelatedKind)i);
+
+        if (!(missing & RELATED_BIT(i)))
+            continue;
+        check->reported_related |= RELATED_BIT(i);
+        diag_add(check->diags, DIAG_WARNING, expression->place, policy->source,
+            arena_printf(check->diags->arena,
+                "the cluster that is checked has no %s: the expression fails here", name),
+            arena_printf(check->diags->arena,
+                "a file from `kubectl get nodes,pods,%s -A -o json` has them; of an API server "
+                "they need get, list and watch on %s",
+                name, name));
+    }
+}
+
+static void check_related_kinds(ClusterCheck *check) {
+    const RelatedObjects *related = snapshot_related(check->view->snapshot);
+
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
+    program_each_expression(check->program, check_related, check);
+}
+
 /* --- all of it ------------------------------------------------------------------------------ */
 
 static int check_all(ClusterCheck *check, const char *path) {
@@ -237,6 +270,7 @@ static int check_all(ClusterCheck *check, const char *path) {
 
     if (r < 0)
         return r;
+    check_related_kinds(check);
     lint_cluster(
         check->program, check->view->table, check->pods.items, check->pods.n, check->diags);
     for (size_t i = 0; r == 0 && i < check->program->n_policies; i++)
@@ -255,7 +289,7 @@ int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO, "the pods of the cluster", NULL);
-    r = cluster_source_load(cluster, WHO, &snapshot);
+    r = cluster_source_load(cluster, WHO, program->related, &snapshot);
     if (r != 0)
         return r;
     if (snapshot_table(snapshot)->names->n_nodes == 0) {

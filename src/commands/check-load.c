@@ -184,7 +184,7 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     Prediction prediction = {.check = check, .is_made_up = !is_given};
-    int r = is_given ? cluster_source_load(cluster, WHO, &snapshot) : 0;
+    int r = is_given ? cluster_source_load(cluster, WHO, program->related, &snapshot) : 0;
 
     if (r != 0)
         return r;

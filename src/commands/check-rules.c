@@ -64,6 +64,10 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
 }
 
 static void write_rules_of(JsonWriter *writer, const Program *program, const Policy *policy) {
+    if (expression_is_given(&policy->match.namespace_test))
+        write_rule(writer, program,
+            &(Row){policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test,
+                NULL, policy->match.namespace_root});
     if (expression_is_given(&policy->match.expression))
         write_rule(writer, program,
             &(Row){policy, "match", STR(""), NULL, &policy->match.expression, NULL,
@@ -178,11 +182,14 @@ void check_print_costs(const Program *program, Buf *out) {
     buf_append(out, STR("      COST\n"));
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
-        const Expression *match = &policy->match.expression;
+        const Match *match = &policy->match;
 
-        if (expression_is_given(match))
+        if (expression_is_given(&match->namespace_test))
+            print_cost(&costs, policy, STR("(match)"), STR("namespaceSelector"),
+                match->namespace_root, &match->namespace_test);
+        if (expression_is_given(&match->expression))
             print_cost(
-                &costs, policy, STR("(match)"), STR("expression"), policy->match.root, match);
+                &costs, policy, STR("(match)"), STR("expression"), match->root, &match->expression);
         for (size_t j = 0; j < policy->n_filters; j++) {
             const Filter *filter = &policy->filters[j];
 
@@ -219,6 +226,8 @@ void check_print_cel(const Program *program, bool messages, Buf *out) {
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 
+        print_text(
+            policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test, out);
         print_text(policy, "match", STR_NULL, NULL, &policy->match.expression, out);
         for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++) {
             const Variable *variable = &policy->scope->variables[j];

@@ -117,7 +117,7 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.program = program, .zones = zones_finder(zones)};
-    int r = cluster_source_load(cluster, WHO, &snapshot);
+    int r = cluster_source_load(cluster, WHO, program->related, &snapshot);
 
     if (r == 0)
         r = metrics_source_load(metrics, cluster, WHO, program, snapshot, clock_wall_nsec(),
@@ -182,6 +182,10 @@ static void print_summary(const Program *program, Buf *out) {
     buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
         program->n_policies == 1 ? "y" : "ies", program->n_filters,
         program->n_filters == 1 ? "" : "s", program->n_scores, program->n_scores == 1 ? "" : "s");
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        if (program->related & RELATED_BIT(i))
+            buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
+                related_kind_name((RelatedKind)i));
 }
 
 static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {

@@ -57,7 +57,7 @@ static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[DUMP_FILE_ERROR_MAX];
-    int r = cluster_source_load(&settings->source, WHO, &snapshot);
+    int r = cluster_source_load(&settings->source, WHO, RELATED_ALL, &snapshot);
 
     if (r != 0)
         return r;

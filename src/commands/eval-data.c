@@ -113,11 +113,22 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
             : load_pod_file(data->pod, context->arena, pod);
     if (r != 0)
         return r;
-    return bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
+    if (data->snapshot) {
+        Related *related = ARENA_NEW(context->arena, Related);
+
+        if (!related || related_objects_find(
+                            snapshot_related(data->snapshot), pod, context->arena, related) < 0)
+            return eval_out_of_memory(context, "the pod");
+        pod->related = related;
+    }
+    r = bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
+    return r != 0 ? r
+                  : bind(context, values, context->schema->namespace_slot,
+                        schema_namespace(pod, context->arena));
 }
 
 static int load_cluster(EvalData *data, EvalContext *context, EvalValues *values) {
-    int r = cluster_source_load(&data->cluster, WHO, &data->snapshot);
+    int r = cluster_source_load(&data->cluster, WHO, RELATED_ALL, &data->snapshot);
 
     if (r != 0)
         return r;
@@ -146,7 +157,7 @@ void eval_data_done(EvalData *data) {
 static Str find_missing(const EvalData *data, const EvalContext *context, uint32_t slot) {
     const Schema *schema = context->schema;
 
-    if (slot == schema->pod_slot && !data->pod)
+    if ((slot == schema->pod_slot || slot == schema->namespace_slot) && !data->pod)
         return STR("--pod FILE gives it, or --cluster FILE --pod NAMESPACE/NAME");
     if (slot == schema->cluster_slot && !has_cluster(data))
         return STR("--cluster FILE gives it: the output of `kubectl get nodes,pods -A -o json`");

@@ -63,8 +63,10 @@ static void write_policies(const Explanation *explanation, JsonWriter *writer) {
     static const char *const why[] = {
         [FIT_APPLIES] = "",
         [FIT_OTHER_NAMESPACE] = "namespaces",
+        [FIT_OTHER_NAMESPACE_LABELS] = "namespaceSelector",
         [FIT_OTHER_LABELS] = "podSelector",
         [FIT_EXPRESSION_FALSE] = "expression",
+        [FIT_NAMESPACE_FAILED] = "error",
         [FIT_EXPRESSION_FAILED] = "error",
     };
 
@@ -78,7 +80,7 @@ static void write_policies(const Explanation *explanation, JsonWriter *writer) {
         json_member_bool(writer, "applies", policy->fit == FIT_APPLIES);
         if (policy->fit != FIT_APPLIES)
             write_text(writer, "whyNot", str_from_c(why[policy->fit]));
-        if (policy->fit == FIT_EXPRESSION_FAILED)
+        if (policy->fit >= FIT_NAMESPACE_FAILED)
             write_text(writer, "error", policy->error);
         json_write_end_object(writer);
     }

@@ -96,10 +96,14 @@ static const char *fit_words(PolicyFit fit) {
     switch (fit) {
     case FIT_OTHER_NAMESPACE:
         return "another namespace";
+    case FIT_OTHER_NAMESPACE_LABELS:
+        return "other labels of its namespace";
     case FIT_OTHER_LABELS:
         return "other labels";
     case FIT_EXPRESSION_FALSE:
         return "match.expression is false";
+    case FIT_NAMESPACE_FAILED:
+        return "match.namespaceSelector failed";
     default:
         return "match.expression failed";
     }
@@ -118,9 +122,9 @@ static void print_others(ExplainPrinter *printer, PolicyFit fit) {
         if (n++ == 0)
             buf_printf(printer->out, "%snot       ", printer->paint.dim);
         else
-            buf_append(printer->out, fit == FIT_EXPRESSION_FAILED ? STR("; ") : STR(", "));
+            buf_append(printer->out, fit >= FIT_NAMESPACE_FAILED ? STR("; ") : STR(", "));
         buf_append(printer->out, policy->policy->name);
-        if (fit == FIT_EXPRESSION_FAILED) {
+        if (fit >= FIT_NAMESPACE_FAILED) {
             visible_print(printer->out, ": {}", policy->error);
         }
     }

@@ -57,7 +57,7 @@ static int load_view(
     int r = policy_files_load(&settings->policies, WHO, arena, &program);
 
     if (r == 0)
-        r = cluster_source_load(&settings->source, WHO, &snapshot);
+        r = cluster_source_load(&settings->source, WHO, program->related, &snapshot);
     parts.uptime_nsec = clock_monotonic_nsec();
     if (r == 0)
         r = metrics_source_load(&settings->metrics, &settings->source, WHO, program, snapshot,

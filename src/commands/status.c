@@ -34,7 +34,7 @@ typedef struct ReplicaStatus {
     Str raw;   /* /api/v1/status, as it came */
     bool is_ready;
     Str readiness; /* lines of the checks that failed */
-    Str version, time, policy_digest, refused, cluster_digest, cluster_error, last;
+    Str version, time, policy_digest, refused, waiting, cluster_digest, cluster_error, last;
     double uptime_sec;
     int64_t n_policies, n_nodes, n_pods, n_requests;
     bool holds_lease;
@@ -70,6 +70,7 @@ static bool read_status(Arena *arena, ReplicaStatus *status) {
         {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
         {"policy.policies", JSON_FIELD_INT, AT(n_policies)},
         {"policy.refused", JSON_FIELD_TEXT, AT(refused)},
+        {"policy.waiting", JSON_FIELD_TEXT, AT(waiting)},
         {"cluster.nodes", JSON_FIELD_INT, AT(n_nodes)},
         {"cluster.pods", JSON_FIELD_INT, AT(n_pods)},
         {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
@@ -226,6 +227,7 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
         print_note(out, status, "", status->error);
         print_note(out, status, "not ready: ", status->readiness);
         print_note(out, status, "the newest policies were refused: ", status->refused);
+        print_note(out, status, "", status->waiting);
         print_note(out, status, "the API server: ", status->cluster_error);
         if (status->holds_lease)
             buf_printf(out, "%s: holds the Lease, and binds\n", status->name);

@@ -99,6 +99,8 @@ static Str tell_error(const Explainer *x, const Expression *expression, const Ce
 
 static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy) {
     const CelError *error = judge_match_error(x->judge, policy);
+    const Expression *unmet = judge_unmet(x->judge, policy);
+    bool is_by_namespace = unmet == &policy->match.namespace_test;
     PolicyExplanation result = {.policy = policy};
 
     if (judge_applies(x->judge, policy))
@@ -108,10 +110,10 @@ static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy
     } else if (!policy_selects(policy, x->input.pod)) {
         result.fit = FIT_OTHER_LABELS;
     } else if (error) {
-        result.fit = FIT_EXPRESSION_FAILED;
-        result.error = tell_error(x, &policy->match.expression, error);
+        result.fit = is_by_namespace ? FIT_NAMESPACE_FAILED : FIT_EXPRESSION_FAILED;
+        result.error = tell_error(x, unmet, error);
     } else {
-        result.fit = FIT_EXPRESSION_FALSE;
+        result.fit = is_by_namespace ? FIT_OTHER_NAMESPACE_LABELS : FIT_EXPRESSION_FALSE;
     }
     return result;
 }

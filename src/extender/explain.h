@@ -70,15 +70,17 @@ typedef struct NodeExplanation {
 typedef enum PolicyFit {
     FIT_APPLIES,
     FIT_OTHER_NAMESPACE,
+    FIT_OTHER_NAMESPACE_LABELS, /* namespaceSelector */
     FIT_OTHER_LABELS,
     FIT_EXPRESSION_FALSE,
+    FIT_NAMESPACE_FAILED, /* it and the next have an error */
     FIT_EXPRESSION_FAILED,
 } PolicyFit;
 
 typedef struct PolicyExplanation {
     const Policy *policy;
     PolicyFit fit;
-    Str error; /* FIT_EXPRESSION_FAILED */
+    Str error; /* FIT_NAMESPACE_FAILED, FIT_EXPRESSION_FAILED */
 } PolicyExplanation;
 
 /* A rule whose expression failed on some nodes: because of a missing metric, or for another

@@ -43,6 +43,7 @@ static void test_which_policies_apply(void **state) {
         FIT_OTHER_LABELS,
         FIT_EXPRESSION_FALSE,
         FIT_EXPRESSION_FAILED,
+        FIT_OTHER_NAMESPACE_LABELS,
     };
     Fixture f;
 
@@ -57,14 +58,30 @@ static void test_which_policies_apply(void **state) {
         "true}]}\n"
         "  bad: {match: {expression: \"pod.metadata.labels['x'] == 'y'\"}, filters: [{name: a, "
         "nodeReady: true}]}\n"
+        "  tier: {match: {namespaceSelector: {matchLabels: {tier: gold}}}, filters: [{name: a, "
+        "nodeReady: true}]}\n"
         "nodes: {n: {}}\n"
-        "pod: {namespace: team, name: p}\n");
+        "pod: {namespace: team, name: p, related: {namespace: {metadata: {name: team}}}}\n");
     assert_int_equal(f.told.n_policies, ELEMENTS_OF(want));
     assert_int_equal(f.told.n_applying, 1);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++)
         assert_int_equal(f.told.policies[i].fit, want[i]);
     assert_true(str_has_prefix(
         f.told.policies[4].error, STR("no such key: x, in pod.metadata.labels['x']")));
+    fixture_done(&f);
+}
+
+static void test_unknown_namespaces(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "policy:\n"
+                     "  match: {namespaceSelector: {matchLabels: {tier: gold}}}\n"
+                     "  filters: [{name: a, nodeReady: true}]\n"
+                     "nodes: {n: {}}\n"
+                     "pod: {namespace: team, name: p}\n");
+    assert_int_equal(f.told.policies[0].fit, FIT_NAMESPACE_FAILED);
+    assert_true(str_has_prefix(f.told.policies[0].error, STR("namespaces are not known: ")));
     fixture_done(&f);
 }
 
@@ -443,6 +460,7 @@ static void test_values_and_remedies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_policies_apply),
+        cmocka_unit_test(test_unknown_namespaces),
         cmocka_unit_test(test_ranks_and_parts),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_out_of_fuel),

@@ -255,6 +255,7 @@ JudgeInput view_judge_input(const View *view, const RequestTime *time, const Nod
         .table = node_set->table,
         .facts = node_set->facts,
         .pod = pod,
+        .related = view->snapshot ? snapshot_related(view->snapshot) : NULL,
         .is_exempt = exemptions_cover(view->exemptions, pod),
         .rows = rows,
         .n = n,

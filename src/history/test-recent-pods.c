@@ -48,7 +48,8 @@ static Pod pod_of(const char *uid, const char *name) {
 static void filter_rows(
     RecentPods *pods, const Pod *pod, const NodeNames *names, const char *passed, int64_t now) {
     const NodeTable table = {.names = (NodeNames *)(uintptr_t)names};
-    const View view = {.table = &table};
+    Program program = {0};
+    const View view = {.table = &table, .program = &program};
     uint32_t rows[ROWS_MAX];
     uint16_t verdicts[ROWS_MAX];
     FilterArgs args = {.pod = *pod, .has_names = true, .n = strlen(passed), .rows = rows};

@@ -267,10 +267,30 @@ static int add_pod(Store *store, const Object *object) {
     return r == STORE_FULL ? full(object) : r == STORE_BOUND ? 0 : error_fold(r);
 }
 
+int object_add_related(Store *store, const Object *object, Arena *arena) {
+    RelatedKind kind = related_kind_of(object->kind);
+    RelatedObject related;
+    JsonReader reader;
+    int r;
+
+    if (kind == _RELATED_KINDS)
+        return 0;
+    json_reader_init(&reader, object->json);
+    related_object_decode(kind, &reader, arena, &related);
+    if (json_error(&reader) != JSON_OK)
+        return object_failed(object, &reader);
+    r = store_apply_related(store, kind, &related);
+    return r == STORE_FULL
+               ? fail(object->reader, ": more than %u %s", RELATED_MAX, related_kind_name(kind))
+               : error_fold(r);
+}
+
 static int visit_for_cluster(void *context, const Object *object) {
     if (str_is(object->kind, "Node"))
         return add_node(context, object);
-    return str_is(object->kind, "Pod") ? add_pod(context, object) : 0;
+    if (str_is(object->kind, "Pod"))
+        return add_pod(context, object);
+    return object_add_related(context, object, object->reader->arena);
 }
 
 int cluster_load(const char *path, Snapshot **ret, char *error) {

@@ -5,7 +5,8 @@
  *
  * A cluster is the output of `kubectl get nodes,pods -A -o json` (or -o yaml): a
  * List of Nodes and Pods. Single objects, NodeList, PodList and several YAML
- * documents are taken too; objects of other kinds are passed over.
+ * documents are taken too. Objects that pods refer to are taken where a file has them (`kubectl get
+ * nodes,pods,namespaces -A -o json`); those of other kinds are passed over.
  */
 
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cluster/snapshot.h"
+#include "cluster/store.h"
 #include "json/read.h"
 
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
@@ -39,6 +41,10 @@ int objects_each(const char *path, ObjectsVisit visit, void *context, char *erro
 /* For visits. The error of a reader of (a part of) the object's JSON, with its place in the file:
  * -EINVAL, or -ENOMEM. */
 int object_failed(const Object *object, const JsonReader *reader);
+
+/* Puts an object that pods refer to (cluster/related-objects.h) into @store; others are skipped.
+ * @arena: scratch. 0, or as above. */
+int object_add_related(Store *store, const Object *object, Arena *arena);
 
 /* "FILE:LINE:COLUMN: TEXT" of where @part of the object's JSON begins. -EINVAL. */
 int object_wrong(const Object *object, Str part, const char *format, ...)

@@ -13,6 +13,7 @@ struct Judge {
     PlanSession *session;          /* NULL: the facts are late */
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
+    const Expression **unmet;      /* by policy */
     bool has_match_errors;
     uint32_t *filter_errors, *score_errors;   /* by number of the rule; NULL: none */
     uint32_t *filter_missing, *score_missing; /* the same */

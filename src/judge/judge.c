@@ -21,6 +21,7 @@ static int bind_variables(Judge *judge) {
     if (!judge->variables)
         return -ENOMEM;
     judge->variables[schema->pod_slot] = schema_pod(input->pod, input->arena);
+    judge->variables[schema->namespace_slot] = schema_namespace(input->pod, input->arena);
     judge->variables[schema->cluster_slot] = input->facts->cluster;
     judge->variables[schema->now_slot] = schema_now(input->now_nsec);
     for (size_t i = 0; i < input->program->n_policies; i++) {
@@ -30,6 +31,26 @@ static int bind_variables(Judge *judge) {
             judge->variables[metrics->workload_slot] =
                 schema_workload(metrics, input->table->loads, input->pod, input->arena);
     }
+    return 0;
+}
+
+/* Looks up the objects that the pod refers to, if a policy reads them. */
+static int find_related(Judge *judge) {
+    JudgeInput *input = &judge->input;
+    Pod *pod;
+    Related *related;
+
+    if (!input->program->related || !input->related)
+        return 0;
+    pod = ARENA_NEW(input->arena, Pod);
+    related = ARENA_NEW(input->arena, Related);
+    if (!pod || !related)
+        return -ENOMEM;
+    if (related_objects_find(input->related, input->pod, input->arena, related) < 0)
+        return -ENOMEM;
+    *pod = *input->pod;
+    pod->related = related;
+    input->pod = pod;
     return 0;
 }
 
@@ -53,16 +74,15 @@ static int open_session(Judge *judge) {
     return plan_session_new(input->program->plan, &options, input->arena, &judge->session);
 }
 
-static int match_policy(Judge *judge, size_t i) {
+/* One of the expressions of its match; true where it is not given. */
+static int match_expression(Judge *judge, size_t i, const Expression *expression, uint32_t root) {
     const Policy *policy = &judge->input.program->policies[i];
     CelValue value;
     int r;
 
-    judge->applies[i] = policy_selects(policy, judge->input.pod);
-    if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
+    if (!judge->applies[i] || !expression_is_given(expression))
         return 0;
-    r = judge->session ? plan_session_once(judge->session, policy->match.root, &value)
-                       : PLAN_DEADLINE_PASSED;
+    r = judge->session ? plan_session_once(judge->session, root, &value) : PLAN_DEADLINE_PASSED;
     if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout decides */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->n_late = judge->input.n;
@@ -71,11 +91,22 @@ static int match_policy(Judge *judge, size_t i) {
     if (r < 0)
         return r;
     judge->applies[i] = cel_is_true(value);
+    judge->unmet[i] = judge->applies[i] ? NULL : expression;
     if (value.kind == CEL_ERROR) {
         judge->match_errors[i] = value.error;
         judge->has_match_errors = true;
     }
     return 0;
+}
+
+static int match_policy(Judge *judge, size_t i) {
+    const Policy *policy = &judge->input.program->policies[i];
+    const Match *match = &policy->match;
+    int r;
+
+    judge->applies[i] = policy_selects(policy, judge->input.pod);
+    r = match_expression(judge, i, &match->namespace_test, match->namespace_root);
+    return r < 0 ? r : match_expression(judge, i, &match->expression, match->root);
 }
 
 int judge_open(const JudgeInput *input, Judge **ret) {
@@ -88,9 +119,12 @@ int judge_open(const JudgeInput *input, Judge **ret) {
     judge->input = *input;
     judge->applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
     judge->match_errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
-    if (!judge->applies || !judge->match_errors)
+    judge->unmet = ARENA_ARRAY(input->arena, const Expression *, program->n_policies);
+    if (!judge->applies || !judge->match_errors || !judge->unmet)
         return -ENOMEM;
-    r = bind_variables(judge);
+    r = find_related(judge);
+    if (r == 0)
+        r = bind_variables(judge);
     if (r == 0 && !input->facts->is_late)
         r = open_session(judge);
     for (size_t i = 0; r == 0 && i < program->n_policies && !input->is_exempt; i++)
@@ -113,6 +147,10 @@ bool judge_applies(const Judge *judge, const Policy *policy) {
 
 const uint8_t *judge_applied(const Judge *judge) {
     return judge->applies;
+}
+
+const Expression *judge_unmet(const Judge *judge, const Policy *policy) {
+    return judge->unmet[number_of(judge, policy)];
 }
 
 const CelError *judge_match_error(const Judge *judge, const Policy *policy) {

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cel/zone.h"
+#include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "judge/facts.h"
 #include "model/pod.h"
@@ -32,8 +33,9 @@ typedef struct JudgeInput {
     const NodeTable *table;
     const NodeFacts *facts; /* of that program and that table */
     const Pod *pod;
-    bool is_exempt;       /* no policy applies to this pod */
-    const uint32_t *rows; /* each at most table->n_rows, the unknown node */
+    const RelatedObjects *related; /* where the pod's namespace is looked up; NULL: nowhere */
+    bool is_exempt;                /* no policy applies to this pod */
+    const uint32_t *rows;          /* each at most table->n_rows, the unknown node */
     size_t n;
     int64_t now_nsec;
     const CelZones *zones;          /* may be NULL */
@@ -48,13 +50,15 @@ typedef struct Judge Judge;
 /* In the input's arena. Everything the input points to must outlive it. 0 or -ENOMEM. */
 int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
-/* Whether policy @policy applies to the pod. One whose match.expression fails does not. */
+/* Whether policy @policy applies to the pod. One whose match fails does not. */
 bool judge_applies(const Judge *judge, const Policy *policy);
 
 /* The same of all policies, by number; lives as long as the judge. */
 const uint8_t *judge_applied(const Judge *judge);
 
-/* The error of a policy's match.expression; NULL: none. */
+/* The expression of a policy's match (written, or of namespaceSelector) that is false or fails;
+ * NULL: none. And its error; NULL: none. */
+const Expression *judge_unmet(const Judge *judge, const Policy *policy);
 const CelError *judge_match_error(const Judge *judge, const Policy *policy);
 
 /* Whether any filter (of policies in mode Observe, or of the others; any score) applies. */

@@ -75,7 +75,7 @@ static const char *const leaves[][LEAVES_MAX] = {
         "(pod.metadata.labels['%k'] in node.metadata.labels)",
         "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('a')].hasValue()",
         "has(metrics.load)", "(metrics.load > 0.5)", "(metrics.load.age < duration('20s'))",
-        "has(workload.metrics.podCpu)"},
+        "has(workload.metrics.podCpu)", "('%k' in namespace.metadata.labels)"},
     [INT] = {"0", "1", "7", "9223372036854775807", "pod.spec.priority", "node.pods.size()",
         "cluster.nodes", "size(node.metadata.labels)", "int(node.metadata.labels['n'])",
         "size(node.spec.taints)"},
@@ -89,7 +89,8 @@ static const char *const leaves[][LEAVES_MAX] = {
         "node.metadata.labels[?'%k'].orValue('')", "pod.metadata.labels[?'%k'].orValue('x')",
         "node.metadata.name", "pod.metadata.namespace", "pod.owner",
         "node.status.nodeInfo.kernelVersion", "pod.spec.priorityClassName",
-        "node.metadata.labels[pod.metadata.labels['%k']]",
+        "node.metadata.labels[pod.metadata.labels['%k']]", "namespace.metadata.labels['%k']",
+        "node.metadata.labels[?namespace.metadata.annotations[?'%k'].orValue('a')].orValue('x')",
         "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('b')].orValue('x')"},
     [TIME] = {"now", "node.metadata.creationTimestamp", "timestamp('2026-01-01T00:00:00Z')",
         "timestamp('9999-12-31T23:59:59Z')", "timestamp('0001-01-01T00:00:00Z')"},
@@ -365,6 +366,11 @@ void generate_scene(Choices *choices, Buf *out) {
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
     buf_printf(out, "%s", CHOOSE(choices, "", "limits: {cpu: 2, memory: 1Gi}, "));
     buf_printf(out, "%s", CHOOSE(choices, "", "priorityClassName: x, "));
+    if (choose(choices, 3) > 0) { /* else namespaces are not known */
+        buf_append(out, STR("related: {namespace: {metadata: {annotations: {a: zone, n: b}, "));
+        write_labels(choices, out);
+        buf_append(out, STR("}}}, "));
+    }
     write_labels(choices, out);
     buf_append(out, STR("}\n"));
     buf_append_char(out, '\0');

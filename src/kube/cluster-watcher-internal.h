@@ -5,7 +5,8 @@
  *
  *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
  *     cluster-watcher-needs.c      the fields of objects that are kept
- *     cluster-watcher-resource.c   nodes or pods: the sink of a reflector
+ *     cluster-watcher-resource.c   nodes or pods, or objects of another kind: the sink of a
+ *                                  reflector
  */
 
 #include <pthread.h>
@@ -22,7 +23,7 @@
 typedef struct WatchedResource {
     ClusterWatcher *watcher;
     WatcherKind kind;
-    Reflector *reflector;
+    Reflector *reflector; /* NULL: it is not wanted */
     int64_t list_began_at;
     /* Versions of ClusterWatcher.keeping: the first that has all it needs, that of the list under
      * way or the last one, and that of the last whole one. */
@@ -47,7 +48,8 @@ struct ClusterWatcher {
     LeaseStatus lease_reported;
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
-    WatchedResource resources[_WATCHER_KINDS];
+    WatchedResource resources[_WATCHER_KINDS], related[_RELATED_KINDS];
+    uint64_t seed;         /* of the reflectors */
     ClusterNeeds *keeping; /* the fields that are kept, and how often that has changed */
     uint64_t keeping_version;
     Snapshot *snapshot; /* the newest */
@@ -63,8 +65,9 @@ struct ClusterWatcher {
     bool has_reported_marks, has_reported_events; /* that the right is missing */
 
     atomic_bool is_synced;
-    atomic_bool is_requested; /* since the last turn */
-    atomic_bool is_wanted;    /* the lease is, and will be for a while */
+    atomic_bool is_requested;               /* since the last turn */
+    atomic_bool is_wanted;                  /* the lease is, and will be for a while */
+    atomic_uint wants_related, has_related; /* RELATED_BIT()s */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended; /* has_ended */
@@ -97,6 +100,9 @@ void watcher_note_published(ClusterWatcher *watcher);
 /* False when out of memory. */
 bool watched_resource_init(
     WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
+
+/* Stops to watch it, and forgets its objects: of those that are not always wanted. */
+void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);

@@ -11,12 +11,25 @@
 
 /* --- objects into the store ------------------------------------------------------------- */
 
-/* One object, decoded: a node or a pod. */
+/* One object, decoded: a node, a pod, or an object that pods refer to. */
 typedef struct Object {
     Node node;
     Pod pod;
+    RelatedObject related;
     Str name;
 } Object;
+
+static bool is_related(const WatchedResource *resource) {
+    return resource->kind >= _WATCHER_KINDS;
+}
+
+static RelatedKind related_kind(const WatchedResource *resource) {
+    return (RelatedKind)(resource->kind - _WATCHER_KINDS);
+}
+
+static size_t count_related(const WatchedResource *resource) {
+    return store_count_related(resource->watcher->store, related_kind(resource));
+}
 
 static void notify_skipped(WatchedResource *resource, Str name, const char *why) {
     if (watcher_may_notify(&resource->skipped_reported_at))
@@ -32,7 +45,11 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
 
     arena_reset(resource->watcher->arena);
     json_reader_init(&reader, text);
-    if (resource->kind == WATCHER_NODES) {
+    if (is_related(resource)) {
+        related_object_decode(
+            related_kind(resource), &reader, resource->watcher->arena, &ret->related);
+        ret->name = ret->related.name;
+    } else if (resource->kind == WATCHER_NODES) {
         if (resource->watcher->keeping->node_details)
             node_decode(&reader, resource->watcher->arena, &ret->node);
         else
@@ -140,6 +157,45 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     return taken(resource, &object, r);
 }
 
+/* --- objects that pods refer to, into the store --------------------------------------------- */
+
+static void on_related_begin(void *context) {
+    WatchedResource *resource = context;
+
+    resource->list_began_at = clock_monotonic_nsec();
+    store_list_related_begin(resource->watcher->store, related_kind(resource));
+}
+
+static int on_related_item(void *context, Str text) {
+    WatchedResource *resource = context;
+    Object object;
+    int r = decode(resource, text, &object);
+
+    if (r != 0)
+        return r;
+    r = store_list_related(resource->watcher->store, related_kind(resource), &object.related);
+    return taken(resource, &object, r);
+}
+
+static int on_related_end(void *context) {
+    WatchedResource *resource = context;
+
+    return store_list_related_end(resource->watcher->store, related_kind(resource));
+}
+
+static int on_related_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
+    WatchedResource *resource = context;
+    Store *store = resource->watcher->store;
+    RelatedKind kind = related_kind(resource);
+    Object object;
+    int r = type == EVENT_DELETED ? SINK_UNFIT : decode(resource, text, &object), removed;
+
+    if (r == 0)
+        return taken(resource, &object, store_apply_related(store, kind, &object.related));
+    removed = store_remove_related(store, kind, meta->namespace, meta->name);
+    return removed < 0 ? removed : type == EVENT_DELETED ? 0 : r;
+}
+
 /* --- notices ------------------------------------------------------------------------------- */
 
 /* Also later, if it was not reported at once: the last notice must be the current state. */
@@ -169,7 +225,9 @@ static void notify_listed(const WatchedResource *resource) {
     watcher_notify(resource->watcher,
         (WatcherNotice){.event = WATCHER_LISTED,
             .kind = resource->kind,
-            .n = resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods,
+            .n = is_related(resource)              ? count_related(resource)
+                 : resource->kind == WATCHER_NODES ? figures.n_nodes
+                                                   : figures.n_pods,
             .msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC});
 }
 
@@ -199,8 +257,14 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
 
 bool watched_resource_init(
     WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
+    static const char *const paths[_WATCHER_KINDS + _RELATED_KINDS] = {
+        [WATCHER_NODES] = "/api/v1/nodes",
+        [WATCHER_PODS] = "/api/v1/pods",
+        [_WATCHER_KINDS + RELATED_NAMESPACES] = "/api/v1/namespaces",
+    };
+    bool is_other = kind >= _WATCHER_KINDS;
     const ReflectorOptions options = {
-        .path = kind == WATCHER_NODES ? "/api/v1/nodes" : "/api/v1/pods",
+        .path = paths[kind],
         .resource = watcher_kind_name(kind),
         .clock = clock_monotonic_nsec,
         .seed = seed,
@@ -209,10 +273,10 @@ bool watched_resource_init(
         .sink =
             {
                 .context = resource,
-                .begin = on_begin,
-                .item = on_item,
-                .end = on_end,
-                .apply = on_apply,
+                .begin = is_other ? on_related_begin : on_begin,
+                .item = is_other ? on_related_item : on_item,
+                .end = is_other ? on_related_end : on_end,
+                .apply = is_other ? on_related_apply : on_apply,
                 .notice = on_notice,
             },
     };
@@ -221,6 +285,15 @@ bool watched_resource_init(
     resource->kind = kind;
     resource->reflector = reflector_new(watcher->client, &options);
     return resource->reflector != NULL;
+}
+
+void watched_resource_done(WatchedResource *resource) {
+    Store *store = resource->watcher->store;
+    RelatedKind kind = related_kind(resource);
+
+    reflector_free(resource->reflector);
+    *resource = (WatchedResource){0};
+    store_forget_related(store, kind);
 }
 
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec) {

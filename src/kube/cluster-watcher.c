@@ -26,6 +26,8 @@
 #define BINDS_AT_ONCE 64u
 
 const char *watcher_kind_name(WatcherKind kind) {
+    if (kind >= _WATCHER_KINDS)
+        return related_kind_name((RelatedKind)(kind - _WATCHER_KINDS));
     return kind == WATCHER_NODES ? "nodes" : "pods";
 }
 
@@ -213,11 +215,24 @@ static void notify_synced(const ClusterWatcher *watcher) {
                      .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
 }
 
+/* Rules that read them would fail without them. Where the API server refuses them they do, rather
+ * than that no pod is ever placed. */
+static bool is_related_settled(const ClusterWatcher *watcher) {
+    for (size_t i = 0; i < _RELATED_KINDS; i++) {
+        const ReflectorFigures *figures =
+            watcher->related[i].reflector ? reflector_figures(watcher->related[i].reflector) : NULL;
+
+        if (figures && !figures->is_synced && !figures->is_refused)
+            return false;
+    }
+    return true;
+}
+
 static bool is_complete(const ClusterWatcher *watcher) {
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         if (!reflector_figures(watcher->resources[i].reflector)->is_synced)
             return false;
-    return true;
+    return watcher->n_published > 0 || is_related_settled(watcher);
 }
 
 /* 0, or -ENOMEM: the one there is stays. */
@@ -267,6 +282,44 @@ static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
     return INT64_MAX;
 }
 
+/* --- objects that pods refer to ------------------------------------------------------------ */
+
+void watcher_want_related(ClusterWatcher *watcher, unsigned kinds) {
+    if (atomic_exchange(&watcher->wants_related, kinds) != kinds)
+        client_wake(watcher->client);
+}
+
+bool watcher_has_related(ClusterWatcher *watcher, unsigned kinds) {
+    return (atomic_load_explicit(&watcher->has_related, memory_order_acquire) & kinds) == kinds;
+}
+
+/* Begins to watch the kinds that are wanted, and stops it for others. Without memory it is tried
+ * again in the next turn. */
+static void begin_related(ClusterWatcher *watcher) {
+    unsigned wanted = atomic_load(&watcher->wants_related);
+
+    for (unsigned i = 0; i < _RELATED_KINDS; i++) {
+        WatchedResource *resource = &watcher->related[i];
+        bool is_wanted = wanted & RELATED_BIT(i);
+
+        if (is_wanted && !resource->reflector)
+            (void)watched_resource_init(
+                resource, watcher, (WatcherKind)(_WATCHER_KINDS + i), watcher->seed + i + 1);
+        else if (!is_wanted && resource->reflector)
+            watched_resource_done(resource);
+    }
+}
+
+static void note_related(ClusterWatcher *watcher) {
+    unsigned has = 0;
+
+    for (unsigned i = 0; watcher->is_published && i < _RELATED_KINDS; i++)
+        if (snapshot_related(watcher->snapshot)->kinds[i])
+            has |= RELATED_BIT(i);
+    if (watcher->is_published)
+        atomic_store_explicit(&watcher->has_related, has, memory_order_release);
+}
+
 /* For the binder: the snapshot that judges a job. Published before the loop waits, and so before a
  * Binding is sent, unless publish() rejects it. */
 static Snapshot *current_snapshot(void *context) {
@@ -290,6 +343,7 @@ static void update_status(ClusterWatcher *watcher) {
         .n_pods = store.n_pods,
         .n_assumed = store.n_assumed,
         .n_resources_left_out = store.n_resources_left_out,
+        .related_wanted = atomic_load(&watcher->wants_related),
         .n_published = watcher->n_published,
         .n_bound = watcher->n_bound,
         .n_bind_failed = watcher->n_bind_failed,
@@ -300,6 +354,11 @@ static void update_status(ClusterWatcher *watcher) {
     };
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         status.kinds[i] = *reflector_figures(watcher->resources[i].reflector);
+    for (size_t i = 0; i < _RELATED_KINDS; i++) {
+        if (watcher->related[i].reflector)
+            status.related[i] = *reflector_figures(watcher->related[i].reflector);
+        status.n_related[i] = store_count_related(watcher->store, (RelatedKind)i);
+    }
     (void)snprintf(status.server, sizeof(status.server), "%s", access_server(watcher->access));
     if (watcher->permit)
         bind_permit_status(watcher->permit, &status.lease);
@@ -373,14 +432,19 @@ static int64_t turn(ClusterWatcher *watcher) {
         next_at = now;
     send_writes(watcher, now);
     watcher_keep_wanted(watcher);
+    begin_related(watcher);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
+    for (size_t i = 0; i < _RELATED_KINDS; i++)
+        if (watcher->related[i].reflector)
+            next_at = clock_earlier(next_at, watched_resource_tick(&watcher->related[i], now));
     next_at = clock_earlier(next_at, tick_lease(watcher, now));
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
     next_at = clock_earlier(next_at, publish(watcher, now));
     binder_settle_expected(watcher->binder);
     watcher_note_published(watcher);
+    note_related(watcher);
     update_status(watcher);
     return next_at;
 }
@@ -492,6 +556,8 @@ static bool make_optional(ClusterWatcher *watcher) {
 static bool make_members(ClusterWatcher *watcher) {
     uint64_t seed = watcher->options.seed ? watcher->options.seed : random_seed();
 
+    watcher->seed = seed;
+    atomic_store(&watcher->wants_related, watcher->options.related);
     watcher->client = client_new(watcher->access);
     watcher->store = store_new();
     watcher->arena = arena_new(OBJECT_BUDGET);
@@ -521,6 +587,8 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     write_queue_free(watcher->events);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
+    for (size_t i = 0; i < _RELATED_KINDS; i++)
+        reflector_free(watcher->related[i].reflector);
     binder_free(watcher->binder);
     write_queue_free(watcher->marks);
     client_free(watcher->client);

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cluster/needs.h"
+#include "cluster/related-objects.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "kube/api-writes.h"
@@ -45,10 +46,10 @@ typedef struct ClusterWatcher ClusterWatcher;
 typedef enum WatcherKind {
     WATCHER_NODES,
     WATCHER_PODS,
-    _WATCHER_KINDS,
+    _WATCHER_KINDS, /* from here on: _WATCHER_KINDS + RelatedKind, watched if they are wanted */
 } WatcherKind;
 
-const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
+const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods", "namespaces" */
 
 /* A pod to be bound; or one that kube-scheduler is expected to bind to the node, because no other
  * is left, and that counts there from now on. The caller keeps it alive until done() and frees it
@@ -124,6 +125,7 @@ typedef struct WatcherOptions {
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
     const ClusterNeeds *needs;
+    unsigned related; /* RELATED_BIT()s that are wanted from the start */
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -163,10 +165,21 @@ void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
  * snapshot has them; if not, call it again. Any thread. */
 bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs);
 
+/* The objects that pods refer to (cluster/related-objects.h) which are watched from now on, as
+ * RELATED_BIT()s; others are forgotten. The first snapshot waits for those that are wanted from the
+ * start, unless the API server refuses to list them. Any thread. */
+void watcher_want_related(ClusterWatcher *watcher, unsigned kinds);
+
+/* Whether the last published snapshot knows all of @kinds. Any thread. */
+bool watcher_has_related(ClusterWatcher *watcher, unsigned kinds);
+
 typedef ReflectorFigures WatcherKindStatus;
 
 typedef struct WatcherStatus {
     WatcherKindStatus kinds[_WATCHER_KINDS];
+    unsigned related_wanted; /* RELATED_BIT()s: of others the figures are zero */
+    WatcherKindStatus related[_RELATED_KINDS];
+    size_t n_related[_RELATED_KINDS];
     size_t n_nodes, n_pods, n_assumed;
     size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
     uint64_t n_published;

@@ -40,21 +40,31 @@ static bool keep_first(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* The resource that cannot be listed; NULL: none so far. */
-static const WatcherKindStatus *find_trouble(const WatcherStatus *status) {
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
-            return &status->kinds[i];
-    return NULL;
+/* The status of kind @i, of those that are always watched and of the others. */
+static const WatcherKindStatus *kind_status(const WatcherStatus *status, unsigned i) {
+    return i < _WATCHER_KINDS ? &status->kinds[i] : &status->related[i - _WATCHER_KINDS];
+}
+
+/* Whether a resource cannot be listed. */
+static bool is_in_trouble(const WatcherStatus *status) {
+    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
+        const WatcherKindStatus *kind = kind_status(status, i);
+
+        if (!kind->is_synced && kind->n_failures >= FETCH_FAILURES_MAX)
+            return true;
+    }
+    return false;
 }
 
 static void describe(const WatcherStatus *status, char *error) {
-    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
-        if (status->kinds[i].is_synced)
+    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
+        const WatcherKindStatus *kind = kind_status(status, i);
+
+        if (kind->is_synced)
             continue;
         (void)snprintf(error, FETCH_ERROR_MAX, "%s: %s cannot be listed: %s", status->server,
             watcher_kind_name((WatcherKind)i),
-            status->kinds[i].last_error[0] ? status->kinds[i].last_error : "no answer in time");
+            kind->last_error[0] ? kind->last_error : "no answer in time");
         return;
     }
 }
@@ -71,20 +81,20 @@ static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *
 
         pthread_cond_timedwait(&first->changed, &first->lock, &until);
         watcher_status(watcher, &status);
-        is_over = find_trouble(&status) || clock_monotonic_nsec() > deadline;
+        is_over = is_in_trouble(&status) || clock_monotonic_nsec() > deadline;
     }
     if (!first->snapshot)
         describe(&status, error);
     pthread_mutex_unlock(&first->lock);
 }
 
-int fetch_cluster(Access *access, Snapshot **ret, char *error) {
+int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error) {
     FirstSnapshot first = {.lock = PTHREAD_MUTEX_INITIALIZER};
     _cleanup_(watcher_freep) ClusterWatcher *watcher = NULL;
     int r;
 
     deadline_cond_init(&first.changed);
-    r = watcher_new(access, &(WatcherOptions){0},
+    r = watcher_new(access, &(WatcherOptions){.related = related},
         &(WatcherCallbacks){.context = &first, .publish = keep_first}, &watcher);
     if (r == -ENOMEM)
         return message_no_memory(error, FETCH_ERROR_MAX, "the cluster", NULL);

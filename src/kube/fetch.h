@@ -16,9 +16,10 @@
 #define FETCH_FAILURES_MAX 4 /* in a row: some two seconds; a person waits for the answer */
 #define FETCH_ERROR_MAX 1024u
 
-/* All nodes and pods, through a ClusterWatcher. Takes @access. 0; or a negative errno with a
+/* All nodes and pods, and objects of @related (RELATED_BIT()s) that the API server does not refuse
+ * to list, through a ClusterWatcher. Takes @access. 0; or a negative errno with a
  * message for a person in @error (FETCH_ERROR_MAX). */
-int fetch_cluster(Access *access, Snapshot **ret, char *error);
+int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error);
 
 /* One pod, as it is now; its strings live in @arena. @access is borrowed. 0; -ENOENT when there
  * is no such pod; or another negative errno; with a message in either case. */

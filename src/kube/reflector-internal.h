@@ -31,6 +31,7 @@ typedef struct CallFailure {
     bool is_set;     /* by head() or data(): handled when the client reports the end */
     bool is_stall;   /* a reason not to stream, if this was a streamed list */
     bool is_expired; /* nothing is wrong: our version is too old, as versions become */
+    bool is_refused; /* 401, 403 or 404 */
     bool is_no_list; /* the server knows no streamed lists: pages, at once */
     NextStep next;
     int retry_after_sec;

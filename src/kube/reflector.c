@@ -107,6 +107,7 @@ static void fail(Reflector *reflector, const CallFailure *failure) {
         return;
     }
     reflector->figures.n_failures++;
+    reflector->figures.is_refused = failure->is_refused;
     reflector->figures.is_connected = false;
     (void)snprintf(
         reflector->figures.last_error, sizeof(reflector->figures.last_error), "%s", failure->why);
@@ -172,6 +173,7 @@ static void on_head(void *context, const CallHead *head) {
     if (!reflector->figures.is_connected) {
         reflector->figures.is_connected = true;
         reflector->figures.last_error[0] = '\0';
+        reflector->figures.is_refused = false;
         reflector_notice(reflector, REFLECTOR_CONNECTED, NULL, 0);
     }
 }
@@ -274,6 +276,7 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
         failure.retry_after_sec = status.retry_after_sec;
     failure.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
     failure.is_expired = code == 410 || api_status_is_expired(&status);
+    failure.is_refused = code == 401 || code == 403 || code == 404;
     if (reflector->state == STATE_LISTING && code == 410)
         list_enlarge_pages(reflector);
     explain_refusal(reflector, code, &status, &failure);

@@ -116,6 +116,7 @@ typedef struct ReflectorFigures {
     uint64_t n_unfit;     /* objects that were skipped */
     uint64_t n_bytes;
     uint64_t n_failures;
+    bool is_refused; /* the last failure was a refusal that lasts: 401, 403 or 404 */
     char last_error[REFLECTOR_ERROR_MAX]; /* empty while connected */
 } ReflectorFigures;
 

@@ -301,6 +301,73 @@ static void test_lists_again_for_pod_fields(void **state) {
     fixture_close(&fixture);
 }
 
+#define NAMESPACE_ADDED                                                                            \
+    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"team-a\",\"uid\":\"u\","             \
+    "\"resourceVersion\":\"1\"}}}\n"
+
+/* How many namespaces the newest snapshot has; -1: they are not known. */
+static int count_namespaces(WatcherFixture *fixture) {
+    const RelatedSet *set;
+    int n;
+
+    pthread_mutex_lock(&fixture->mutex);
+    set = snapshot_related(fixture->snapshot)->kinds[RELATED_NAMESPACES];
+    n = set ? (int)related_set_size(set) : -1;
+    pthread_mutex_unlock(&fixture->mutex);
+    return n;
+}
+
+static void sync_nodes_and_pods(WatcherFixture *fixture) {
+    fake_head(fixture->client, fixture->nodes, 200, "application/json", -1);
+    send_text(fixture, fixture->nodes, LIST_END);
+    fake_head(fixture->client, fixture->pods, 200, "application/json", -1);
+    send_text(fixture, fixture->pods, LIST_END);
+}
+
+/* Namespaces that are wanted from the start belong to the first snapshot. */
+static void test_first_snapshot_has_wanted_namespaces(void **state) {
+    const unsigned namespaces = RELATED_BIT(RELATED_NAMESPACES);
+    WatcherFixture fixture;
+    size_t call;
+
+    fixture_open_with(&fixture, &(WatcherOptions){.related = namespaces});
+    call = fake_wait_for(fixture.client, "GET", "/api/v1/namespaces?", 0);
+    assert_true(call != SIZE_MAX);
+    sync_nodes_and_pods(&fixture);
+    assert_int_equal(fixture_turn(&fixture).n_published, 0);
+    fake_head(fixture.client, call, 200, "application/json", -1);
+    send_text(&fixture, call, NAMESPACE_ADDED);
+    send_text(&fixture, call, LIST_END);
+    wait_for_offers(&fixture, 1);
+    assert_int_equal(count_namespaces(&fixture), 1);
+    (void)fixture_turn(&fixture);
+    assert_true(watcher_has_related(fixture.watcher, namespaces));
+
+    watcher_want_related(fixture.watcher, 0); /* no policy reads them any more */
+    wait_for_offers(&fixture, 2);
+    assert_int_equal(count_namespaces(&fixture), -1);
+    (void)fixture_turn(&fixture);
+    assert_false(watcher_has_related(fixture.watcher, namespaces));
+    assert_true(watcher_has_related(fixture.watcher, 0));
+    fixture_close(&fixture);
+}
+
+/* A right that is missing must not keep berth from placing pods. */
+static void test_refused_namespaces_do_not_delay_the_first_snapshot(void **state) {
+    WatcherFixture fixture;
+    size_t call;
+
+    fixture_open_with(&fixture, &(WatcherOptions){.related = RELATED_BIT(RELATED_NAMESPACES)});
+    call = fake_wait_for(fixture.client, "GET", "/api/v1/namespaces?", 0);
+    assert_true(call != SIZE_MAX);
+    sync_nodes_and_pods(&fixture);
+    fake_answer(fixture.client, call, 403, "{}");
+    wait_for_offers(&fixture, 1);
+    assert_int_equal(count_namespaces(&fixture), -1);
+    assert_true(fixture_turn(&fixture).related[RELATED_NAMESPACES].is_refused);
+    fixture_close(&fixture);
+}
+
 static bool has_touched(const WatcherStatus *status) {
     return status->marks.n_written == 1 && status->marks.n_failed == 1;
 }
@@ -444,6 +511,8 @@ static void test_reports_failing_wait_once(void **state) {
 static void test_names(void **state) {
     assert_string_equal(watcher_kind_name(WATCHER_NODES), "nodes");
     assert_string_equal(watcher_kind_name(WATCHER_PODS), "pods");
+    assert_string_equal(
+        watcher_kind_name((WatcherKind)(_WATCHER_KINDS + RELATED_NAMESPACES)), "namespaces");
     assert_null(watcher_free(NULL));
 }
 
@@ -459,6 +528,8 @@ int main(void) {
         cmocka_unit_test(test_lists_again_after_invalid_json),
         cmocka_unit_test(test_lists_again_for_node_details),
         cmocka_unit_test(test_lists_again_for_pod_fields),
+        cmocka_unit_test(test_first_snapshot_has_wanted_namespaces),
+        cmocka_unit_test(test_refused_namespaces_do_not_delay_the_first_snapshot),
         cmocka_unit_test(test_touching),
         cmocka_unit_test(test_announcing),
         cmocka_unit_test(test_offers_rejected_snapshot_again),

@@ -75,7 +75,8 @@ static void test_cluster(void **state) {
     uint32_t row;
 
     (void)state;
-    assert_int_equal(fetch_cluster(test_server_access(server), &snapshot, error), 0);
+    assert_int_equal(
+        fetch_cluster(test_server_access(server), /* related= */ 0, &snapshot, error), 0);
     table = snapshot_table(snapshot);
     row = table_find(table, STR("n1"));
     assert_int_equal(table->names->n_nodes, 1);
@@ -95,7 +96,8 @@ static void test_cluster_that_cannot_be_listed(void **state) {
         "http://127.0.0.1:%u: pods cannot be listed: HTTP 403: pods is forbidden (needs the rights "
         "list and watch on pods)",
         test_server_port(server));
-    assert_int_equal(fetch_cluster(test_server_access(server), &snapshot, error), -ETIMEDOUT);
+    assert_int_equal(
+        fetch_cluster(test_server_access(server), /* related= */ 0, &snapshot, error), -ETIMEDOUT);
     assert_string_equal(error, want);
     assert_null(snapshot);
     test_server_free(server);
@@ -148,7 +150,7 @@ static void test_no_server(void **state) {
     test_server_free(server);
     assert_int_equal(fetch_pod(access, STR("shop"), STR("web"), arena, &pod, error), -EHOSTUNREACH);
     assert_string_equal(error, want);
-    assert_int_equal(fetch_cluster(access, &snapshot, error), -ETIMEDOUT);
+    assert_int_equal(fetch_cluster(access, /* related= */ 0, &snapshot, error), -ETIMEDOUT);
     assert_non_null(strstr(error, "nodes cannot be listed: "));
     assert_non_null(strstr(error, want));
     arena_free(arena);

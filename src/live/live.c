@@ -492,6 +492,11 @@ bool live_want(Live *live, const ClusterNeeds *needs) {
     return watcher_want(live->watcher, needs);
 }
 
+bool live_want_related(Live *live, unsigned wanted, unsigned needed) {
+    watcher_want_related(live->watcher, wanted);
+    return watcher_has_related(live->watcher, needed);
+}
+
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,

@@ -9,11 +9,10 @@
  *   bind     only for pairs of pod and node that passed a filter a short while ago, and
  *            judged once more with everything that was bound since; the connection waits
  *            without holding up a worker
- *   expect   without bind: a pod whose filter leaves one node counts there before the reply is sent,
- *            so that the next filter does not give its place away
- *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
- *            kube-scheduler tries again the pods it has parked because of us
- *   bypass   pods that a scheduler which lists us bound without asking are counted
+ *   expect   without bind: a pod whose filter leaves one node counts there before the reply is
+ * sent, so that the next filter does not give its place away wake-up  when a node that a rule
+ * rejected would pass now, it is marked, so that kube-scheduler tries again the pods it has parked
+ * because of us bypass   pods that a scheduler which lists us bound without asking are counted
  *   events   Kubernetes Events, if they are wanted (history/kube-events.h)
  *
  * Threads: functions are for any thread unless they say otherwise.
@@ -72,9 +71,9 @@ DEFINE_CLEANUP(Live *, live_free)
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
-/* After live_observe_filter(), with the reply to that filter: if one node is left, and kube-scheduler
- * binds, the pod is expected there. True: @reply is sent when the view in force counts it
- * (server_defer()), or an error instead, if that node would not take the pod any more. */
+/* After live_observe_filter(), with the reply to that filter: if one node is left, and
+ * kube-scheduler binds, the pod is expected there. True: @reply is sent when the view in force
+ * counts it (server_defer()), or an error instead, if that node would not take the pod any more. */
 bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
 
@@ -88,6 +87,10 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source);
 /* The fields that a new program reads are listed, if they were not kept so far. False: they are not
  * in the current cluster yet; call it again. */
 bool live_want(Live *live, const ClusterNeeds *needs);
+
+/* The same for objects that pods refer to (RELATED_BIT()s): @wanted are watched from now on, and no
+ * others. Whether the current cluster has @needed. */
+bool live_want_related(Live *live, unsigned wanted, unsigned needed);
 
 /* The view has changed from @before to @after; and a tick, about once a second. Never at the same
  * time. */

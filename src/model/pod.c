@@ -257,6 +257,16 @@ static void decode_details(JsonReader *reader, Arena *arena, Decoding *decoding)
     decoding->pod->details = details;
 }
 
+static const Related *decode_related(JsonReader *reader, Arena *arena) {
+    Related *related = ARENA_NEW(arena, Related);
+
+    if (related)
+        related_decode(reader, arena, related);
+    else
+        json_fail(reader, JSON_E_MEMORY, "a pod");
+    return related;
+}
+
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
     Decoding decoding = {.pod = ret, .details = ARENA_NEW(arena, PodDetails)};
     bool has_room = true;
@@ -275,6 +285,8 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
             has_room = decode_spec(reader, arena, &decoding);
         else if (json_key_is(reader, key, STR("status")))
             decode_status(reader, arena, &decoding);
+        else if (json_key_is(reader, key, STR(RELATED_KEY)))
+            ret->related = decode_related(reader, arena);
         else
             json_skip(reader, NULL);
     }

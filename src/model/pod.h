@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "model/labels.h"
 #include "model/pod-details.h"
+#include "model/related.h"
 #include "model/resources.h"
 #include "model/taint.h"
 #include "json/read.h"
@@ -36,6 +37,7 @@ typedef struct Pod {
     Tolerations tolerations;
     Resources requests;        /* what kube-scheduler counts; see model/pod-requests.h */
     const PodDetails *details; /* NULL: not kept */
+    const Related *related;    /* NULL: not looked up. Of the pod to be placed only */
 } Pod;
 
 /* When @pod, which is on a node, was bound to it, as well as we know; 0: not at all. Pods that are

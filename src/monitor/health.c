@@ -59,6 +59,10 @@ static bool check_sync(const HealthState *state, char *note) {
 
     note_kind(&watcher->kinds[WATCHER_NODES], "nodes", watcher->n_nodes, state->now_nsec, &text);
     note_kind(&watcher->kinds[WATCHER_PODS], "pods", watcher->n_pods, state->now_nsec, &text);
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        if (watcher->related_wanted & RELATED_BIT(i))
+            note_kind(&watcher->related[i], related_kind_name((RelatedKind)i),
+                watcher->n_related[i], state->now_nsec, &text);
     (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
     return state->live->is_synced;
 }

@@ -21,33 +21,48 @@ static const struct {
         "Objects that could not be used: malformed, or over a limit."},
 };
 
+/* NULL: it is not watched. */
+static const WatcherKindStatus *find_kind(const WatcherStatus *watcher, unsigned k) {
+    if (k < _WATCHER_KINDS)
+        return &watcher->kinds[k];
+    k -= _WATCHER_KINDS;
+    return watcher->related_wanted & RELATED_BIT(k) ? &watcher->related[k] : NULL;
+}
+
+static double value_of(const WatcherKindStatus *kind, size_t figure, int64_t now_nsec) {
+    double age = (double)(now_nsec - kind->updated_at_nsec) / (double)NSEC_PER_SEC;
+    const double values[ELEMENTS_OF(kind_figures)] = {
+        kind->is_synced,
+        kind->is_connected,
+        kind->updated_at_nsec ? age : -1,
+        (double)kind->n_lists,
+        (double)kind->n_watches,
+        (double)kind->n_failures,
+        (double)kind->n_bytes,
+        (double)(kind->n_unfit + kind->n_malformed),
+    };
+
+    return values[figure];
+}
+
 static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out) {
     for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
         exposition_head(out, kind_figures[i].name, kind_figures[i].type, kind_figures[i].help);
-        for (size_t k = 0; k < _WATCHER_KINDS; k++) {
-            const WatcherKindStatus *kind = &watcher->kinds[k];
-            double age = (double)(now_nsec - kind->updated_at_nsec) / (double)NSEC_PER_SEC;
-            const double values[ELEMENTS_OF(kind_figures)] = {
-                kind->is_synced,
-                kind->is_connected,
-                kind->updated_at_nsec ? age : -1,
-                (double)kind->n_lists,
-                (double)kind->n_watches,
-                (double)kind->n_failures,
-                (double)kind->n_bytes,
-                (double)(kind->n_unfit + kind->n_malformed),
-            };
+        for (unsigned k = 0; k < _WATCHER_KINDS + _RELATED_KINDS; k++) {
+            const WatcherKindStatus *kind = find_kind(watcher, k);
 
-            buf_printf(out, "%s{resource=\"%s\"} %.17g\n", kind_figures[i].name,
-                watcher_kind_name((WatcherKind)k), values[i]);
+            if (kind)
+                buf_printf(out, "%s{resource=\"%s\"} %.17g\n", kind_figures[i].name,
+                    watcher_kind_name((WatcherKind)k), value_of(kind, i, now_nsec));
         }
     }
 }
 
 static void print_events(const WatcherStatus *watcher, Buf *out) {
     exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
-    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
-        const WatcherKindStatus *kind = &watcher->kinds[i];
+    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
+        static const WatcherKindStatus none;
+        const WatcherKindStatus *watched = find_kind(watcher, i), *kind = watched ? watched : &none;
         const struct {
             const char *type;
             uint64_t n;
@@ -60,7 +75,7 @@ static void print_events(const WatcherStatus *watcher, Buf *out) {
             {"unknown", kind->n_unknown},
         };
 
-        for (size_t t = 0; t < ELEMENTS_OF(types); t++)
+        for (size_t t = 0; watched && t < ELEMENTS_OF(types); t++)
             buf_printf(out, "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
                 watcher_kind_name((WatcherKind)i), types[t].type, types[t].n);
     }

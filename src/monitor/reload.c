@@ -48,6 +48,12 @@ void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
     (void)pthread_mutex_unlock(&reloads->lock);
 }
 
+void reloads_note_waiting(Reloads *reloads, ReloadKind kind, const char *why) {
+    (void)pthread_mutex_lock(&reloads->lock);
+    copy_first_line(why, reloads->states[kind].waiting);
+    (void)pthread_mutex_unlock(&reloads->lock);
+}
+
 void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret) {
     (void)pthread_mutex_lock(&reloads->lock);
     *ret = reloads->states[kind];

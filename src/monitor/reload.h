@@ -28,7 +28,8 @@ typedef struct ReloadState {
     bool is_good;        /* the files on disk are in force */
     int64_t good_at_sec; /* when the one in force was read, since 1970 */
     uint64_t n_good, n_bad;
-    char error[RELOAD_ERROR_MAX]; /* why the newest was refused, one line; empty when good */
+    char error[RELOAD_ERROR_MAX];   /* why the newest was refused, one line; empty when good */
+    char waiting[RELOAD_ERROR_MAX]; /* what the newest waits for, one line; empty: for nothing */
 } ReloadState;
 
 typedef struct Reloads {
@@ -42,4 +43,5 @@ const char *reload_kind_name(ReloadKind kind);
 
 void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec);
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error);
+void reloads_note_waiting(Reloads *reloads, ReloadKind kind, const char *why); /* "": no more */
 void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret);

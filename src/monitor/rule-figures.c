@@ -246,7 +246,8 @@ static void add_rules(RuleFigures *figures, const Program *program) {
     for (size_t i = 0; i < program->n_scores; i++)
         (void)find(figures, program->scores[i]->policy, program->scores[i]->name);
     for (size_t i = 0; i < program->n_policies; i++)
-        if (expression_is_given(&program->policies[i].match.expression))
+        if (expression_is_given(&program->policies[i].match.expression) ||
+            expression_is_given(&program->policies[i].match.namespace_test))
             (void)find(figures, &program->policies[i], MATCH);
 }
 

@@ -178,7 +178,7 @@ static bool is_labels(const LintExpression *x, uint32_t i, Labelled *ret) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, i, &record);
 
-    if (!str_is(field, "labels"))
+    if (!str_is(field, "labels") || str_is(record->name, "NamespaceMetadata"))
         return false;
     *ret = str_is(record->name, "NodeMetadata") ? LABELS_OF_NODES : LABELS_OF_PODS;
     return true;

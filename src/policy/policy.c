@@ -3,6 +3,7 @@
 #include "policy/policy.h"
 
 #include "policy/bind-annotations.h"
+#include "policy/cel-text.h"
 #include "policy/rules.h"
 
 #define POLICY_API_VERSION "berth.dev/v1alpha1"
@@ -37,11 +38,34 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
             expression->metrics == 0 ? "node" : "metrics, which belong to a node");
 }
 
+/* As an expression it has the errors, the watch and the explanation of one. */
+static void read_namespace_selector(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = &((PolicyReading *)into)->policy;
+    _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
+    size_t n_errors = reader->diags->n_errors;
+    Selector selector = {0};
+
+    reader_value(reader, value, "namespaceSelector", &shape_selector, &selector);
+    if (reader->diags->n_errors > n_errors || selector.n == 0)
+        return;
+    cel_text_selector(&text, &selector, "namespace.metadata.labels");
+    if (buf_error(&text)) {
+        reader_error(reader, value, "namespaceSelector is too large");
+        return;
+    }
+    (void)expression_write(reader, policy->scope, value, buf_str(&text), EXPRESSION_BOOL,
+        &policy->match.namespace_test);
+}
+
 static const Field match_fields[] = {
     {OPTIONAL("namespaces"), INTO(PolicyReading, policy.match.namespaces, shape_namespaces),
         .about = "only pods of these namespaces"},
     {OPTIONAL("podSelector"), INTO(PolicyReading, policy.match.pod_selector, shape_selector),
         .about = "only pods with these labels"},
+    {OPTIONAL("namespaceSelector"), .shape = &shape_selector,
+        .about = "only pods of namespaces with these labels; needs get, list and watch on "
+                 "namespaces",
+        .read = read_namespace_selector},
     {OPTIONAL("expression"), .shape = &shape_expression, .about = "only pods for which it is true",
         .read = read_match_expression},
 };
@@ -180,7 +204,7 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
         .common = common};
     const YamlNode *name = yaml_find(yaml_find(document, STR("metadata")), STR("name"));
 
-    reading.policy.match.root = UINT32_MAX;
+    reading.policy.match.namespace_root = reading.policy.match.root = UINT32_MAX;
     reader_fields(reader, document, "a policy", &policy_shape, &reading);
     *ret = reading.policy;
     if (name)

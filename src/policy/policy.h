@@ -85,8 +85,9 @@ typedef struct BindAnnotation {
 typedef struct Match {
     StrList namespaces; /* empty: all */
     Selector pod_selector;
-    Expression expression; /* bool, of the pod; may be empty */
-    uint32_t root;
+    Expression namespace_test; /* bool, written from namespaceSelector; may be empty */
+    Expression expression;     /* bool, of the pod; may be empty */
+    uint32_t namespace_root, root;
 } Match;
 
 struct Policy {

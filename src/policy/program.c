@@ -251,14 +251,25 @@ static int lower_annotation(Program *program, Expression *expression) {
     return expression_lower(expression, program->graph);
 }
 
+static int lower_match(Program *program, Expression *test, Roots *roots, uint32_t *ret_root) {
+    int r;
+
+    if (!expression_is_given(test))
+        return 0;
+    r = expression_lower(test, program->graph);
+    *ret_root = add_root(roots, test->node);
+    program->groups |= test->groups;
+    return r;
+}
+
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
     int r = scope_lower(policy->scope, program->graph);
 
-    if (r == 0 && expression_is_given(&policy->match.expression)) {
-        r = expression_lower(&policy->match.expression, program->graph);
-        policy->match.root = add_root(roots, policy->match.expression.node);
-        program->groups |= policy->match.expression.groups;
-    }
+    if (r == 0)
+        r = lower_match(
+            program, &policy->match.namespace_test, roots, &policy->match.namespace_root);
+    if (r == 0)
+        r = lower_match(program, &policy->match.expression, roots, &policy->match.root);
     for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
         r = lower_filter(program, &policy->filters[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
@@ -281,7 +292,7 @@ static void note_known(const Program *program, Policy *policy) {
 static int plan(ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Policies *policies = &compiler->policies;
-    size_t n_max = 3 * program->n_filters + 2 * program->n_scores + policies->n;
+    size_t n_max = 3 * program->n_filters + 2 * program->n_scores + 2 * policies->n;
     Roots roots = {.nodes = ARENA_ARRAY(program->arena, uint32_t, n_max)};
     int r = 0;
 
@@ -382,6 +393,13 @@ static int collect_parts(const ProgramCompiler *compiler) {
     return of_filters.has_failed || of_scores.has_failed ? -ENOMEM : 0;
 }
 
+static void note_related(void *context, const Policy *policy, const Expression *expression) {
+    Program *program = context;
+
+    (void)policy;
+    program->related |= schema_related(program->schema, expression->checked);
+}
+
 /* --- all of it ----------------------------------------------------------------------- */
 
 static int compile_sources(
@@ -408,6 +426,7 @@ static int assemble(ProgramCompiler *compiler) {
         r = note_permanent(compiler);
     if (r == 0)
         lint_plans(compiler);
+    program_each_expression(compiler->program, note_related, compiler->program);
     return r;
 }
 
@@ -509,6 +528,7 @@ void program_each_expression(const Program *program, ProgramVisit *visit, void *
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 
+        visit_given(visit, context, policy, &policy->match.namespace_test);
         visit_given(visit, context, policy, &policy->match.expression);
         for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++)
             visit_given(visit, context, policy, &policy->scope->variables[j].expression);

@@ -50,6 +50,7 @@ typedef struct Program {
     const Gauge *gauges; /* by number: the metrics of all policies */
     size_t n_gauges;
     uint8_t groups;   /* SCHEMA_BIT()s that some expression reads */
+    unsigned related; /* RELATED_BIT()s of the objects that some expression reads */
     uint32_t n_slots; /* of variables of a run */
     CelGraph *graph;
     Plan *plan;

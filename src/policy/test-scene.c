@@ -252,7 +252,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
         STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("priorityClassName"),
         STR("requests"), STR("limits"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
-        STR("nodeSelectorTerms"), STR("deleted"), STR("spec")};
+        STR("nodeSelectorTerms"), STR("deleted"), STR("spec"), STR("related")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(pod, keys, ELEMENTS_OF(keys));
@@ -276,6 +276,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
     write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
     json_write_end_object(&writer);
+    write_tree(&writer, STR(RELATED_KEY), yaml_find(pod, STR("related")));
     json_write_end_object(&writer);
 }
 

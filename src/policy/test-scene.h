@@ -17,7 +17,8 @@
  *     workloads: {podCpu: {default/Deployment/web: 1.5}}
  *     measuredAge: 10s
  *     pod: {namespace: team-a, name: p, uid: u, labels: {}, annotations: {}, requests: {},
- *           tolerations: [], images: [], nodeSelector: {}, nodeSelectorTerms: []}
+ *           tolerations: [], images: [], nodeSelector: {}, nodeSelectorTerms: [],
+ *           related: {namespace: {metadata: {labels: {}}}}}     # model/related.h
  *
  * Nodes are ready unless they say otherwise; ready: absent leaves the condition
  * out. Everything takes the way of real input: policies are compiled from text,

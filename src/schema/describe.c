@@ -6,6 +6,9 @@ static const struct {
     Str name, type, about;
 } variables[] = {
     {STR("pod"), STR("Pod"), STR("the pod to be placed; read once per request")},
+    {STR("namespace"), STR("Namespace"),
+        STR("the namespace of that pod; read once per request. berth watches namespaces only if a "
+            "policy reads it")},
     {STR("node"), STR("Node"),
         STR("the candidate node; expressions that read it alone are cached")},
     {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},

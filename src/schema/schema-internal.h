@@ -3,6 +3,7 @@
 /* Shared by the files of this folder: the model as values of expressions. */
 
 #include "cel/library.h"
+#include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/labels.h"
 #include "model/pod.h"
@@ -71,6 +72,10 @@ void pod_value_init(PodValue *value, const Pod *pod);
 
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
+
+/* --- namespace.c */
+
+extern const SchemaRecord schema_namespace_record, schema_namespace_metadata;
 
 /* --- container.c */
 

@@ -20,6 +20,8 @@ const SchemaRecord *const schema_records[] = {
     &schema_pod_spec,
     &schema_pod_status,
     &schema_pod_record,
+    &schema_namespace_metadata,
+    &schema_namespace_record,
     &schema_node_pod_metadata,
     &schema_node_pod_spec,
     &schema_node_pod_status,
@@ -60,6 +62,8 @@ static bool add_variables(Schema *schema) {
 
     return cel_env_add_variable(
                env, STR("pod"), &schema_pod_record.of, 0, SCHEMA_POD, &schema->pod_slot) == 0 &&
+           cel_env_add_variable(env, STR("namespace"), &schema_namespace_record.of, 0, SCHEMA_POD,
+               &schema->namespace_slot) == 0 &&
            cel_env_add_variable(
                env, STR("node"), &schema_node_record.of, 0, SCHEMA_NODE, &schema->node_slot) == 0 &&
            cel_env_add_variable(env, STR("cluster"), &schema_cluster_record.of, 0, SCHEMA_CLUSTER,

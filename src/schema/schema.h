@@ -4,6 +4,7 @@
  * Schema: the variables, records and functions of expressions.
  *
  *     pod       the pod to be placed                            once a request
+ *     namespace the namespace of that pod                       once a request
  *     node      the candidate node                              cached with the node
  *     cluster   totals                                          once a snapshot
  *     now       the time of the request, a timestamp
@@ -38,6 +39,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "cel/check.h"
 #include "cel/env.h"
 #include "cluster/table.h"
 #include "columnar/plan.h"
@@ -57,7 +59,7 @@ enum {
 
 typedef struct Schema {
     CelEnv *env; /* policies extend it */
-    uint32_t pod_slot, node_slot, cluster_slot, now_slot, decision_slot;
+    uint32_t pod_slot, namespace_slot, node_slot, cluster_slot, now_slot, decision_slot;
     PlanHost host;             /* the table of nodes, for plans */
     struct SchemaReads *reads; /* leaves that plans requested, by number */
 } Schema;
@@ -69,6 +71,12 @@ Schema *schema_new(Arena *arena) MUST_CHECK;
 /* The pod to be placed as a value; borrows @pod. Lies in @arena. An ABSENT value when out of
  * memory. */
 CelValue schema_pod(const Pod *pod, Arena *arena);
+
+/* The namespace of @pod (Pod.related). The same. */
+CelValue schema_namespace(const Pod *pod, Arena *arena);
+
+/* The kinds of objects that @checked reads besides nodes and pods: RELATED_BIT()s. */
+unsigned schema_related(const Schema *schema, const CelChecked *checked);
 
 /* One row of a table, which must outlive it; a row without a node reads as an empty node. An ABSENT
  * value when out of memory. */

@@ -80,6 +80,7 @@ static inline void scene_build(Scene *scene, Str pod) {
     scene_read_pod(scene, pod, &scene->pod);
     assert_true(cel_env_n_slots(schema->env) <= ELEMENTS_OF(scene->variables));
     scene->variables[schema->pod_slot] = schema_pod(&scene->pod, scene->arena);
+    scene->variables[schema->namespace_slot] = schema_namespace(&scene->pod, scene->arena);
     scene->variables[schema->node_slot] = schema_node(&scene->table, 0, scene->arena);
     scene->variables[schema->cluster_slot] = schema_cluster(&scene->table, scene->arena);
     scene->variables[schema->now_slot] = schema_now(SCENE_NOW);

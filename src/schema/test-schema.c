@@ -1,5 +1,6 @@
 /* Every field of every record, through expressions, from objects as the API server sends them. */
 
+#include "cluster/related-objects.h"
 #include "schema/test-scene.h"
 
 #define NODE_A                                                                                     \
@@ -310,6 +311,56 @@ static void test_pod(void **state) {
     CHECK(*state, cases);
 }
 
+static void test_namespace(void **state) {
+    static const Label label = {STR("tier"), STR("gold")}, note = {STR("note"), STR("x")};
+    static const Namespace known = {.labels = {&label, 1}, .annotations = {&note, 1}};
+    const Related related = {.knows_namespaces = true, .namespace = &known};
+    const Related none = {.knows_namespaces = true};
+    static const SceneCase cases[] = {
+        {"namespace.metadata.labels['tier']", "\"gold\""},
+        {"namespace.metadata.labels['none']", "error: no such key: none"},
+        {"namespace.metadata.annotations", "{\"note\": \"x\"}"},
+        {"namespace.metadata.name == pod.metadata.namespace", "true"},
+        {"type(namespace) == Namespace", "true"},
+    };
+    Scene *scene = *state;
+
+    assert_scene(scene, "namespace.metadata.name == pod.metadata.namespace", "true");
+    assert_scene(scene, "namespace.metadata.labels",
+        "error: namespaces are not known: no API server, no right to list them, or none in the "
+        "--cluster file");
+    scene->pod.related = &none;
+    assert_scene(scene, "namespace.metadata.annotations", "error: namespace \"work\" is not known");
+    scene->pod.related = &related;
+    assert_scenes(scene, cases, ELEMENTS_OF(cases));
+    scene->pod.related = NULL;
+}
+
+static void test_related(void **state) {
+    static const struct {
+        const char *source;
+        unsigned want;
+    } cases[] = {
+        {"true", 0},
+        {"pod.metadata.namespace == 'a'", 0},
+        {"'a' in namespace.metadata.labels", RELATED_BIT(RELATED_NAMESPACES)},
+        {"[1, 2].exists(i, size(namespace.metadata.annotations) == i)",
+            RELATED_BIT(RELATED_NAMESPACES)},
+        {"[1].exists(namespace, namespace > 2)", 0},
+    };
+    Scene *scene = *state;
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelChecked *checked = NULL;
+
+        assert_int_equal(
+            cel_compile_tree(scene->schema->env, STR("test"), str_from_c(cases[i].source),
+                &(CelOptions){0}, scene->arena, &scene->diags, &checked),
+            0);
+        assert_case(cases[i].source, schema_related(scene->schema, checked) == cases[i].want);
+    }
+}
+
 static void test_node_pod(void **state) {
     static const SceneCase cases[] = {
         {"node.pods[0].metadata.namespace", "\"ns\""},
@@ -532,6 +583,8 @@ int main(void) {
         cmocka_unit_test(test_amounts),
         cmocka_unit_test(test_amounts_of_another_node),
         cmocka_unit_test(test_pod),
+        cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_related),
         cmocka_unit_test(test_node_pod),
         cmocka_unit_test(test_now),
         cmocka_unit_test(test_little_fuel_and_memory),

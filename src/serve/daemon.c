@@ -325,6 +325,7 @@ static int start_live(Daemon *daemon, char *error) {
     options.watcher.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
     options.watcher.needs = &daemon->current.view->program->needs;
+    options.watcher.related = daemon->current.view->program->related;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
     r = live_new(&options, &daemon->current, daemon->records.recent_pods, &callbacks, &daemon->live,
         error, DAEMON_ERROR_MAX);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message.h"
+#include "cluster/related-objects.h"
 #include "input/file.h"
 #include "input/objects.h"
 #include "input/policies.h"
@@ -209,20 +210,61 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
 /* A refused file was put back as it was. */
 #define IN_FORCE_AGAIN "configuration on disk is in force again"
 
-#define NEEDS_PAUSE_USEC 20000
+#define AWAIT_PAUSE_USEC 20000
 
-/* A program that reads fields that were not kept waits, on the thread of reloads, until the cluster
- * has them; the one in force stays meanwhile. 0, or -ECANCELED. */
-static int await_needs(Files *files, const Program *program) {
-    if (!files->live || live_want(files->live, &program->needs))
-        return 0;
-    log_info("the new policies read fields that were not kept: listing their objects again");
-    while (!live_want(files->live, &program->needs)) {
+/* "nodes: connection refused": what a program waits for, and why it takes so long. */
+static void describe_wait(Files *files, bool has_fields, unsigned related, char *ret, size_t size) {
+    LiveStatus status;
+    const WatcherKindStatus *kind = &status.watcher.kinds[WATCHER_PODS];
+    const char *name = watcher_kind_name(WATCHER_PODS);
+
+    live_status(files->live, &status);
+    if (!kind->last_error[0]) {
+        kind = &status.watcher.kinds[WATCHER_NODES];
+        name = "nodes and pods";
+    }
+    for (unsigned i = 0; has_fields && i < _RELATED_KINDS; i++)
+        if ((related & RELATED_BIT(i)) && !status.watcher.related[i].is_synced) {
+            kind = &status.watcher.related[i];
+            name = related_kind_name((RelatedKind)i);
+            break;
+        }
+    message_set(ret, size, "the new policies wait for the list of %s%s%s", name,
+        kind->last_error[0] ? ": " : "", kind->last_error);
+}
+
+/* A program may read parts of the cluster that were not kept or not watched so far. It waits for
+ * them on the thread of reloads; the one in force stays meanwhile, and so do its watches. 0, or
+ * -ECANCELED. */
+static int await_cluster(Files *files, const Program *program, const Program *before) {
+    char text[RELOAD_ERROR_MAX];
+    bool is_reported = false;
+
+    while (files->live) {
+        bool has_fields = live_want(files->live, &program->needs);
+        bool has_related =
+            live_want_related(files->live, before->related | program->related, program->related);
+
+        if (has_fields && has_related)
+            break;
         if (atomic_load(&files->is_cancelled))
             return -ECANCELED;
-        (void)usleep(NEEDS_PAUSE_USEC);
+        describe_wait(files, has_fields, program->related, text, sizeof(text));
+        reloads_note_waiting(&files->reloads, RELOAD_POLICY, text);
+        if (!is_reported)
+            log_info("the new policies read parts of the cluster that were not kept: listing them",
+                LOG_CSTR("waiting", text));
+        is_reported = true;
+        (void)usleep(AWAIT_PAUSE_USEC);
     }
     return 0;
+}
+
+/* The new program is in force, or the one of @before stays: only its watches are needed. */
+static void end_await(Files *files, const Program *in_force) {
+    if (files->live)
+        (void)live_want_related(files->live, in_force->related, 0);
+    reloads_note_waiting(&files->reloads, RELOAD_POLICY, "");
 }
 
 static void reload_policy(Files *files) {
@@ -238,9 +280,10 @@ static void reload_policy(Files *files) {
     log_debug("loading policies");
     r = load_policy(files->options, &policy, error, sizeof(error));
     if (r == 0)
-        r = await_needs(files, policy.program);
+        r = await_cluster(files, policy.program, before->program);
     if (r == 0)
         r = current_set_program(files->current, policy.program, &load, error, sizeof(error));
+    end_await(files, r == 0 ? policy.program : before->program);
     if (r == -ECANCELED) {
         log_info("loading of policies cancelled");
         return;

@@ -115,6 +115,8 @@ int berth_extender_new(
     berth->arena = arena_new(SCRATCH_BUDGET);
     if (!berth->store || !berth->scratch || !berth->arena)
         return -ENOMEM;
+    if (options->related)
+        store_set_related(berth->store, options->related);
     r = add_nodes(berth);
     if (r == 0)
         r = refresh(berth);

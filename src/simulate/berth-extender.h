@@ -19,9 +19,10 @@
 
 typedef struct BerthExtenderOptions {
     Program *program;
-    const CelZones *zones;        /* may be NULL; must outlive it */
-    const Exemptions *exemptions; /* may be NULL; must outlive it */
-    Measurements *measurements;   /* may be NULL; values never become stale here */
+    const CelZones *zones;         /* may be NULL; must outlive it */
+    const Exemptions *exemptions;  /* may be NULL; must outlive it */
+    Measurements *measurements;    /* may be NULL; values never become stale here */
+    const RelatedObjects *related; /* may be NULL */
     int64_t now_nsec, uptime_nsec;
 } BerthExtenderOptions;
 

@@ -373,13 +373,15 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     _cleanup_(simulation_result_freep) SimulationResult *result =
         simulation_result_new(input->n_arrivals);
     _cleanup_(run_done) Run run = {.input = input, .options = options, .result = result};
+    BerthExtenderOptions own = berth ? *berth : (BerthExtenderOptions){0};
     int r;
 
     if (!result)
         return -ENOMEM;
     r = cluster_state_new(input->table, &run.cluster);
+    own.related = snapshot_related(input->snapshot);
     if (r == 0 && berth)
-        r = berth_extender_new(berth, run.cluster, &run.berth);
+        r = berth_extender_new(&own, run.cluster, &run.berth);
     if (r == 0 && berth)
         run.verbs = berth_extender_verbs(run.berth);
     if (r == 0)

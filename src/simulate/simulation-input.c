@@ -262,7 +262,7 @@ static int visit_cluster(void *context, const Object *object) {
     if (str_is(object->kind, "Node"))
         return add_node(draft, object);
     if (!str_is(object->kind, "Pod"))
-        return 0;
+        return object_add_related(draft->nodes, object, draft->scratch);
     r = decode_request(draft, object, object->json, draft->scratch, &request);
     if (r < 0 || request.pod.is_terminal)
         return r;

@@ -1,6 +1,6 @@
 """berth's rights equal the table, one role for each feature.
 
-decide: read nodes and pods. events, bind (with a Lease) and wake-up: only where they are switched on.
+decide: read nodes and pods. events, bind (with a Lease), wake-up and namespaces: only where they are switched on.
 """
 
 import pytest
@@ -10,6 +10,7 @@ from rendering import HERE, NAMESPACE, OVERLAYS, of_kind
 DECIDE = {("*", "", kind, "", verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")}
 EVENTS = {("*", "events.k8s.io", "events", "", "create")}
 BIND = {("*", "", "pods/binding", "", "create")}
+NAMESPACES = {("*", "", "namespaces", "", verb) for verb in ("get", "list", "watch")}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 SCHEDULER_ROLES = {
     ("*", "ClusterRole", "system:kube-scheduler"),
@@ -63,6 +64,8 @@ def expected(given, name="berth"):
         rights |= BIND | lease(f"{name}-bind")
     if given.get("wakeUp", {}).get("enabled"):
         rights |= WAKE_UP
+    if given.get("rbac", {}).get("namespaces"):
+        rights |= NAMESPACES
     return rights
 
 
@@ -130,6 +133,7 @@ def test_overlay(kustomize, name):
     ("events", {"events": {"enabled": True}}),
     ("wake-up", {"wakeUp": {"enabled": True}}),
     ("bind", {"bind": {"enabled": True}}),
+    ("namespaces", {"rbac": {"namespaces": True}}),
 ])  # fmt: skip
 def test_component(name, given):
     """Read as they are: no kubectl needed."""

@@ -36,6 +36,43 @@ def count_requests(berth, verb):
     return metrics(berth).get(f'berth_requests_total{{verb="{verb}",code="200"}}', 0)
 
 
+BY_NAMESPACE = """
+match: {namespaceSelector: {matchLabels: {example.com/tier: gold}}}
+filters:
+  - name: pool
+    expression: "node.metadata.labels[?'example.com/pool'].orValue('') == namespace.metadata.annotations['example.com/pool']"
+    reason: the pool of another team
+"""
+
+
+def test_policy_by_namespace(cluster):
+    """Read only while a policy reads them: after a reload, too, and with the rights as shipped."""
+    path = f"/api/v1/namespaces/{cluster.namespace}"
+    label, pool = {"example.com/tier": "gold"}, {"example.com/pool": "red"}
+    cluster.api.patch(path, {"metadata": {"labels": label, "annotations": pool}})
+    cluster.add_node("red", {"example.com/pool": "red"}, taints=[AVOID])
+    cluster.add_node("blue", {"example.com/pool": "blue"})
+    nothing = "filters: [{name: ready, nodeReady: true}]"
+    berth = cluster.start(Live(), "--policy", cluster.write_policy(nothing))
+    assert client.get(berth, "/api/v1/status").json()["cluster"]["watches"] == []
+    cluster.add_pod("before")
+    assert cluster.wait_bound("before") == "blue"
+
+    cluster.edit_policy(berth, BY_NAMESPACE)
+    cluster.add_pod("gold")
+    assert cluster.wait_bound("gold") == "red"
+    cluster.api.patch(path, {"metadata": {"labels": {"example.com/tier": "iron"}}})
+
+    def matched():
+        return client.get(berth, "/api/v1/status").json()["policy"]["list"][0]["matched"]
+
+    cluster.wait_figure(berth, 'berth_cluster_events_total{resource="namespaces",type="modified"}', 1)
+    before = matched()
+    cluster.add_pod("iron")
+    assert cluster.wait_bound("iron") == "blue"
+    assert matched() == before
+
+
 def test_expressions_choose_the_node(cluster, mode):
     cluster.add_node("small", cpu="2", memory="256Gi")
     cluster.add_node("standard", memory="32Gi")

@@ -1,4 +1,4 @@
-"""Nodes and pods as an API server keeps them: versions, history, lists, changes, bindings.
+"""Nodes, pods and what pods refer to, as an API server keeps them: versions, history, lists, changes, bindings.
 
 What is refused is refused as kube-apiserver 1.36 does it, with the same words; test_scripted_matches_real.py
 compares the two. Nothing here knows of HTTP, and every method may be called from any thread.
@@ -46,7 +46,11 @@ PODS = Kind(
     },
     {"spec": {"containers": None}, "status": {}},
 )  # fmt: skip
-KINDS = {kind.resource: kind for kind in (NODES, PODS)}
+NAMESPACES = Kind(
+    "namespaces", "Namespace", False, "namespaces", {"metadata.name", "status.phase"},
+    {"spec": {}, "status": {}},
+)  # fmt: skip
+KINDS = {kind.resource: kind for kind in (NODES, PODS, NAMESPACES)}
 
 
 class Refused(Exception):

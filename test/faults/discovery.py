@@ -15,7 +15,7 @@ VERSION = {
 }
 
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
-SHORT_NAMES = {"nodes": ["no"], "pods": ["po"]}
+SHORT_NAMES = {"nodes": ["no"], "pods": ["po"], "namespaces": ["ns"]}
 
 
 def make_resources():

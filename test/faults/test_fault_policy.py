@@ -1,6 +1,6 @@
 """Policies that a cluster makes too expensive: no rule is evaluated, and the view stays true."""
 
-from apistate import NODES, PODS
+from apistate import NAMESPACES, NODES, PODS
 from client import get, replace, wait_until
 from live import count_relists, fill, node, pod
 
@@ -51,6 +51,136 @@ def test_first_list_exceeds_the_budget(server, start_live, tmp_path):
     reply = berth.filter(["n-0000"]).json()
     assert reply["NodeNames"] == ["n-0000"]
     assert get(berth, "/readyz").status == 200
+
+
+GOLD = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: gold}
+spec:
+  match: {namespaceSelector: {matchLabels: {tier: gold}}}
+  filters:
+    - name: pool
+      expression: "node.metadata.labels['pool'] == namespace.metadata.annotations['pool']"
+      reason: the pool of another team
+"""
+PLAIN = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: plain}
+spec:
+  filters:
+    - {name: ready, nodeReady: true}
+"""
+READ = [f"{verb} {kind}" for verb in ("get", "list", "watch") for kind in ("nodes", "pods")]
+READ_NAMESPACES = [f"{verb} namespaces" for verb in ("get", "list", "watch")]
+COLOURS = ["blue", "red"]
+
+
+def namespace(name, tier=None, pool=None):
+    labels, annotations = {"tier": tier} if tier else {}, {"pool": pool} if pool else {}
+    return {
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": name, "labels": labels, "annotations": annotations},
+        "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+    }  # fmt: skip
+
+
+def put_colours(server):
+    for name in COLOURS:
+        server.state.put(NODES, node(name, pool=name))
+
+
+def start_with(start_live, tmp_path, policy):
+    (tmp_path / "policy.yaml").write_text(policy)  # of start_live()
+    return start_live()
+
+
+def passed(berth, of_namespace):
+    return berth.filter(COLOURS, pod("new", namespace=of_namespace)).json()["NodeNames"]
+
+
+def status_of(berth):
+    return get(berth, "/api/v1/status").json()
+
+
+def test_namespaces_are_watched_while_a_policy_reads_them(server, start_live, tmp_path):
+    put_colours(server)
+    server.state.put(NAMESPACES, namespace("team-a", "gold", "red"))
+    server.state.put(NAMESPACES, namespace("team-b"))
+    server.allow_only(*READ, *READ_NAMESPACES)
+    berth = start_with(start_live, tmp_path, GOLD)
+    assert passed(berth, "team-a") == ["red"]  # from the first request on
+    assert passed(berth, "team-b") == COLOURS
+
+    server.state.put(NAMESPACES, namespace("team-a", "gold", "blue"))
+    wait_until(lambda: passed(berth, "team-a") == ["blue"], "the new annotation")
+    server.state.put(NAMESPACES, namespace("team-b", "gold", "red"))
+    wait_until(lambda: passed(berth, "team-b") == ["red"], "the new label")
+    server.state.delete(NAMESPACES, "team-b")
+    wait_until(lambda: passed(berth, "team-b") == COLOURS, "the deletion")
+    assert [each["resource"] for each in status_of(berth)["cluster"]["watches"]] == ["namespaces"]
+
+    # No policy reads them any more.
+    replace(tmp_path / "policy.yaml", PLAIN)
+    wait_until(lambda: not server.open_watches("namespaces"), "the end of the watch")
+    assert passed(berth, "team-a") == COLOURS
+    assert status_of(berth)["cluster"]["watches"] == []
+    assert not server.denied
+
+
+def test_no_right_to_namespaces_is_needed_by_others(server, start_live, tmp_path):
+    put_colours(server)
+    server.allow_only(*READ)
+    berth = start_with(start_live, tmp_path, PLAIN)
+    assert passed(berth, "team-a") == COLOURS
+    assert not server.asked("list namespaces") and not server.asked("watch namespaces")
+    assert not server.denied
+
+
+def test_reload_waits_for_the_right_to_namespaces(server, start_live, tmp_path):
+    """The policy of before stays, and the status has the reason."""
+    put_colours(server)
+    server.state.put(NAMESPACES, namespace("team-a", "gold", "red"))
+    server.allow_only(*READ)
+    berth = start_with(start_live, tmp_path, PLAIN)
+    replace(tmp_path / "policy.yaml", GOLD)
+    wait_until(lambda: "on namespaces" in status_of(berth)["policy"]["waiting"], "the reason")
+    status = status_of(berth)
+    assert status["policy"]["waiting"].startswith("the new policies wait for the list of namespaces: HTTP 403")
+    assert [each["name"] for each in status["policy"]["list"]] == ["plain"]
+    assert [(each["resource"], each["synced"]) for each in status["cluster"]["watches"]] == [("namespaces", False)]
+    assert passed(berth, "team-a") == COLOURS
+    assert berth.is_ready()
+
+    server.allow_only(*READ, *READ_NAMESPACES)
+    wait_until(lambda: passed(berth, "team-a") == ["red"], "the new policy")
+    assert status_of(berth)["policy"]["waiting"] == ""
+
+
+def test_start_without_the_right_to_namespaces(server, start_live, tmp_path):
+    """Rules that read them fail, with a plain reason; berth is ready, and takes them when it may."""
+    put_colours(server)
+    server.state.put(NAMESPACES, namespace("team-a", "gold", "red"))
+    server.allow_only(*READ)
+    for_all = GOLD.replace("  match: {namespaceSelector: {matchLabels: {tier: gold}}}\n", "")
+    berth = start_with(start_live, tmp_path, for_all)
+    assert passed(berth, "team-a") == []
+    assert "namespaces: not listed yet" in berth.health()
+    server.allow_only(*READ, *READ_NAMESPACES)
+    wait_until(lambda: passed(berth, "team-a") == ["red"], "namespaces")
+
+
+def test_status_says_that_node_details_are_waited_for(server, start_live, tmp_path):
+    put_colours(server)
+    berth = start_with(start_live, tmp_path, PLAIN)
+    berth.wait_true(server)
+    server.allow_only("list pods", "watch pods")
+    server.kill()
+    replace(tmp_path / "policy.yaml", LARGE)
+    wait_until(lambda: "HTTP 403" in status_of(berth)["policy"]["waiting"], "the reason")
+    assert status_of(berth)["policy"]["waiting"].startswith("the new policies wait for the list of nodes: ")
+    assert [each["name"] for each in status_of(berth)["policy"]["list"]] == ["plain"]
 
 
 LARGE = """\

@@ -432,6 +432,33 @@ def test_rights_of_events(run, start_berth, api, tmp_path):
     assert {right for _, right, _ in api.reviews if "events" in right} == {"create events"}
 
 
+NAMESPACES_POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: gold}
+spec:
+  match: {namespaceSelector: {matchLabels: {tier: gold}}}
+  filters: [{name: ready, nodeReady: true}]
+"""
+
+
+def test_rights_to_namespaces(run, start_berth, plain, api, tmp_path):
+    """They are needed, and asked for, only if a policy reads them."""
+    account = ["--service-account", "berth-system/berth", "--only", "B302"]
+    run(*in_cluster(api, tmp_path, plain), *account)
+    assert not [right for _, right, _ in api.reviews if "namespaces" in right]
+    policy = tmp_path / "namespaces.yaml"
+    policy.write_text(NAMESPACES_POLICY)
+    berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path), "--policy", policy)
+    api.allowed = {"get namespaces", "list namespaces"}
+    done = run(*in_cluster(api, tmp_path, berth), *account)
+    wanted = {f"{verb} namespaces" for verb in ("get", "list", "watch")}
+    assert {right for _, right, _ in api.reviews if "namespaces" in right} == wanted
+    assert done.failed() == {"B302"}
+    assert "may not watch namespaces, since a policy reads namespaces" in done.checks["B302"]["cause"]
+    assert "clusterrole berth-namespaces --verb=get,list,watch --resource=namespaces" in done.checks["B302"]["fix"]
+
+
 def test_unknown_rights_are_neither_ok_nor_wrong(run, plain, api, tmp_path):
     """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
     done = run(*in_cluster(api, tmp_path, plain))

@@ -88,6 +88,7 @@ def test_of_a_file(start_berth, cluster, policy):
         "stalenessSeconds": 0,
         "error": "",
         "server": "",
+        "watches": [],
         "nodes": 3,
         "pods": 3,
         "generation": 1,
@@ -98,6 +99,7 @@ def test_of_a_file(start_berth, cluster, policy):
         "filters": 2,
         "scores": 1,
         "refused": "",
+        "waiting": "",
         "list": [
             {"name": "zones", "mode": "Enforce", "matched": 0, "rejectedAll": 0},
             {"name": "trial", "mode": "Observe", "matched": 0, "rejectedAll": 0},

@@ -1,0 +1,45 @@
+#pragma once
+
+/*
+ * RelatedObjects: what a snapshot knows of the objects that pods refer to.
+ *
+ * Kinds that no policy reads are not watched, and not known. Of a known kind an object that is not
+ * in its set does not exist, or was made a moment ago.
+ */
+
+#include "base/arena.h"
+#include "cluster/related-set.h"
+#include "model/pod.h"
+#include "json/read.h"
+
+typedef enum RelatedKind {
+    RELATED_NAMESPACES,
+    _RELATED_KINDS,
+} RelatedKind;
+#define RELATED_BIT(kind) (1u << (kind))
+#define RELATED_ALL (RELATED_BIT(_RELATED_KINDS) - 1)
+
+/* Objects of a kind that are kept; more are refused (STORE_FULL). */
+#define RELATED_MAX 200000u
+
+typedef struct RelatedObjects {
+    RelatedSet *kinds[_RELATED_KINDS]; /* NULL: not known */
+} RelatedObjects;
+
+RelatedObjects related_objects_ref(const RelatedObjects *objects);
+void related_objects_done(RelatedObjects *objects); /* takes a zeroed one */
+
+/* The resource as the API has it: "namespaces". */
+const char *related_kind_name(RelatedKind kind);
+
+/* The kind of objects that have @kind in their JSON ("Namespace"); _RELATED_KINDS: none. */
+RelatedKind related_kind_of(Str kind);
+
+/* Reads an object of the API into @ret, which is in @arena: its fields that policies read. Errors
+ * are the reader's. */
+void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, RelatedObject *ret);
+
+/* Looks up what @pod refers to; @ret is in @arena. Where @objects knows nothing, @pod's own stays.
+ * 0, or -ENOMEM. */
+int related_objects_find(const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret)
+    MUST_CHECK;

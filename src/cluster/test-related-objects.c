@@ -1,0 +1,117 @@
+#include "cluster/related-objects.h"
+
+#include "base/test-assert.h"
+#include "cluster/snapshot.h"
+#include "cluster/store.h"
+
+#define BYTES_MAX ((size_t)1024 * 1024)
+
+static const Pod pod = {.name = STR("p"), .namespace = STR("team-a")};
+
+static int apply(Store *store, const char *json, Arena *arena) {
+    RelatedObject object;
+    JsonReader reader;
+
+    json_reader_init(&reader, str_from_c(json));
+    related_object_decode(RELATED_NAMESPACES, &reader, arena, &object);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    return store_apply_related(store, RELATED_NAMESPACES, &object);
+}
+
+/* The label tier of the pod's namespace, as the newest snapshot has it; "?": namespaces are not
+ * known, "-": the namespace is not. */
+static Str tier(Store *store, Arena *arena) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    const Str *value;
+    Related related;
+
+    assert_int_equal(store_publish(store, &snapshot), 0);
+    assert_false(store_is_dirty(store));
+    assert_int_equal(related_objects_find(snapshot_related(snapshot), &pod, arena, &related), 0);
+    if (!related.knows_namespaces)
+        return STR("?");
+    if (!related.namespace)
+        return STR("-");
+    value = labels_find(&related.namespace->labels, STR("tier"));
+    return value ? arena_copy(arena, *value) : STR("");
+}
+
+#define GOLD "{\"metadata\":{\"name\":\"team-a\",\"labels\":{\"tier\":\"gold\"}}}"
+#define IRON "{\"metadata\":{\"name\":\"team-a\",\"labels\":{\"tier\":\"iron\"}}}"
+
+static void test_store_follows_events(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(store_freep) Store *store = store_new();
+
+    (void)state;
+    assert_text("nothing", tier(store, arena), "?");
+    assert_int_equal(apply(store, "{\"metadata\":{\"name\":\"other\"}}", arena), 0);
+    assert_true(store_is_dirty(store));
+    assert_text("another", tier(store, arena), "-");
+    assert_int_equal(apply(store, GOLD, arena), 0);
+    assert_text("added", tier(store, arena), "gold");
+    assert_int_equal(apply(store, GOLD, arena), 0);
+    assert_false(store_is_dirty(store));
+    assert_int_equal(apply(store, IRON, arena), 0);
+    assert_text("modified", tier(store, arena), "iron");
+    assert_int_equal(store_remove_related(store, RELATED_NAMESPACES, STR_NULL, STR("team-a")), 0);
+    assert_text("deleted", tier(store, arena), "-");
+    store_forget_related(store, RELATED_NAMESPACES);
+    assert_text("forgotten", tier(store, arena), "?");
+}
+
+/* Nothing of a list is visible before its end; then objects that it lacks are gone. */
+static void test_lists_replace_everything(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(store_freep) Store *store = store_new();
+    RelatedObject other = {.name = STR("other"), .text = STR("{}")};
+
+    (void)state;
+    store_list_related_begin(store, RELATED_NAMESPACES);
+    assert_int_equal(store_list_related(store, RELATED_NAMESPACES, &other), 0);
+    assert_text("staged", tier(store, arena), "?");
+    assert_int_equal(store_list_related_end(store, RELATED_NAMESPACES), 0);
+    assert_text("whole", tier(store, arena), "-");
+    assert_int_equal(store_count_related(store, RELATED_NAMESPACES), 1);
+    store_list_related_begin(store, RELATED_NAMESPACES); /* an empty list */
+    assert_int_equal(store_list_related_end(store, RELATED_NAMESPACES), 0);
+    assert_int_equal(store_count_related(store, RELATED_NAMESPACES), 0);
+    assert_text("empty", tier(store, arena), "-");
+}
+
+/* A recorded pod has its own, which counts where a snapshot knows nothing. */
+static void test_pods_own(void **state) {
+    static const Namespace own = {.name = STR("team-a")};
+    static const Related related = {.knows_namespaces = true, .namespace = &own};
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(related_set_unrefp) RelatedSet *set = related_set_new();
+    Pod recorded = pod;
+    Related found;
+
+    (void)state;
+    recorded.related = &related;
+    assert_int_equal(related_objects_find(&(RelatedObjects){0}, &recorded, arena, &found), 0);
+    assert_ptr_equal(found.namespace, &own);
+    assert_int_equal(related_objects_find(&(RelatedObjects){.kinds = {[RELATED_NAMESPACES] = set}},
+                         &recorded, arena, &found),
+        0);
+    assert_null(found.namespace);
+}
+
+static void test_kinds(void **state) {
+    (void)state;
+    assert_int_equal(related_kind_of(STR("Namespace")), RELATED_NAMESPACES);
+    assert_int_equal(related_kind_of(STR("Secret")), _RELATED_KINDS);
+    assert_string_equal(related_kind_name(RELATED_NAMESPACES), "namespaces");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_follows_events),
+        cmocka_unit_test(test_lists_replace_everything),
+        cmocka_unit_test(test_pods_own),
+        cmocka_unit_test(test_kinds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

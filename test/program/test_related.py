@@ -1,0 +1,142 @@
+"""Objects that pods refer to, in every command: files, requests, recorded decisions, bundles."""
+
+import json
+import subprocess
+import tarfile
+
+import pytest
+
+from client import FAILED, PATIENCE, get, post
+
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: teams}
+spec:
+  match: {namespaceSelector: {matchLabels: {tier: gold}}}
+  filters:
+    - name: pool
+      expression: "node.metadata.labels['pool'] == namespace.metadata.annotations['pool']"
+      reason: the pool of another team
+"""
+NODES = ["blue", "red"]
+
+
+def node(pool):
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": pool, "labels": {"pool": pool}},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }  # fmt: skip
+
+
+def namespace(name, tier, pool):
+    meta = {"name": name, "labels": {"tier": tier}, "annotations": {"pool": pool}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+
+
+def pod(of, name="new"):
+    meta = {"name": name, "namespace": of, "uid": f"uid-{of}-{name}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [{"name": "c"}]}}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two teams of the tier gold, one of another, and namespaces of none."""
+    nodes = [node(pool) for pool in NODES]
+    teams = [namespace("kraken", "gold", "red"), namespace("squid", "gold", "blue"), namespace("crab", "iron", "red")]
+    for name, items in (("cluster.json", [*nodes, *teams]), ("bare.json", nodes)):
+        (tmp_path / name).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    for team in ("kraken", "squid", "crab", "unknown"):
+        (tmp_path / f"{team}.json").write_text(json.dumps(pod(team)))
+    return tmp_path
+
+
+@pytest.fixture
+def run(berth_path, files):
+    def run(*arguments, code=0):
+        done = subprocess.run(
+            [berth_path, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE, cwd=files
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+EXPLAIN = ["explain", "--policy", "policy.yaml", "-o", "json"]
+
+
+def passed(shown):
+    return sorted(each["node"] for each in json.loads(shown)["nodes"] if each["outcome"] != "rejected")
+
+
+def test_explain(run):
+    for team, want in (("kraken", ["red"]), ("squid", ["blue"]), ("crab", NODES), ("unknown", NODES)):
+        assert passed(run(*EXPLAIN, "--cluster", "cluster.json", "--pod", f"{team}.json")) == want, team
+    (crab,) = json.loads(run(*EXPLAIN, "--cluster", "cluster.json", "--pod", "crab.json"))["policies"]
+    assert crab["whyNot"] == "namespaceSelector"
+    (bare,) = json.loads(run(*EXPLAIN, "--cluster", "bare.json", "--pod", "kraken.json"))["policies"]
+    assert bare["whyNot"] == "error" and bare["error"].startswith("namespaces are not known: ")
+
+
+def test_eval(run):
+    shown = run("eval", "--cluster", "cluster.json", "--pod", "squid.json", "namespace.metadata.annotations.pool")
+    assert shown == '"blue"\n'
+    run("eval", "--pod", "squid.json", "namespace.metadata.labels.tier", code=FAILED)
+
+
+def test_check(run):
+    assert "needs get, list and watch on namespaces" in run("check", "policy.yaml")
+    shown = run("check", "policy.yaml", "--cluster", "bare.json")
+    assert "the cluster that is checked has no namespaces" in shown
+    assert "has no namespaces" not in run("check", "policy.yaml", "--cluster", "cluster.json")
+
+
+def test_simulate(run, files):
+    """A team without nodes of its pool: its pod is pending where its namespace is known."""
+    cluster = json.loads((files / "cluster.json").read_text())
+    cluster["items"].append(namespace("eel", "gold", "green"))
+    (files / "eel.json").write_text(json.dumps(cluster))
+    (files / "new.json").write_text(json.dumps(pod("eel")))
+    for name, is_pending in (("eel.json", True), ("bare.json", False)):
+        shown = run("simulate", "--cluster", name, "--pods", "new.json", "--policy", "policy.yaml")
+        assert ("the pool of another team" in shown) == is_pending
+
+
+def decide(berth):
+    return {
+        team: post(berth, "filter", {"Pod": pod(team), "NodeNames": NODES}).json()["NodeNames"]
+        for team in ("kraken", "squid", "crab", "unknown")
+    }
+
+
+def equal(text):
+    return next(line for line in text.splitlines() if line.startswith("equal: "))
+
+
+@pytest.mark.parametrize("options", [[], ["--anonymize"]])
+def test_recorded_decisions(run, start_berth, files, options):
+    """what-if and explain have the namespaces of then; hashed names stay equal names."""
+    berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
+    assert decide(berth) == {"kraken": ["red"], "squid": ["blue"], "crab": NODES, "unknown": NODES}
+    run("bundle", "--server", berth.url, "-o", "b.tar.gz", *options)
+    assert equal(run("what-if", "--server", berth.url)) == "equal: 4 of 4"
+    assert equal(run("what-if", "--bundle", "b.tar.gz")) == "equal: 4 of 4"
+    with tarfile.open(files / "b.tar.gz") as archive:
+        pods = archive.extractfile("berth-bundle/pods.jsonl").read().decode()
+    assert pods.count('"kind":"Namespace"') == 3
+    assert ("kraken" in pods) == (not options)
+    if not options:
+        shown = run("explain", "--bundle", "b.tar.gz", "kraken/new")
+        assert "namespace.metadata.annotations['pool'] = \"red\"" in shown
+
+
+def test_dump_keeps_namespaces(run, start_berth, files):
+    berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
+    assert get(berth, "/api/v1/status").json()["cluster"]["watches"] == []
+    (files / "again.json").write_text(run("dump", "--cluster", "cluster.json"))
+    assert passed(run(*EXPLAIN, "--cluster", "again.json", "--pod", "kraken.json")) == ["red"]
