@@ -18,12 +18,15 @@ static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url
     json_write_end_object(writer);
 }
 
-static void write_sources(JsonWriter *writer, const MeasuringStatus *status) {
+static void write_sources(
+    JsonWriter *writer, const MeasuringStatus *status, const Program *program) {
     json_member_array(writer, "sources");
     for (size_t i = 0; i < status->n_sources; i++)
         write_source(writer, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
         write_source(writer, GAUGE_RESOURCES_NAME, GAUGE_RESOURCES, status->api_server);
+    if (!str_is_empty(status->api_server) && gauge_source_is_used(program, GAUGE_CUSTOM))
+        write_source(writer, GAUGE_CUSTOM_NAME, GAUGE_CUSTOM, status->api_server);
     json_write_end_array(writer);
 }
 
@@ -52,11 +55,13 @@ static void write_question(JsonWriter *writer, const Gauge *gauge) {
         [GAUGE_PROMETHEUS] = STR("query"),
         [GAUGE_RESOURCES] = STR("resource"),
         [GAUGE_ANNOTATION] = STR("annotation"),
+        [GAUGE_CUSTOM] = STR("metric"),
     };
     const Str values[] = {
         [GAUGE_PROMETHEUS] = gauge->query,
         [GAUGE_RESOURCES] = gauge->resource,
         [GAUGE_ANNOTATION] = gauge->annotation,
+        [GAUGE_CUSTOM] = gauge->query,
     };
 
     json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
@@ -136,7 +141,7 @@ void sources_page(const SourcesState *state, Buf *out) {
     size_t n_shown = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
 
     json_write_object(&writer);
-    write_sources(&writer, state->status);
+    write_sources(&writer, state->status, state->view->program);
     json_member_array(&writer, "metrics");
     for (size_t i = 0; i < n_shown; i++)
         write_metric(&writer, state, i);

@@ -38,6 +38,7 @@ static const Str source_words[] = {
     [GAUGE_PROMETHEUS] = STR("prometheus"),
     [GAUGE_RESOURCES] = STR("resources"),
     [GAUGE_ANNOTATION] = STR("annotation"),
+    [GAUGE_CUSTOM] = STR("custom"),
 };
 static const Str identity_words[] = {
     [GAUGE_BY_ANY] = STR("any"),

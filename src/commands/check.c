@@ -32,7 +32,9 @@
 #define INDENT 10
 
 static const char *source_name(const Gauge *gauge) {
-    return gauge->source == GAUGE_RESOURCES ? "metrics.k8s.io" : "node annotations";
+    return gauge->source == GAUGE_RESOURCES ? "metrics.k8s.io"
+           : gauge->source == GAUGE_CUSTOM  ? "custom.metrics.k8s.io"
+                                            : "node annotations";
 }
 
 /* A line below a metric's own, if there is a remark. */

@@ -129,6 +129,7 @@ static void draw_query(Html *html, const Gauge *gauge) {
         [GAUGE_PROMETHEUS] = gauge->query,
         [GAUGE_RESOURCES] = gauge->resource,
         [GAUGE_ANNOTATION] = gauge->annotation,
+        [GAUGE_CUSTOM] = gauge->query,
     };
 
     html_open(html, "td");
@@ -253,7 +254,10 @@ static void draw_metrics(const SourcesPage *view) {
 
 static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
     html_write(html, "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
-        STR_FMT(name), kind == GAUGE_PROMETHEUS ? "Prometheus API" : "metrics.k8s.io",
+        STR_FMT(name),
+        kind == GAUGE_PROMETHEUS  ? "Prometheus API"
+        : kind == GAUGE_RESOURCES ? "metrics.k8s.io"
+                                  : "custom.metrics.k8s.io",
         STR_FMT(url));
 }
 
@@ -271,6 +275,8 @@ static void draw_sources(const SourcesPage *view) {
         draw_source(view->html, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
         draw_source(view->html, GAUGE_RESOURCES_NAME, GAUGE_RESOURCES, status->api_server);
+    if (!str_is_empty(status->api_server) && gauge_source_is_used(view->program, GAUGE_CUSTOM))
+        draw_source(view->html, GAUGE_CUSTOM_NAME, GAUGE_CUSTOM, status->api_server);
     widget_table_end(view->html);
 }
 
@@ -300,7 +306,7 @@ unsigned page_sources(const PageContext *context, Html *html) {
     if (view.n == 0) {
         widget_empty(html, "No policy reads metrics.",
             "An entry under metrics: in a policy reads one number per node, by PromQL, from "
-            "metrics.k8s.io or from an annotation: see docs/metrics.md.");
+            "metrics.k8s.io, custom.metrics.k8s.io or an annotation: see docs/metrics.md.");
     } else {
         draw_verdict(&view);
         draw_metrics(&view);

@@ -232,6 +232,30 @@ static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *ou
     json_put(out, "]}");
 }
 
+#define CUSTOM_PATH STR("/apis/custom.metrics.k8s.io/v1beta1/nodes/*/")
+
+/* A MetricValueList of all nodes; values in thousandths. */
+static void answer_custom(const MetricsState *state, Str name, Buf *out) {
+    const Gauge gauge = {.source = GAUGE_CUSTOM, .query = name};
+    const Usage usage = usage_of_gauge(&gauge);
+    const NodeTable *cluster = state->cluster;
+    char time[JSON_TIME_MAX];
+
+    json_put(out, "{'kind':'MetricValueList','apiVersion':'custom.metrics.k8s.io/v1beta1',"
+                  "'metadata':{},'items':[");
+    for (uint32_t row = 0; row < cluster->n_rows; row++) {
+        double value = measure(state, &usage, row);
+
+        if (!isnan(value))
+            json_put(out,
+                "%s{'describedObject':{'kind':'Node','name':'%.*s'},'metricName':'%.*s',"
+                "'timestamp':'%s','value':'%.0fm'}",
+                out->data[out->len - 1] == '[' ? "" : ",", STR_FMT(cluster->names->names[row]),
+                STR_FMT(name), json_time(state->now_nsec / NSEC_PER_SEC, time), value * 1000);
+    }
+    json_put(out, "]}");
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void refuse(unsigned status, const char *why, Buf *out, HttpReply *reply) {
@@ -267,6 +291,8 @@ static void route(
         answer_resources(state, /* is_of_pods= */ false, out);
     else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/pods"))
         answer_resources(state, /* is_of_pods= */ true, out);
+    else if (str_has_prefix(request->path, CUSTOM_PATH))
+        answer_custom(state, str_skip(request->path, CUSTOM_PATH.len), out);
     else
         refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
 }

@@ -268,6 +268,7 @@ void panel_print_sources(const Program *rules, const char *url, Buf *out) {
         return;
     print_source(out, rules, GAUGE_PROMETHEUS, url, ", a mock of Prometheus");
     print_source(out, rules, GAUGE_RESOURCES, url, ", a mock of metrics-server");
+    print_source(out, rules, GAUGE_CUSTOM, url, ", a mock of an adapter for custom.metrics.k8s.io");
     print_source(
         out, rules, GAUGE_ANNOTATION, "", "annotations of nodes, which the demo keeps writing");
     buf_append(out,

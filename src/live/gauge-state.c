@@ -9,6 +9,7 @@ const char *gauge_kind_name(GaugeSource kind) {
         [GAUGE_PROMETHEUS] = "prometheus",
         [GAUGE_RESOURCES] = "resourceMetrics",
         [GAUGE_ANNOTATION] = "annotation",
+        [GAUGE_CUSTOM] = "customMetrics",
     };
 
     return names[kind];
@@ -20,10 +21,19 @@ Str gauge_source_name(const Gauge *gauge) {
         return source_meant(gauge->from);
     case GAUGE_RESOURCES:
         return GAUGE_RESOURCES_NAME;
+    case GAUGE_CUSTOM:
+        return GAUGE_CUSTOM_NAME;
     case GAUGE_ANNOTATION:
         break;
     }
     return STR_NULL;
+}
+
+bool gauge_source_is_used(const Program *program, GaugeSource source) {
+    for (size_t i = 0; i < program->n_gauges; i++)
+        if (program->gauges[i].source == source)
+            return true;
+    return false;
 }
 
 Str gauge_policy(const Program *program, size_t number) {

@@ -17,6 +17,7 @@
 #include "policy/program.h"
 
 #define GAUGE_RESOURCES_NAME STR("metrics.k8s.io")
+#define GAUGE_CUSTOM_NAME STR("custom.metrics.k8s.io")
 
 typedef struct GaugeTime {
     int64_t now_nsec;    /* since 1970 */
@@ -38,7 +39,10 @@ GaugeState gauge_state(
 /* "prometheus", "resourceMetrics", "annotation": as a policy has it. */
 const char *gauge_kind_name(GaugeSource kind);
 
-/* "default", "metrics.k8s.io"; empty for annotations. */
+/* Whether a policy reads a metric of @source. */
+bool gauge_source_is_used(const Program *program, GaugeSource source);
+
+/* "default", "metrics.k8s.io", "custom.metrics.k8s.io"; empty for annotations. */
 Str gauge_source_name(const Gauge *gauge);
 
 /* The policy that names gauge @number first: another may mean something else by that name. */

@@ -1,4 +1,5 @@
-/* Any bytes as a list of metrics.k8s.io: no crash; a message that fits, or finite numbers. */
+/* Any bytes as a list of metrics.k8s.io or custom.metrics.k8s.io: no crash; a message that fits, or
+ * finite numbers. */
 
 #include <math.h>
 
@@ -8,6 +9,7 @@
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
 
+/* @resource empty: of custom.metrics.k8s.io. */
 static void read_list(Str body, Str resource, bool is_of_pods) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     char error[VECTOR_ERROR_MAX];
@@ -16,7 +18,9 @@ static void read_list(Str body, Str resource, bool is_of_pods) {
 
     require(arena);
     memset(error, 'x', sizeof(error));
-    r = vector_read_resources(body, resource, is_of_pods, arena, &vector, error);
+    r = str_is_empty(resource)
+            ? vector_read_custom(body, arena, &vector, error)
+            : vector_read_resources(body, resource, is_of_pods, arena, &vector, error);
     require(memchr(error, '\0', sizeof(error)));
     require((r < 0) == (error[0] != '\0'));
     for (size_t i = 0; r == 0 && i < vector.n; i++) {
@@ -31,5 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     read_list(body, STR("cpu"), false);
     read_list(body, STR("memory"), true);
+    read_list(body, STR_NULL, false);
     return 0;
 }

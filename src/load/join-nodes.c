@@ -234,7 +234,8 @@ static bool is_row(uint32_t row) {
 
 static JoinWay gauge_way(Join *join) {
     const Gauge *gauge = join->gauge;
-    bool is_ours = gauge->source == GAUGE_RESOURCES; /* load/vector.h has made its labels */
+    /* load/vector.h has made its labels */
+    bool is_ours = gauge->source == GAUGE_RESOURCES || gauge->source == GAUGE_CUSTOM;
 
     return (JoinWay){
         .label = is_ours ? STR("node") : gauge->node_label,

@@ -124,6 +124,8 @@ static void explain_empty(Join *join) {
         message_add(&message,
             "the answer has no usage of any %s: metrics-server may have just started",
             join->gauge->is_of_pods ? "pod" : "node");
+    else if (join->gauge->source == GAUGE_CUSTOM)
+        message_add(&message, "the answer has no value of any node");
     else if (join->vector->n_histograms > 0)
         message_add(&message,
             "the answer has histograms (%zu series), not numbers: take one number of each, as with "

@@ -119,7 +119,7 @@ static void read_vector(PollAnswer *answer, const Gauge *gauge) {
     Message message;
 
     if (answer->has_vector &&
-        (gauge->source == GAUGE_PROMETHEUS || str_eq(answer->resource, gauge->resource)))
+        (gauge->source != GAUGE_RESOURCES || str_eq(answer->resource, gauge->resource)))
         return;
     arena_reset(arena);
     message = message_begin(answer->error, sizeof(answer->error));
@@ -127,6 +127,8 @@ static void read_vector(PollAnswer *answer, const Gauge *gauge) {
     answer->resource = gauge->resource;
     answer->r = gauge->source == GAUGE_PROMETHEUS
                     ? vector_read_prometheus(body, arena, &answer->vector, why)
+                : gauge->source == GAUGE_CUSTOM
+                    ? vector_read_custom(body, arena, &answer->vector, why)
                     : vector_read_resources(
                           body, gauge->resource, gauge->is_of_pods, arena, &answer->vector, why);
     if (answer->r < 0)

@@ -33,6 +33,8 @@ bool poll_job_fits(const PollJob *job, const Gauge *gauge) {
         return false;
     if (gauge->source == GAUGE_RESOURCES)
         return own->is_of_pods == gauge->is_of_pods;
+    if (gauge->source == GAUGE_CUSTOM)
+        return str_eq(own->query, gauge->query);
     return str_eq(own->query, gauge->query) &&
            str_eq(source_meant(own->from), source_meant(gauge->from));
 }
@@ -43,13 +45,18 @@ unsigned poll_job_timeout_sec(const PollJob *job) {
     return sec < POLLER_TIMEOUT_SEC ? (unsigned)sec : POLLER_TIMEOUT_SEC;
 }
 
-const char *poll_job_path(const PollJob *job) {
+void poll_job_path(const PollJob *job, Buf *ret) {
     const Gauge *gauge = &job->model->gauge;
 
-    if (gauge->source == GAUGE_PROMETHEUS)
-        return "/api/v1/query";
-    return gauge->is_of_pods ? "/apis/metrics.k8s.io/v1beta1/pods"
-                             : "/apis/metrics.k8s.io/v1beta1/nodes";
+    if (gauge->source == GAUGE_PROMETHEUS) {
+        buf_append(ret, STR("/api/v1/query"));
+    } else if (gauge->source == GAUGE_CUSTOM) {
+        buf_append(ret, STR("/apis/custom.metrics.k8s.io/v1beta1/nodes/*/"));
+        url_escape(ret, gauge->query);
+    } else {
+        buf_append(ret, gauge->is_of_pods ? STR("/apis/metrics.k8s.io/v1beta1/pods")
+                                          : STR("/apis/metrics.k8s.io/v1beta1/nodes"));
+    }
 }
 
 /* No time: an answer is of the moment in which the server gives it. */

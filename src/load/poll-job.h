@@ -5,6 +5,7 @@
  *
  *     PROMETHEUS   a query of a source
  *     RESOURCES    the list of nodes, or of pods; cpu and memory are in the same answer
+ *     CUSTOM       one metric of all nodes
  *
  * Threads: the queue's.
  */
@@ -83,5 +84,5 @@ unsigned poll_job_timeout_sec(const PollJob *job);
 
 /* The path after the server's URL, and the parameters, as in a query or a form; metrics.k8s.io has
  * none. */
-const char *poll_job_path(const PollJob *job);
+void poll_job_path(const PollJob *job, Buf *ret);
 void poll_job_form(const PollJob *job, Buf *ret);

@@ -58,7 +58,7 @@ void poll_queue_done(PollQueue *queue) {
 SourceConnection *poll_queue_connection(PollQueue *queue, const PollJob *job) {
     const Gauge *gauge = &job->model->gauge;
 
-    if (gauge->source == GAUGE_RESOURCES)
+    if (gauge->source != GAUGE_PROMETHEUS)
         return queue->api.access ? &queue->api : NULL;
     return queue->connections ? source_connections_find(queue->connections, gauge->from) : NULL;
 }
@@ -70,11 +70,16 @@ static void name_sources(const PollQueue *queue, Message *message) {
     }
 }
 
+/* The API that a gauge of the API server is read from. */
+static const char *api_of(const Gauge *gauge) {
+    return gauge->source == GAUGE_CUSTOM ? "custom.metrics.k8s.io" : "metrics.k8s.io";
+}
+
 static void explain_no_source(const PollQueue *queue, const Gauge *gauge, char *error) {
     Message message = message_begin(error, POLLER_ERROR_MAX);
 
-    if (gauge->source == GAUGE_RESOURCES) {
-        message_add(&message, "no API server is known that could be asked for metrics.k8s.io");
+    if (gauge->source != GAUGE_PROMETHEUS) {
+        message_add(&message, "no API server is known that could be asked for %s", api_of(gauge));
         return;
     }
     message_quote(&message, "there is no source named ", source_meant(gauge->from), "");
@@ -400,8 +405,8 @@ static void notify(PollQueue *queue, Reading *reading, Str name) {
         .was = reading->reported,
         .is = status->state,
         .gauge = name,
-        .source = is_query ? source_meant(gauge->from) : STR("metrics.k8s.io"),
-        .query = is_query ? gauge->query : gauge->resource,
+        .source = is_query ? source_meant(gauge->from) : str_from_c(api_of(gauge)),
+        .query = gauge->source == GAUGE_RESOURCES ? gauge->resource : gauge->query,
         .error = status->error,
         .report = &status->report,
         .down_nsec = status->state == POLL_OK ? reading->outage_nsec : 0,

@@ -127,7 +127,7 @@ bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *se
     request->server = server;
     buf_reset(&request->path);
     buf_reset(&request->form);
-    buf_append(&request->path, str_from_c(poll_job_path(job)));
+    poll_job_path(job, &request->path);
     poll_job_form(job, &request->form);
     if (server->wants_get && request->form.len > 0)
         become_get(request);
@@ -204,7 +204,8 @@ typedef struct Advice {
     unsigned status;
     const char *name;
     const char *source; /* what would help, with a source */
-    const char *api;    /* ... and with metrics.k8s.io */
+    const char *api;    /* ... with metrics.k8s.io */
+    const char *custom; /* ... and with custom.metrics.k8s.io; NULL: as @api */
 } Advice;
 
 static const Advice advices[] = {
@@ -213,18 +214,23 @@ static const Advice advices[] = {
         "it does not accept our credentials"},
     {403, "Forbidden",
         "we may not query it: check bearerTokenFile or basicAuth, and what that account may do",
-        "berth's account needs the right to list nodes and pods of metrics.k8s.io"},
+        "berth's account needs the right to list nodes and pods of metrics.k8s.io",
+        "berth's account needs the right to get nodes/NAME of custom.metrics.k8s.io"},
     {404, "Not Found", "is the path before /api/v1 right?",
-        "there is no metrics.k8s.io: is metrics-server installed?"},
+        "there is no metrics.k8s.io: is metrics-server installed?",
+        "is an adapter installed that serves this metric for nodes?"},
     {405, "Method Not Allowed", "it takes neither POST nor GET: is it a Prometheus?", ""},
     {413, "Content Too Large", "the query is too long for it", ""},
     {414, "URI Too Long", "the query is too long for it", ""},
     {422, "Unprocessable Content", "", ""},
     {429, "Too Many Requests", "a longer interval would help", "a longer interval would help"},
     {500, "Internal Server Error", "", ""},
-    {502, "Bad Gateway", "is what is behind that proxy up?", "is metrics-server up?"},
-    {503, "Service Unavailable", "it may still be starting", "is metrics-server up?"},
-    {504, "Gateway Timeout", "is what is behind that proxy up?", "is metrics-server up?"},
+    {502, "Bad Gateway", "is what is behind that proxy up?", "is metrics-server up?",
+        "is the adapter up?"},
+    {503, "Service Unavailable", "it may still be starting", "is metrics-server up?",
+        "is the adapter up?"},
+    {504, "Gateway Timeout", "is what is behind that proxy up?", "is metrics-server up?",
+        "is the adapter up?"},
 };
 
 static const Advice *find_advice(unsigned status) {
@@ -236,6 +242,13 @@ static const Advice *find_advice(unsigned status) {
 
 static bool is_api(const PollRequest *request) {
     return request->server->name == NULL;
+}
+
+static const char *advice_text(const PollRequest *request, const Advice *advice) {
+    if (!is_api(request))
+        return advice->source;
+    return advice->custom && request->job->model->gauge.source == GAUGE_CUSTOM ? advice->custom
+                                                                               : advice->api;
 }
 
 static const char *server_url(const PollRequest *request) {
@@ -276,7 +289,7 @@ static void add_words(
 
 static void complain_status(const PollRequest *request, Arena *scratch, Message *message) {
     const Advice *advice = find_advice(request->status);
-    const char *help = advice ? is_api(request) ? advice->api : advice->source : "";
+    const char *help = advice ? advice_text(request, advice) : "";
 
     message_add(message, "%s: answers %u%s%s", server_url(request), request->status,
         advice ? " " : "", advice ? advice->name : "");

@@ -427,6 +427,39 @@ static void test_resources(void **state) {
     scene_done(&scene);
 }
 
+/* Two gauges of one custom metric share a request; one of another metric has its own, which fails.
+ */
+static void test_custom(void **state) {
+    Gauge gauges[3];
+    Scene scene;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        gauges[i] = (Gauge){
+            .name = STR("x"),
+            .source = GAUGE_CUSTOM,
+            .query = i < 2 ? STR("warm") : STR("cold"),
+            .interval_nsec = HOUR,
+            .max_age_nsec = HOUR + (int64_t)i,
+        };
+    scene_init_api(&scene);
+    atomic_store(&scene.prometheus.mode, SERVER_NOT_FOUND);
+    scene_follow(&scene, gauges, 3, 1);
+    await(state_is(&scene, 0, POLL_OK) && state_is(&scene, 1, POLL_OK));
+    await(state_is(&scene, 2, POLL_FAILING));
+    assert_int_equal(atomic_load(&scene.prometheus.n_nodes), 1);
+    assert_non_null(strstr(scene_status(&scene, 2).error, "is an adapter installed"));
+    {
+        Measurements *known = NULL;
+
+        assert_int_equal(poller_follow(scene.poller, gauges, 3, 2, &known), 0);
+        assert_true(value_of(known->items[0], "a") == 36.5);
+        assert_true(value_of(known->items[1], "a") == 36.5);
+        measurements_unref(known);
+    }
+    scene_done(&scene);
+}
+
 static void test_annotation(void **state) {
     const Gauge gauge = {
         .name = STR("x"), .source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 1};
@@ -467,6 +500,7 @@ int main(void) {
         cmocka_unit_test(test_bad_source),
         cmocka_unit_test(test_configure),
         cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_custom),
         cmocka_unit_test(test_annotation),
         cmocka_unit_test(test_state_names),
     };

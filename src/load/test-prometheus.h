@@ -114,6 +114,14 @@ static inline void send_resources(FakePrometheus *prometheus, TestPeer *peer, St
                   "\"memory\":\"2Ki\"}}]}"));
 }
 
+static inline void send_custom(FakePrometheus *prometheus, TestPeer *peer) {
+    atomic_fetch_add(&prometheus->n_nodes, 1);
+    test_answer(peer, "200 OK", "Content-Type: application/json\r\n",
+        STR("{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/v1beta1\","
+            "\"items\":[{\"describedObject\":{\"kind\":\"Node\",\"name\":\"a\"},\"metricName\":"
+            "\"warm\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"value\":\"36500m\"}]}"));
+}
+
 static inline bool send_redirect(
     FakePrometheus *prometheus, TestPeer *peer, const TestRequest *request) {
     char head[512];
@@ -263,6 +271,8 @@ static inline bool answer_request(void *context, TestPeer *peer, const TestReque
     note_request(prometheus, request);
     if (str_has_prefix(request->path, STR("/apis/metrics.k8s.io/v1beta1/")))
         send_resources(prometheus, peer, request->path);
+    else if (str_is(request->path, "/apis/custom.metrics.k8s.io/v1beta1/nodes/*/warm"))
+        send_custom(prometheus, peer);
     else if (!answer_plain(peer, atomic_load(&prometheus->mode)))
         stays = answer_by_mode(prometheus, peer, request);
     atomic_fetch_sub(&prometheus->n_under_way, 1);

@@ -60,6 +60,34 @@ static void test_pods(void **state) {
     assert_true(v.items[0].value == 1048581);
 }
 
+static const char custom[] =
+    "{\"kind\":\"MetricValueList\",\"apiVersion\":\"custom.metrics.k8s.io/"
+    "v1beta1\",\"metadata\":{},"
+    "\"items\":[{\"describedObject\":{\"kind\":\"Node\",\"name\":\"n1\",\"apiVersion\":\"/v1\"},"
+    "\"metricName\":\"temperature\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"value\":\"81500m\"},"
+    "{\"describedObject\":{\"name\":\"n2\"},\"metric\":{\"name\":\"temperature\",\"selector\":null}"
+    ","
+    "\"value\":\"1k\"},{\"describedObject\":{\"name\":\"n3\"}}]}";
+
+static void test_custom(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    char error[VECTOR_ERROR_MAX];
+    Vector v;
+
+    (void)state;
+    assert_int_equal(vector_read_custom(STR(custom), arena, &v, error), 0);
+    assert_int_equal(v.n, 2);
+    assert_int_equal(v.n_histograms, 1);
+    assert_text("node", series_label(&v.items[0], STR("node")), "n1");
+    assert_true(v.items[0].value == 81.5 && v.items[1].value == 1000);
+    assert_int_equal(v.items[0].at_msec, INT64_C(1767323045000));
+
+    assert_int_equal(vector_read_custom(STR(nodes), arena, &v, error), -EPROTO);
+    assert_non_null(strstr(error, "of kind \"NodeMetricsList\", not a MetricValueList"));
+    assert_int_equal(vector_read_custom(STR("{}"), arena, &v, error), -EPROTO);
+    assert_non_null(strstr(error, "no list of custom.metrics.k8s.io"));
+}
+
 static void test_errors(void **state) {
     static const struct {
         const char *body, *part;
@@ -95,6 +123,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_custom),
         cmocka_unit_test(test_errors),
     };
 

@@ -1,6 +1,7 @@
 /*
- * The lists of metrics.k8s.io, which `kubectl top` shows. Amounts stay in billionths until the last
- * container is added: rounding up to thousandths, as for requests, would make an idle pod busy.
+ * The lists of metrics.k8s.io, which `kubectl top` shows, and of custom.metrics.k8s.io. Amounts
+ * stay in billionths until the last container is added: rounding up to thousandths, as for
+ * requests, would make an idle pod busy.
  */
 
 #include <errno.h>
@@ -17,6 +18,7 @@ typedef struct List {
     VectorReader reader;
     Str resource;
     bool is_of_pods;
+    bool is_custom;
     bool has_items;
     Str kind, message; /* of a Status, which the server sends instead of a list after an error */
 } List;
@@ -100,6 +102,21 @@ static const JsonField item_fields[] = {
     {"containers", JSON_FIELD_ARRAY, .read = read_container},
 };
 
+static void read_value(JsonReader *json, Arena *arena, void *target) {
+    Item *item = target;
+
+    (void)json;
+    (void)arena;
+    read_amount(item->list, item);
+}
+
+/* A value of a node. */
+static const JsonField custom_fields[] = {
+    {"describedObject.name", JSON_FIELD_TEXT, offsetof(Item, name)},
+    {"timestamp", JSON_FIELD_CUSTOM, .read = read_time},
+    {"value", JSON_FIELD_CUSTOM, .read = read_value},
+};
+
 static void add_item(List *list, const Item *item) {
     VectorReader *reader = &list->reader;
     SeriesLabel *labels = vector_reader_labels(reader);
@@ -124,8 +141,11 @@ static void read_item(JsonReader *json, Arena *arena, void *target) {
     List *list = target;
     Item item = {.list = list};
 
-    json_read_fields(
-        json, arena, item_fields + list->is_of_pods, ELEMENTS_OF(item_fields) - 1, &item);
+    if (list->is_custom)
+        JSON_READ_FIELDS(json, arena, custom_fields, &item);
+    else
+        json_read_fields(
+            json, arena, item_fields + list->is_of_pods, ELEMENTS_OF(item_fields) - 1, &item);
     if (json_error(json) != JSON_OK)
         return;
     if (item.n_amounts == (list->is_of_pods ? item.n_containers : 1) && item.n_amounts > 0)
@@ -151,35 +171,52 @@ static const JsonField metrics_fields[] = {
     {"message", JSON_FIELD_TEXT, offsetof(List, message)},
 };
 
+static Str kind_of(const List *list) {
+    return list->is_custom    ? STR("MetricValueList")
+           : list->is_of_pods ? STR("PodMetricsList")
+                              : STR("NodeMetricsList");
+}
+
 static int complain_of_kind(const List *list, Message *message) {
     if (str_eq(list->kind, STR("Status"))) {
         message_add(message, "the server answered: ");
         message_show(message, list->message, VECTOR_SERVER_TEXT_MAX);
     } else if (str_is_empty(list->kind)) {
-        message_add(message, "JSON, but no list of metrics.k8s.io");
+        message_add(
+            message, "JSON, but no list of %smetrics.k8s.io", list->is_custom ? "custom." : "");
     } else {
         message_quote(message, "an object of kind ", list->kind, "");
-        message_add(message, ", not a %s", list->is_of_pods ? "PodMetricsList" : "NodeMetricsList");
+        message_add(message, ", not a %.*s", STR_FMT(kind_of(list)));
     }
     return -EPROTO;
 }
 
-int vector_read_resources(
-    Str body, Str resource, bool is_of_pods, Arena *arena, Vector *ret, char *error) {
+static int read_list(Str body, List *list, Arena *arena, Vector *ret, char *error) {
     Message message = message_begin(error, VECTOR_ERROR_MAX);
-    List list = {.resource = resource, .is_of_pods = is_of_pods};
     int r;
 
     *ret = (Vector){0};
-    r = vector_reader_begin(&list.reader, body, arena, ret, &message);
+    r = vector_reader_begin(&list->reader, body, arena, ret, &message);
     if (r < 0)
         return r;
-    JSON_READ_FIELDS(&list.reader.json, arena, metrics_fields, &list);
-    json_end(&list.reader.json);
-    if (json_error(&list.reader.json) != JSON_OK)
-        return vector_reader_complain(&list.reader, &message);
-    if (!list.has_items ||
-        !str_eq(list.kind, is_of_pods ? STR("PodMetricsList") : STR("NodeMetricsList")))
-        return complain_of_kind(&list, &message);
+    JSON_READ_FIELDS(&list->reader.json, arena, metrics_fields, list);
+    json_end(&list->reader.json);
+    if (json_error(&list->reader.json) != JSON_OK)
+        return vector_reader_complain(&list->reader, &message);
+    if (!list->has_items || !str_eq(list->kind, kind_of(list)))
+        return complain_of_kind(list, &message);
     return 0;
+}
+
+int vector_read_resources(
+    Str body, Str resource, bool is_of_pods, Arena *arena, Vector *ret, char *error) {
+    List list = {.resource = resource, .is_of_pods = is_of_pods};
+
+    return read_list(body, &list, arena, ret, error);
+}
+
+int vector_read_custom(Str body, Arena *arena, Vector *ret, char *error) {
+    List list = {.is_custom = true};
+
+    return read_list(body, &list, arena, ret, error);
 }

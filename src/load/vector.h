@@ -4,8 +4,9 @@
  * Vector: series with one value each, as a source answers with.
  *
  * Read from the answer of Prometheus (or another server with its API) to an instant query, or from
- * the lists of metrics.k8s.io, which are brought into the same form: label "node", or labels
- * "namespace" and "pod". Strings are slices of the body where they can be, else in the arena.
+ * the lists of metrics.k8s.io and custom.metrics.k8s.io, which are brought into the same form:
+ * label "node", or labels "namespace" and "pod". Strings are slices of the body where they can be,
+ * else in the arena.
  *
  * Answers are not trusted: bytes, series, labels and depth have ceilings.
  */
@@ -46,6 +47,9 @@ int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) MUS
 /* A NodeMetricsList (@is_of_pods: a PodMetricsList, summed over containers), of one resource. */
 int vector_read_resources(
     Str body, Str resource, bool is_of_pods, Arena *arena, Vector *ret, char *error) MUST_CHECK;
+
+/* A MetricValueList of custom.metrics.k8s.io, of nodes. */
+int vector_read_custom(Str body, Arena *arena, Vector *ret, char *error) MUST_CHECK;
 
 /* The value of a label; empty: it has none. */
 Str series_label(const Series *series, Str name);

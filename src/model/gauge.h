@@ -9,6 +9,7 @@
  *     PROMETHEUS   a PromQL query of a source that the operator has named
  *     RESOURCES    metrics.k8s.io, what `kubectl top` shows
  *     ANNOTATION   the node's own annotation: "0.25,2026-01-02T03:04:05Z"
+ *     CUSTOM       custom.metrics.k8s.io, of nodes, by an adapter
  *
  * and what each is of: a node, or a pod. Numbers of pods are brought together for each node that
  * they run on, and for each workload.
@@ -29,6 +30,7 @@ typedef enum GaugeSource {
     GAUGE_PROMETHEUS,
     GAUGE_RESOURCES,
     GAUGE_ANNOTATION,
+    GAUGE_CUSTOM,
 } GaugeSource;
 
 /* The identity of a node that a label of a series is compared with. */
@@ -79,7 +81,7 @@ typedef struct Gauge {
     GaugeSource source;
 
     Str from;     /* PROMETHEUS: name of the source; empty: the default one */
-    Str query;    /* PROMETHEUS */
+    Str query;    /* PROMETHEUS; CUSTOM: the name of the metric */
     Str resource; /* RESOURCES: cpu (in cores) or memory (in bytes) */
 
     Str annotation; /* ANNOTATION: its key */

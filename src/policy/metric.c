@@ -171,6 +171,19 @@ static bool check_zone(YamlReader *reader, const YamlNode *value) {
     return false;
 }
 
+/* It becomes part of a path. */
+static bool check_custom_name(YamlReader *reader, const YamlNode *value) {
+    if (is_text(value->text, "_-.:") && value->text.ptr[0] != '.')
+        return true;
+    reader_error_hint(reader, value, STR("letters, digits, '_', '-', '.' and ':'"),
+        "\"%.*s\" is not the name of a metric", STR_FMT(value->text));
+    return false;
+}
+
+static const Shape custom_shape = {.kind = SHAPE_STRING,
+    .check = check_custom_name,
+    .pattern = "^[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$"};
+
 static const Shape annotation_key_shape = {.kind = SHAPE_STRING, .check = reader_annotation_key};
 static const Shape zone_shape = {
     .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$", .check = check_zone};
@@ -230,7 +243,8 @@ static int64_t default_age(const Gauge *gauge) {
         return METRIC_AGE_DEFAULT_MAX;
     if (most < 2 * gauge->interval_nsec)
         most = 2 * gauge->interval_nsec;
-    if (gauge->source == GAUGE_RESOURCES && age < METRIC_AGE_RESOURCES_MIN)
+    if ((gauge->source == GAUGE_RESOURCES || gauge->source == GAUGE_CUSTOM) &&
+        age < METRIC_AGE_RESOURCES_MIN)
         age = METRIC_AGE_RESOURCES_MIN;
     return age < most ? age : most;
 }
@@ -387,12 +401,14 @@ static const Shape max_age_shape = {
 static const Field metric_fields[] = {
     {REQUIRED("name"), INTO(Gauge, name, name_shape), .about = "metrics.NAME in expressions"},
     {OPTIONAL("prometheus"), .shape = &prometheus_shape,
-        .about = "from Prometheus, or a server with its API; one of three sources"},
+        .about = "from Prometheus, or a server with its API; one of four sources"},
     {OPTIONAL("resourceMetrics"), .shape = &resource_shape,
         .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it",
         .read = read_resource},
     {OPTIONAL("annotation"), .shape = &annotation_shape,
         .about = "from an annotation of the node: `0.25,2026-01-02T03:04:05Z`"},
+    {OPTIONAL("customMetrics"), INTO(Gauge, query, custom_shape),
+        .about = "from custom.metrics.k8s.io: the name of a metric of nodes"},
     {OPTIONAL("pods"), .shape = &pods_shape,
         .about = "the numbers are those of pods, combined for nodes and workloads",
         .read = read_pods},
@@ -400,13 +416,14 @@ static const Field metric_fields[] = {
         .about = "how often it is queried, from 1s to 1d; default `15s`"},
     {OPTIONAL("maxAge"), INTO(Gauge, max_age_nsec, max_age_shape),
         .about = "an older value counts as absent; default: three intervals, at most 5m; at least "
-                 "3m for resourceMetrics"},
+                 "3m for resourceMetrics and customMetrics"},
     {OPTIONAL("placements"), .shape = &placements_shape,
         .about = "how pods count that the value does not include yet; on for known load queries",
         .read = read_placements},
 };
 
-static const char *const sources[] = {"prometheus", "resourceMetrics", "annotation", NULL};
+static const char *const sources[] = {
+    "prometheus", "resourceMetrics", "annotation", "customMetrics", NULL}; /* GaugeSource */
 const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources};
 
 /* An unknown field may be the source that is missing; it has been reported. */
@@ -442,7 +459,8 @@ static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gau
         }
     }
     if (!first && !has_unknown_field(metric))
-        reader_error_hint(reader, metric, STR("one of prometheus, resourceMetrics, annotation"),
+        reader_error_hint(reader, metric,
+            STR("one of prometheus, resourceMetrics, annotation, customMetrics"),
             "a metric needs a source");
 }
 
@@ -471,6 +489,9 @@ static void check_together(YamlReader *reader, const YamlNode *metric) {
     if (annotation && pods)
         reader_error_hint(
             reader, pods, STR("leave out pods"), "an annotation belongs to the node, not to pods");
+    if (yaml_find(metric, STR("customMetrics")) && pods)
+        reader_error_hint(reader, pods, STR("leave out pods"),
+            "customMetrics reads metrics of nodes, not of pods");
     if (annotation && interval)
         reader_error_hint(reader, interval, STR("maxAge limits its age"),
             "an annotation is not queried, so interval has no effect");

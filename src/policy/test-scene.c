@@ -104,17 +104,20 @@ static void write_conditions(JsonWriter *writer, const YamlNode *node) {
     json_write_end_array(writer);
 }
 
-/* Each image is a name, or a list of names. */
+/* Each image is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static void write_images(JsonWriter *writer, const YamlNode *images) {
     if (!images)
         return;
     json_write_key(writer, STR("images"));
     json_write_array(writer);
     for (size_t i = 0; i < images->n; i++) {
-        const YamlNode *image = images->items[i];
+        const YamlNode *sized = images->items[i];
+        const YamlNode *image =
+            sized->kind == YAML_MAPPING ? yaml_find(sized, STR("names")) : sized;
         bool is_list = image->kind == YAML_SEQUENCE;
 
         json_write_object(writer);
+        write_tree(writer, STR("sizeBytes"), yaml_find(sized, STR("sizeBytes")));
         json_write_key(writer, STR("names"));
         json_write_array(writer);
         for (size_t n = 0; n < (is_list ? image->n : 1); n++)

@@ -63,6 +63,75 @@ class MetricsApi(ScriptedServer):
             exchange.send(404, b"404 page not found\n", "text/plain")
 
 
+CUSTOM_GROUP = "custom.metrics.k8s.io"
+CUSTOM_PATH = f"/apis/{CUSTOM_GROUP}/v1beta1"
+ADAPTER = "custom-metrics-adapter"
+
+
+class CustomMetricsApi(ScriptedServer):
+    """Serves metrics of nodes under their names, as prometheus-adapter does; close() removes the APIService."""
+
+    def __init__(self, plane):
+        self.plane, self.documents = plane, {CUSTOM_PATH: make_custom_discovery()}
+        pair = plane.authority.issue_server(f"DNS:{ADAPTER}.kube-system.svc,DNS:localhost")
+        super().__init__(make_context(pair.certificate, pair.key))
+
+    def set_nodes(self, metric, **values):
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        items = [
+            {
+                "describedObject": {"kind": "Node", "name": name, "apiVersion": "/v1"},
+                "metricName": metric, "timestamp": now, "value": value, "selector": None,
+            }
+            for name, value in values.items()
+        ]  # fmt: skip
+        self.documents[f"{CUSTOM_PATH}/nodes/*/{metric}"] = {
+            "kind": "MetricValueList",
+            "apiVersion": f"{CUSTOM_GROUP}/v1beta1",
+            "metadata": {},
+            "items": items,
+        }
+
+    def register(self, metric, *users):
+        api = self.plane.api
+        api.create(SERVICES, make_service(ADAPTER))
+        api.create(API_SERVICES, make_api_service(self.port, CUSTOM_GROUP, ADAPTER))
+        rule = {"apiGroups": [CUSTOM_GROUP], "resources": [f"nodes/{metric}"], "verbs": ["get"]}
+        role = {"metadata": {"name": "berth-custom-metrics"}, "rules": [rule]}
+        api.create_once(f"{RBAC}/clusterroles", role)
+        for user in users:
+            binding = make_role_binding("berth-custom-metrics", user)
+            api.create_once(f"{RBAC}/clusterrolebindings", binding)
+
+        def look():
+            try:
+                return api.get(f"{CUSTOM_PATH}/nodes/*/{metric}")["kind"]
+            except ApiError as error:
+                return str(error)
+
+        wait_for("the API server to serve custom metrics", look, lambda seen: "List" in seen)
+
+    def close(self):
+        self.plane.api.delete(f"{API_SERVICES}/v1beta1.{CUSTOM_GROUP}")
+        self.plane.api.delete(f"{SERVICES}/{ADAPTER}")
+        self.stop()
+
+    _answer_well = MetricsApi._answer_well
+
+
+def make_custom_discovery():
+    resource = {
+        "name": "nodes/temperature", "singularName": "", "namespaced": False,
+        "kind": "MetricValueList", "verbs": ["get"],
+    }  # fmt: skip
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{CUSTOM_GROUP}/v1beta1",
+        "resources": [resource],
+    }
+
+
 def make_discovery():
     def resource(name, kind, is_namespaced):
         return {
@@ -96,24 +165,24 @@ def amounts(cpu, memory):
     return {"cpu": cpu, "memory": memory}
 
 
-def make_service():
+def make_service(name=NAME):
     """A name that leads to this machine: nothing here routes a cluster's addresses."""
     return {
-        "metadata": {"name": NAME},
+        "metadata": {"name": name},
         "spec": {"type": "ExternalName", "externalName": "localhost"},
     }
 
 
-def make_api_service(port):
+def make_api_service(port, group=GROUP, name=NAME):
     return {
-        "metadata": {"name": f"v1beta1.{GROUP}"},
+        "metadata": {"name": f"v1beta1.{group}"},
         "spec": {
-            "group": GROUP,
+            "group": group,
             "version": "v1beta1",
             "groupPriorityMinimum": 100,
             "versionPriority": 100,
             "insecureSkipTLSVerify": True,
-            "service": {"name": NAME, "namespace": "kube-system", "port": port},
+            "service": {"name": name, "namespace": "kube-system", "port": port},
         },
     }
 

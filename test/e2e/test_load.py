@@ -6,7 +6,7 @@ import contextlib
 import client
 import pytest
 from client import metrics
-from metricsapi import MetricsApi
+from metricsapi import CustomMetricsApi, MetricsApi
 from nodemode import Live
 from objects import AVOID, make_extender
 from prometheus import Scripted, by_node, find_metric
@@ -169,5 +169,35 @@ def test_values_match_kubectl_top(cluster):
 
         server.set_nodes(one=("800m", "1Gi"), two=("6400m", "1Gi"))
         wait_scores(berth, one=9, two=2)
+        cluster.add_pod("second")
+        assert cluster.wait_bound("second") == "one"
+
+
+# --- custom.metrics.k8s.io ---
+
+WARM = """
+metrics:
+  - {name: temperature, customMetrics: temperature, interval: 1s, maxAge: 1m}
+filters:
+  - {name: warm, metricLimit: {metric: temperature, max: 80}, reason: node is too warm, onMissing: allow}
+scores:
+  - {name: cool, expression: 100.0 - metrics.temperature, onMissing: 0}
+"""
+
+
+def test_custom_metrics_of_an_adapter(cluster):
+    """Behind the API server, as prometheus-adapter is."""
+    cluster.add_node("one")
+    cluster.add_node("two", taints=[AVOID])
+    with contextlib.closing(CustomMetricsApi(cluster.plane)) as server:
+        server.set_nodes("temperature", one="81500m", two="30")
+        server.register("temperature", "berth")
+        berth = cluster.start(Live(), "--policy", cluster.write_policy(WARM))
+        wait_scores(berth, one=2, two=7)
+        cluster.add_pod("first")
+        assert cluster.wait_bound("first") == "two"
+
+        server.set_nodes("temperature", one="20", two="80500m")
+        wait_scores(berth, one=8, two=2)
         cluster.add_pod("second")
         assert cluster.wait_bound("second") == "one"

@@ -173,7 +173,7 @@ def load_variation(cluster, name, measured, margin, sensitivity):
         power = 1 / sensitivity if sensitivity else math.inf
         sigma = clamp((sigma**power if sensitivity >= 0 else sigma) * margin, 0, 1)
         scores.append(100 * (1 - (mu + sigma) / 2))
-    return min(scores, default=0)
+    return round_away(min(scores, default=0))
 
 
 CRANE = {  # metric: period, limit, weight
@@ -218,8 +218,8 @@ def koordinator(cluster, name, measured, thresholds=None):
         return 0
     score = 0
     for resource, now in used.items():
-        score += (node[resource] - now) * 100 / node[resource] if now <= node[resource] else 0
-    return score / 2
+        score += math.floor((node[resource] - now) * 100 / node[resource] + 1e-9) if now <= node[resource] else 0
+    return score // 2
 
 
 # --- both ---------------------------------------------------------------------------------------
@@ -293,3 +293,52 @@ def test_koordinator_load_aware(berth_path, seed, tmp_path):
                            for name in values(rng, cluster, [0])} for resource in ("cpu", "memory")}
     got = explained(berth_path, ROOT / "policies/koordinator-load-aware.yaml", cluster, measured, tmp_path)
     assert_same(got, {name: koordinator(cluster, name, measured, own.get(name)) for name in cluster.nodes})
+
+
+# --- nodes by what is written on them -------------------------------------------------------------
+
+NODE_METADATA = {  # name: changed params, metadata by node, the order
+    "highest": ({}, {"low": "10", "high": "100", "medium": "50"}, ["high", "medium", "low"]),
+    "lowest": ({"strategy": "lowest"}, {"dear": "100", "cheap": "10", "medium": "50"}, ["cheap", "medium", "dear"]),
+    "newest": ({"source": "annotation", "type": "timestamp", "strategy": "newest"},
+               {"old": 72, "newest": 1, "medium": 24}, ["newest", "medium", "old"]),
+    "oldest": ({"source": "annotation", "type": "timestamp", "strategy": "oldest"},
+               {"newest": 1, "oldest": 72, "medium": 24}, ["oldest", "medium", "newest"]),
+    "missing-last": ({}, {"none": None, "value": "100", "low": "-7"}, ["value", "low", "none"]),
+    "default": ({"default": '"100"'}, {"low": "50", "missing": None, "high": "150"}, ["high", "missing", "low"]),
+    "default-time": ({"source": "annotation", "type": "timestamp", "strategy": "newest", "default": f'"{moment(24 * 3600)}"'},
+                     {"old": 72, "missing": None, "new": 1}, ["new", "missing", "old"]),
+}
+
+
+@pytest.mark.parametrize("params,metadata,order", NODE_METADATA.values(), ids=NODE_METADATA.keys())
+def test_node_metadata(berth_path, params, metadata, order, tmp_path):
+    cluster = Cluster(random.Random(1))
+    field = "annotations" if params.get("source") == "annotation" else "labels"
+    items = [{"kind": "Node", "metadata": {"name": name, field: {} if value is None else {
+        "example.com/node-rank": moment(value * 3600) if isinstance(value, int) else value}}} for name, value in metadata.items()]
+    objects, pod = cluster.dump(tmp_path)
+    objects.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    policy = policy_with("node-metadata.yaml", tmp_path, **params)
+    done = subprocess.run([berth_path, "explain", "--policy", policy, "--cluster", objects, "--pod", pod, "--now", moment(0),
+                           "-o", "json"], capture_output=True, text=True, timeout=60, check=False)
+    nodes = json.loads(done.stdout)["nodes"]
+    assert [node["node"] for node in sorted(nodes, key=lambda node: -node["score"])] == order
+    assert len({node["score"] for node in nodes}) == len(order)
+
+
+@pytest.mark.parametrize("age,ready,passed", [(30, True, ["before"]), (700, True, ["before", "other"]), (30, False, ["before", "other"])])
+def test_previous_node_is_waited_for(berth_path, age, ready, passed, tmp_path):
+    """With `wait: 10m`: while the pod is young, and the node is ready."""
+    nodes = [{"kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+              "status": {"conditions": [{"type": "Ready", "status": str(ready or name != "before")}]}} for name in ("before", "other")]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "creationTimestamp": moment(age),
+                                                           "annotations": {"example.com/previous-node": "before"}}}
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    policy = policy_with("previous-node.yaml", tmp_path, wait="10m")
+    done = subprocess.run([berth_path, "explain", "--policy", policy, "--cluster", tmp_path / "cluster.json", "--pod",
+                           tmp_path / "pod.json", "--now", moment(0), "-o", "json"], capture_output=True, text=True, timeout=60, check=False)
+    shown = {node["node"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert [name for name, node in shown.items() if node["outcome"] == "passed"] == passed
+    assert shown["before"]["bindAnnotations"] == [{"policy": "previous-node", "key": "example.com/previous-node", "value": "before"}]
