@@ -24,8 +24,10 @@ LOOPS = {
 class Fields:
     """The paths from a record: {type: [what is written behind it]}."""
 
-    def __init__(self, types):
+    def __init__(self, variables, types):
         self.types, self.known = types, {}
+        self.roots = [(name, type_) for name, type_ in variables.items() if type_ in types]
+        self.roots += [("node", "Node"), ("node.domain('zone')", "Domain")]
 
     def of(self, record):
         if record not in self.known:
@@ -68,8 +70,6 @@ class Fields:
 class FieldExpression(gen.Expression):
     """Of type bool, int or double: what rules are."""
 
-    ROOTS = [("node", "Node"), ("node", "Node"), ("pod", "Pod"), ("cluster", "Cluster"), ("node.domain('zone')", "Domain")]
-
     def __init__(self, name, fields):
         self.fields = fields
         super().__init__(name)
@@ -81,7 +81,7 @@ class FieldExpression(gen.Expression):
         self.text = self.make(self.type, depth=self.random.randrange(0, 4))
 
     def roots(self):
-        return self.ROOTS + [(name, type_) for name, type_ in self.locals if type_ in self.fields.types] * 3
+        return self.fields.roots + [(name, type_) for name, type_ in self.locals if type_ in self.fields.types] * 3
 
     def paths(self, wanted):
         """All fields of types that @wanted accepts: (text, type)."""

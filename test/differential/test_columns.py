@@ -49,7 +49,7 @@ class Columns:
     def __init__(self, berth, cel_go, seed, folder):  # noqa: F811
         self.berth, self.cel_go, self.folder = berth, cel_go, folder
         self.view = world.View(seed)
-        self.fields = fields.Fields(self.view.types)
+        self.fields = fields.Fields(self.view.variables, self.view.types)
         self.names = [node["metadata"]["name"] for node in self.view.nodes]
         self.given = ["--cluster", str(folder / "cluster.json"), "--pod", str(folder / "pod.json"),
                       "--now", world.time_text(world.NOW)]
@@ -95,7 +95,7 @@ class Columns:
 
     def theirs(self, rules):
         records = [{"id": "world", "world": self.view.input()}]
-        records += [{"id": r.name, "expr": r.text, "rows": True} for r in rules]
+        records += [{"id": r.name, "expr": world.rename(r.text), "rows": True} for r in rules]
         found = answers([self.cel_go], records)
         assert "error" not in found["world"], found["world"]
         n = len(self.names)

@@ -19,17 +19,22 @@ LABELS = ["a", "b", "zone", "n"]
 LABEL_VALUES = ["a", "b", "x", "aax", "7", "1.5", ""]
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
 AMOUNTS = "map(string, double)"
-VARIABLES = {"pod": "Pod", "node": "Node", "cluster": "Cluster", "now": "timestamp"}
 
 
-def read_types():
-    """{type: {field: (type, whether it can be absent)}}"""
+def read_reference():
+    """{variable: type}, {type: {field: (type, whether it can be absent)}}"""
     section = PAGE.read_text(encoding="utf-8").split("<!-- fields:begin -->")[1].split("<!-- fields:end -->")[0]
+    table = section.split("| variable |")[1].split("\n\n")[0]
     types = {}
     for name, body in re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", section, re.S | re.M):
         rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (always|has\(\) tells) \|", body, re.M)
         types[name] = {field: (type_, presence != "always") for field, type_, presence in rows}
-    return types
+    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M)), types
+
+
+def rename(text):
+    """An expression for cel-go, where "namespace" is a reserved word."""
+    return re.sub(r"(?<![.\w'])namespace(?![\w'])", "namespaceObject", text)
 
 
 # --- amounts ------------------------------------------------------------------------------------
@@ -109,6 +114,8 @@ class Cluster:
         self.nodes = [self.node(f"n{i}") for i in range(N_NODES)]
         self.pods = [self.pod(f"p{i}-{j}", f"n{i}") for i in range(N_NODES) for j in range(self.pick([0, 1, 2, 5]))]
         self.placed = self.pod("new", None)
+        self.namespaces = {name: {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": name, "labels": self.labels(), "annotations": self.labels()}} for name in ("default", "x")}
 
     def pick(self, items):
         return self.random.choice(items)
@@ -212,7 +219,7 @@ class Cluster:
         }
 
     def objects(self):
-        return {"apiVersion": "v1", "kind": "List", "items": self.nodes + self.pods}
+        return {"apiVersion": "v1", "kind": "List", "items": [*self.namespaces.values(), *self.nodes, *self.pods]}
 
 
 # --- as expressions see them ----------------------------------------------------------------------
@@ -259,7 +266,7 @@ class View:
     """Values typed as cel-go/typed.go reads them."""
 
     def __init__(self, seed):
-        self.types = read_types()
+        self.variables, self.types = read_reference()
         self.cluster = Cluster(seed)
         pods = [set_computed_of_pod(copy.deepcopy(pod)) for pod in self.cluster.pods]
         self.nodes = [set_computed(copy.deepcopy(node), [p for p in pods if p["spec"]["nodeName"] == node["metadata"]["name"]])
@@ -299,12 +306,17 @@ class View:
             return {"type": "quantity", "value": value}
         return {"type": type_, "value": str(value if value is not None else {"string": "", "int": 0, "double": 0.0}[type_])}
 
+    def namespace(self):
+        if "namespace" not in self.variables:
+            return {}
+        return {rename("namespace"): self.record("Namespace", self.cluster.namespaces[self.cluster.placed["metadata"]["namespace"]])}
+
     def input(self):
         """The world of cel-go/world.go."""
         return {
             "types": {name: {field: type_ for field, (type_, _) in fields.items()} for name, fields in self.types.items()},
-            "variables": VARIABLES,
+            "variables": {rename(name): type_ for name, type_ in self.variables.items()},
             "common": {"pod": self.record("Pod", set_computed_of_pod(copy.deepcopy(self.cluster.placed))),
-                       "cluster": self.record("Cluster", self.totals()), "now": self.value("timestamp", time_text(NOW))},
+                       "cluster": self.record("Cluster", self.totals()), "now": self.value("timestamp", time_text(NOW)), **self.namespace()},
             "rows": [self.record("Node", node) for node in self.nodes],
         }
