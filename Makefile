@@ -14,6 +14,8 @@ E2E ?=
 MINORS ?=
 DEMO ?=
 VECTORS ?=
+COUNT   ?=
+SEED    ?=
 IMAGE ?=
 WEB ?=
 FOLDER ?=
@@ -66,6 +68,11 @@ conformance: setup-build ## the expression language against its conformance vect
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) tools/conformance $(VECTORS)
+
+differential: setup-test ## the expression language against cel-go with Kubernetes' libraries (COUNT=N SEED=N; needs Go)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" COUNT="$(COUNT)" SEED="$(SEED)" tools/differential
 
 e2e: setup-test ## berth against a real control plane (built the first time: minutes; needs Go)
 	@tools/configure $(BUILD)
@@ -169,5 +176,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance e2e compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance differential e2e compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

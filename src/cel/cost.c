@@ -1,6 +1,6 @@
 /* One walk: a node costs what its children cost plus its own; a loop multiplies its inside by the
- * size of its range. The numbers are those of cel-go's estimator, where macros are folds over an
- * accumulator. */
+ * size of its range. The numbers resemble those of cel-go's estimator, where macros are folds over
+ * an accumulator. */
 
 #include "cel/cost.h"
 

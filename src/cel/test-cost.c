@@ -56,7 +56,7 @@ static CelChecked *checked(const char *source, Arena *arena) {
     return ret;
 }
 
-/* The numbers of cel-go's estimator, where it knows the same sizes. */
+/* Every kind of part, with known sizes. */
 static void test_estimate(void **state) {
     static const struct {
         const char *source;

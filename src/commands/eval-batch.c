@@ -35,6 +35,7 @@ typedef struct EvalRecord {
     Str id;
     Str expr;
     Str container;
+    Str dialect; /* kubernetes: its stricter dialect, as without --plain; else plain CEL */
     bool no_check, no_macros, check_only;
     CelEnv *env; /* the parent's names and the record's */
     VEC(EvalBinding) bindings;
@@ -155,6 +156,8 @@ static void decode_record(JsonReader *reader, Arena *arena, EvalRecord *record) 
             json_string(reader, arena, &record->expr);
         else if (json_key_is(reader, key, STR("container")))
             json_string(reader, arena, &record->container);
+        else if (json_key_is(reader, key, STR("dialect")))
+            json_string(reader, arena, &record->dialect);
         else if (json_key_is(reader, key, STR("disable_check")))
             json_bool(reader, &record->no_check);
         else if (json_key_is(reader, key, STR("disable_macros")))
@@ -238,10 +241,11 @@ static void write_type(const CelType *type, JsonWriter *writer) {
 
 static int answer_record(
     const EvalContext *context, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
+    bool is_plain = !str_eq(record->dialect, STR("kubernetes"));
     CelOptions options = {.no_macros = record->no_macros,
         .no_check = record->no_check,
-        .mixed_literals = true,
-        .lazy_literals = true};
+        .mixed_literals = is_plain,
+        .lazy_literals = is_plain};
     DiagList diags = DIAG_LIST_IN(arena);
     CelRun run = eval_context_run(context);
     CelValue *variables = eval_record_variables(record, arena);

@@ -26,8 +26,8 @@
 
 typedef struct Scope Scope; /* scope.h */
 
-/* The cost limit for one node, in Kubernetes' units. High, since lists of unknown size count as
- * 10,000 (so 10,000 domains have 10,000 nodes each): real time is limited by the deadline of a
+/* The cost limit for one node, in the unit of cel/cost.h. High, since lists of unknown size count
+ * as 10,000 (so 10,000 domains have 10,000 nodes each): real time is limited by the deadline of a
  * request and the fuel of an evaluation. */
 #define EXPRESSION_COST_MAX UINT64_C(1000000000000000)
 

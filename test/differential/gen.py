@@ -32,6 +32,13 @@ TIMESTAMPS = ["1970-01-01T00:00:00Z", "2024-02-29T12:34:56Z", "2009-02-13T23:31:
               "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "1999-12-31T23:59:59Z",
               "2023-06-15T08:00:00+02:00"]
 KEYS = ["a", "b", "key", "é"]
+QUANTITIES = ["0", "1", "-1", "1.5", "100m", "50k", "2Gi", "1.5Ki", "1e3", "9223372036854775807", "500n", "x"]
+IPS = ["0.0.0.0", "127.0.0.1", "10.1.2.3", "224.0.0.1", "169.254.1.1", "8.8.8.8", "::", "::1", "fe80::1", "ff02::1",
+       "2001:db8::abcd", "1.2.3", "01.2.3.4", "fe80::1%eth0"]
+CIDRS = ["0.0.0.0/0", "10.0.0.0/8", "10.1.2.3/16", "127.0.0.1/32", "::/0", "2001:db8::/32", "fe80::1/64", "10.0.0.0/33", "x"]
+SEMVERS = ["0.0.0", "1.2.3", "1.2.3-alpha.1", "1.2.3-alpha.beta+build", "10.0.0", "1.2", "x"]
+URLS = ["https://example.com:80/path?a=1&a=2&x=%20", "http://[::1]:8080/a%2Fb", "mailto:a@b", "/relative", "https://user@h/#f",
+        "::", "//h/p?a"]
 PATTERNS = ["a", "^a", "b$", "^$", "[a-z]+", "\\\\d+", "(ab|cd)", "l{2}", "h.*o", ".", "^.$", "\\\\s",
             "\\\\bhello\\\\b", "(?i)HELLO", "[^a-z]", "é", "x*"]
 
@@ -40,6 +47,8 @@ NUMBERS = ["int", "uint", "double"]
 LISTS = ["list(int)", "list(string)", "list(double)", "list(list(int))"]
 MAPS = ["map(string, int)", "map(string, string)", "map(int, string)", "map(string, list(int))"]
 TYPES = SCALARS + ["null_type"] + LISTS + MAPS
+# Only inside of expressions: implementations print their values in different ways.
+INNER = ["quantity", "ip", "cidr", "semver", "url", "opt(int)", "opt(string)"]
 
 # --- the grammar ------------------------------------------------------------------------------
 #
@@ -48,6 +57,7 @@ TYPES = SCALARS + ["null_type"] + LISTS + MAPS
 #     <string .>         one without parts: a variable or a literal
 #     <dyn T|U>          one of a type that is chosen, as a dyn
 #     <over T|U> <var>   a list or map whose elements are looked at, and a macro's variable for them
+#     <over T|U> <vars>  the same with two variables: index or key, and value
 #     <key> <pattern>    a key of a map, a regular expression
 #     <one of: a, b>     one of these
 
@@ -63,6 +73,9 @@ ZONES = ('<one of: , "UTC", "America/New_York", "Asia/Kolkata", "Australia/Sydne
          '"-08:00", "02:00">')
 GETTERS = ["getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear",
            "getHours", "getMinutes", "getSeconds", "getMilliseconds"]
+FORMATS = ["dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix",
+           "dns1123SubdomainPrefix", "dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date",
+           "datetime"]
 ALL_LISTS = "|".join(LISTS)
 ANY = "|".join(TYPES)
 NUMBER = "|".join(NUMBERS)
@@ -73,39 +86,68 @@ RULES = {
         operators(["int"], ["+", "-", "*", "/", "%"]),
         ["-(<int>)"],
         [f"size(<{type_}>)" for type_ in ("string", "bytes", "list(int)", "map(string, int)")],
+        [f"<{type_}>.size()" for type_ in ("string", "bytes", "list(int)", "map(string, int)")],
         [f"int(<{type_}>)" for type_ in ("uint", "double", "string", "timestamp", "int")],
         ["<string>.indexOf(<string .>)", "<string>.lastIndexOf(<string .>)",
-         "<string>.indexOf(<string .>, <one of: 0, 1, 2>)"],
+         "<string>.indexOf(<string .>, <one of: 0, 1, 2>)",
+         "<string>.lastIndexOf(<string .>, <one of: 0, 1, 2>)"],
         [f"<timestamp>.{getter}({ZONES})" for getter in GETTERS],
-        ["<duration>.getHours()", "<duration>.getMinutes()", "<duration>.getSeconds()"],
+        ["<duration>.getHours()", "<duration>.getMinutes()", "<duration>.getSeconds()",
+         "<duration>.getMilliseconds()"],
+        [f"math.{name}(<int>)" for name in ("abs", "sign", "bitNot", "least", "greatest")],
+        [f"math.{name}(<int>, <int>)" for name in ("bitAnd", "bitOr", "bitXor", "least", "greatest")],
+        ["math.least(<int>, <int>, <int>)", "math.greatest(<list(int)>)",
+         "math.bitShiftLeft(<int>, <one of: 0, 1, 63, 64, -1>)",
+         "math.bitShiftRight(<int>, <one of: 0, 1, 63, 64, -1>)"],
+        ["<list(int)>.min()", "<list(int)>.max()", "<list(int)>.sum()", "<list(int)>.indexOf(<int>)",
+         "<list(string)>.lastIndexOf(<string>)"],
+        ["<opt(int)>.orValue(<int>)", "<opt(int)>.value()"],
+        ["cel.bind(q, <int>, (q > 0 ? q : -(q)))"],
+        [f"<semver>.{name}()" for name in ("major", "minor", "patch")] + ["<semver>.compareTo(<semver>)"],
+        ["<ip>.family()", "<cidr>.prefixLength()"],
+        ["sign(<quantity>)", "<quantity>.asInteger()", "<quantity>.compareTo(<quantity>)"],
     ],
     "uint": [
         operators(["uint"], ["+", "-", "*", "/", "%"]),
         [f"uint(<{type_}>)" for type_ in ("int", "double", "string", "uint")],
+        [f"math.{name}(<uint>)" for name in ("abs", "sign", "bitNot")],
+        [f"math.{name}(<uint>, <uint>)" for name in ("bitAnd", "bitOr", "bitXor", "least", "greatest")],
+        ["math.bitShiftLeft(<uint>, <one of: 0, 1, 64>)", "math.bitShiftRight(<uint>, <one of: 0, 63>)"],
     ],
     "double": [
         operators(["double"], ["+", "-", "*", "/"]),
         ["-(<double>)"],
         [f"double(<{type_}>)" for type_ in ("int", "uint", "string", "double")],
+        [f"math.{name}(<double>)" for name in ("abs", "sign", "ceil", "floor", "round", "trunc")],
+        [f"math.sqrt(<{type_}>)" for type_ in NUMBERS],
+        ["math.least(<double>, <double>)", "math.greatest(<double>, <double>, <double>)",
+         "math.least(<list(double)>)"],
+        ["<list(double)>.min()", "<list(double)>.max()", "<list(double)>.sum()"],
+        ["<quantity>.asApproximateFloat()"],
     ],
     "string": [
         ["(<string> + <string>)"],
-        [f"string(<{type_}>)" for type_ in SCALARS],
-        ["<string>.lowerAscii()", "<string>.upperAscii()", "<string>.trim()"],
+        [f"string(<{type_}>)" for type_ in SCALARS + ["ip", "cidr"]],
+        [f"<string>.{name}()" for name in ("lowerAscii", "upperAscii", "trim", "reverse")],
         ["<string>.substring(<one of: 0, 1, 2, 3>)",
          "<string>.substring(<one of: 0, 1, 2>, <one of: 0, 1, 2, 3>)",
          "<string>.charAt(<one of: 0, 1, 2, 5>)"],
         ["<string>.replace(<string .>, <string .>)",
          '<string>.replace(<string .>, "-", <one of: -1, 0, 1, 2>)'],
         ['<list(string)>.join(<one of: , ";", "é">)'],
-        ["strings.quote(<string>)"],
+        ["strings.quote(<string>)", "base64.encode(<bytes>)"],
+        ['<string>.find("<pattern>")', 'regex.replace(<string>, "<pattern>", "x")',
+         'regex.replace(<string>, "<pattern>", "\\\\0y", <one of: -1, 0, 1>)'],
+        [f"<url>.get{name}()" for name in ("Scheme", "Host", "Hostname", "Port", "EscapedPath")],
+        ["<opt(string)>.orValue(<string>)", "<opt(string)>.value()"],
         [f'"%{clause}".format([<dyn {types}>])' for clause, types in {
             "s": ANY, "d": "int|uint", "x": "int|uint|string|bytes", "X": "int|uint|string",
             "o": "int|uint", "b": "int|uint|bool", "f": "double", "e": "double", ".2f": "double",
             ".3e": "double"}.items()],
         [f'"%s-%d-%.1f".format([<dyn {ANY}>, <dyn int|uint>, <dyn double>])'],
     ],
-    "bytes": [["(<bytes> + <bytes>)"], ["bytes(<string>)"]],
+    "bytes": [["(<bytes> + <bytes>)"], ["bytes(<string>)"],
+              ['base64.decode(<one of: "YWJj", "YQ==", "YQ", "!", "">)']],
     "duration": [operators(["duration"], ["+", "-"]), ["(<timestamp> - <timestamp>)"]],
     "timestamp": [["(<timestamp> + <duration>)", "(<timestamp> - <duration>)",
                    "(<duration> + <timestamp>)"]],
@@ -120,24 +162,74 @@ RULES = {
         [f"(<dyn {NUMBER}> in [<dyn {NUMBER}>, <dyn {NUMBER}>])", "(<string> in <list(string)>)",
          "(<key> in <map(string, int)>)"],
         [f"<string>.{name}(<string .>)" for name in ("contains", "startsWith", "endsWith")],
-        ['<string>.matches("<pattern>")'],
+        ['<string>.matches("<pattern>")', 'matches(<string>, "<pattern>")'],
         ["has(<map(string, int)>.<one of: a, b, key>)"],
         [f"<over {ALL_LISTS}|map(string, int)>.{name}(<var>, <bool>)"
          for name in ("all", "exists", "exists_one")],
+        [f"<over {ALL_LISTS}|map(string, int)>.{name}(<vars>, <bool>)"
+         for name in ("all", "exists", "existsOne")],
         ["bool(<string>)"],
         [f"(type(<{type_}>) == <one of: int, string, list, map, double, type, null_type, bool>)"
          for type_ in TYPES],
+        [f"math.{name}(<double>)" for name in ("isInf", "isNaN", "isFinite")],
+        ["<list(int)>.includes(<int>)", "<string>.includes(<string>)"],
+        [f"sets.{name}(<list({type_})>, <list({type_})>)" for name in ("contains", "equivalent", "intersects")
+         for type_ in ("int", "string")],
+        [f"<{type_}>.isSorted()" for type_ in ("list(int)", "list(string)", "list(double)")],
+        ["<opt(int)>.hasValue()", "(<opt(int)> == <opt(int)>)", "(<opt(string)> != <opt(string)>)"],
+        [f"{name}(<string>)" for name in ("isQuantity", "isIP", "isCIDR", "isURL", "isSemver")],
+        ["isSemver(<string>, <bool>)", "ip.isCanonical(<one of: \"10.0.0.1\", \"::1\", \"::0001\">)"],
+        [f"<ip>.is{name}()" for name in ("Unspecified", "Loopback", "LinkLocalMulticast",
+                                         "LinkLocalUnicast", "GlobalUnicast")] + ["(<ip> == <ip>)"],
+        ["<cidr>.containsIP(<ip>)", "<cidr>.containsCIDR(<cidr>)", "(<cidr> == <cidr>)",
+         '<cidr>.containsIP("10.1.2.3")', '<cidr>.containsCIDR("10.1.0.0/16")'],
+        [f"<quantity>.{name}(<quantity>)" for name in ("isLessThan", "isGreaterThan")],
+        ["<quantity>.isInteger()", "(<quantity> == <quantity>)"],
+        [f"<semver>.{name}(<semver>)" for name in ("isLessThan", "isGreaterThan")] + ["(<semver> == <semver>)"],
+        ["(<url> == <url>)"],
+        [f"format.{name}().validate(<string>).hasValue()" for name in FORMATS] +
+        ['format.named("<one of: dns1123Label, uuid, nothing>").value().validate(<string>).hasValue()'],
     ],
     "null_type": [["null"]],
     "list": [
         ["[]", "[<{0}>]", "[<{0}>, <{0}>]", "[<{0}>, <{0}>, <{0}>]"],
         ["(<list({0})> + <list({0})>)"],
-        [f"<over {ALL_LISTS}|map(string, int)>.map(<var>, <{{0}}>)"],
+        [f"<over {ALL_LISTS}>.map(<var>, <{{0}}>)", f"<over {ALL_LISTS}>.map(<var>, <bool>, <{{0}}>)",
+         f"<over {ALL_LISTS}>.transformList(<vars>, <{{0}}>)",
+         f"<over {ALL_LISTS}>.transformList(<vars>, <bool>, <{{0}}>)"],
         ["<over list({0})>.filter(<var>, <bool>)"],
+        ["<list({0})>.slice(<one of: 0, 1, 2, -1>, <one of: 0, 1, 2, 3>)", "<list({0})>.reverse()",
+         "<list({0})>.distinct()"],
     ],
-    "list(string)": [['<string>.split(<one of: ",", "", " ", "l", "é">)']],
+    "list(int)": [["lists.range(<one of: 0, 1, 3>)", "<list(int)>.sort()", "<list(list(int))>.flatten()",
+                   "<over list(int)>.sortBy(<var>, <int>)", "<over list(string)>.map(<var>, size(string(<string>)))"],
+                  ["[?<opt(int)>, <int>]", "optional.unwrap([<opt(int)>, <opt(int)>])",
+                   "[<opt(int)>, <opt(int)>].unwrapOpt()"]],
+    "list(double)": [["<list(double)>.sort()"]],
+    "list(string)": [['<string>.split(<one of: ",", "", " ", "l", "é">)',
+                      '<string>.split(<one of: ",", "l">, <one of: -1, 0, 1, 2>)'],
+                     ["<list(string)>.sort()", "<over list(string)>.sortBy(<var>, <int>)"],
+                     ['<string>.findAll("<pattern>")', '<string>.findAll("<pattern>", <one of: -1, 0, 1, 2>)',
+                      'regex.extractAll(<string>, "<pattern>")'],
+                     ["<url>.getQuery()[<one of: \"a\", \"x\">]"]],
     "map": [["{{}}", "{{<key {0}>: <{1}>}}", "{{<key {0}>: <{1}>, <key {0}>: <{1}>}}"]],
-    "map(string, int)": [["{<string .>: <int>}", "{<string .>: <int>, <key>: <int>}"]],
+    "map(string, int)": [["{<string .>: <int>}", "{<string .>: <int>, <key>: <int>}"],
+                         ["{?<key>: <opt(int)>}"],
+                         ["<over map(string, int)>.transformMap(<vars>, <int>)",
+                          "<over map(string, string)>.transformMap(<vars>, <bool>, <int>)",
+                          "<over list(string)>.transformMapEntry(<vars>, {<string>: <int>})"]],
+    "opt": [["optional.of(<{0}>)", "optional.none()", "optional.ofNonZeroValue(<{0}>)"],
+            ["<list({0})>.first()", "<list({0})>.last()", "<list({0})>[?<one of: 0, 1, 5>]"],
+            ["<over map(string, {0})>[?<key>]", "<over map(string, {0})>.?a"],
+            ["<opt({0})>.or(<opt({0})>)", "<opt({0})>.optMap(q, [q, q][0])",
+             "<opt({0})>.optFlatMap(q, optional.ofNonZeroValue(q))"]],
+    "opt(string)": [['regex.extract(<string>, "<pattern>")']],
+    "quantity": [["<quantity>.add(<quantity>)", "<quantity>.sub(<quantity>)", "<quantity>.add(<int>)",
+                  "<quantity>.sub(<int>)"], ["quantity(<string>)"]],
+    "ip": [["<cidr>.ip()"], ["ip(<string>)"]],
+    "cidr": [["<cidr>.masked()"], ["cidr(<string>)"]],
+    "semver": [["semver(<string>)"], ["semver(<one of: \"1.2\", \"v1.2.3\", \"01.2.3\", \"x\">, <bool>)"]],
+    "url": [["url(<string>)"]],
 }
 ELEMENTS = {type_: [f"<over list({type_})>[<one of: 0, 1, 2, -1, dyn(1u), dyn(0.0), dyn(0.5)>]"]
             for type_ in ("int", "string", "double")}
@@ -149,7 +241,7 @@ for type_ in ("int", "string"):
 def inside(type_):
     """The parts of list(T) and map(K, V)."""
     parts = type_[type_.index("(") + 1:-1]
-    return [parts] if type_.startswith("list") else parts.split(", ", 1)
+    return parts.split(", ", 1) if type_.startswith("map") else [parts]
 
 
 def groups(type_):
@@ -194,6 +286,11 @@ LITERALS = {
     "duration": (DURATIONS, lambda value: f'duration("{value}")'),
     "timestamp": (TIMESTAMPS, lambda value: f'timestamp("{value}")'),
     "null_type": (["null"], str),
+    "quantity": (QUANTITIES, lambda value: f'quantity("{value}")'),
+    "ip": (IPS, lambda value: f'ip("{value}")'),
+    "cidr": (CIDRS, lambda value: f'cidr("{value}")'),
+    "semver": (SEMVERS, lambda value: f'semver("{value}")'),
+    "url": (URLS, lambda value: f'url("{value}")'),
 }
 
 # The same as values of variables, typed as in the conformance vectors.
@@ -219,10 +316,13 @@ class Expression:
     def __init__(self, name):
         self.random = random.Random(name)
         self.name = name
-        self.parts = []  # every part that stands on its own; the whole is the last
+        self.parts = []  # (text, type) of every part that stands on its own; the whole is the last
         self.locals = []  # (name, type) of the macros around
         self.may_be_wrong = self.chance(0.3)
         self.is_wrong = False  # there is a part of the wrong type
+        self.choose()
+
+    def choose(self):
         self.variables = {f"{type_[0]}{i}": type_
                           for i, type_ in enumerate(self.random.sample(TYPES, 5))}
         self.text = self.make(self.pick(TYPES + ["bool"] * 8), depth=self.random.randrange(1, 5))
@@ -265,7 +365,7 @@ class Expression:
         else:
             text = self.fill(self.rule(type_), depth - 1)
         if not self.locals:
-            self.parts.append(text)
+            self.parts.append((text, type_))
         return text
 
     def rule(self, type_):
@@ -284,6 +384,8 @@ class Expression:
         if type_ in LITERALS:
             values, write = LITERALS[type_]
             return write(self.pick(values))
+        if type_.startswith("opt"):
+            return f"optional.of({self.literal(*inside(type_))})"
         n = self.random.randrange(4)
         if type_.startswith("list"):
             return "[" + ", ".join(self.literal(inside(type_)[0]) for _ in range(n)) + "]"
@@ -296,23 +398,28 @@ class Expression:
 
     def fill(self, rule, depth):
         """The places of a rule, from left to right."""
-        element, n_locals = None, len(self.locals)
+        of, n_locals = None, len(self.locals)
 
         def place(match):
-            nonlocal element
+            nonlocal of
             word, _, rest = match[1].partition(" ")
-            if match[1] in TYPES:
+            if match[1] in TYPES or match[1] in INNER:
                 return self.make(match[1], depth)
             if word == "one":
                 return self.pick(rest.removeprefix("of: ").split(", "))
             if word == "dyn":
                 return f"dyn({self.make(self.pick(rest.split('|')), depth)})"
             if word == "over":
-                text, element = self.range(self.pick(rest.split("|")), depth)
+                text, of = self.range(rest.split("|"), depth)
                 return text
             if word == "var":
-                self.locals.append(("vwxyz"[len(self.locals) % 5], element))
+                self.locals.append(("vwxyz"[len(self.locals) % 5], inside(of)[0]))
                 return self.locals[-1][0]
+            if word == "vars":
+                first = "int" if of.startswith("list") else inside(of)[0]
+                self.locals += [(f"k{len(self.locals)}", first),
+                                ("vwxyz"[len(self.locals) % 5], inside(of)[-1])]
+                return f"{self.locals[-2][0]}, {self.locals[-1][0]}"
             if word == "key":
                 return self.key(rest or "string")
             return self.pick(PATTERNS) if word == "pattern" else self.make(word, 0)
@@ -321,11 +428,12 @@ class Expression:
         del self.locals[n_locals:]
         return text
 
-    def range(self, type_, depth):
-        """A list or map, and the type of its elements. What is empty has elements of no type yet,
-        and a checker takes the first use for it: make it a dyn."""
+    def range(self, types, depth):
+        """A list or map of one of these types, and its type. What is empty has elements of no type
+        yet, and a checker takes the first use for it: make it a dyn."""
+        type_ = self.pick(types)
         text = self.make(type_, depth)
-        return f"dyn({text})" if "[]" in text or "{}" in text else text, inside(type_)[0]
+        return f"dyn({text})" if "[]" in text or "{}" in text else text, type_
 
 
 def parts(name):
@@ -333,7 +441,7 @@ def parts(name):
     expression = Expression(name)
     whole = expression.record()
     return [dict(whole, id=f"{whole['id']}#{i}", expr=text)
-            for i, text in enumerate(expression.parts)]
+            for i, (text, _) in enumerate(expression.parts)]
 
 
 def records(seed, count):

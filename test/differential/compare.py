@@ -30,6 +30,8 @@ def same_value(a, b):
         return False
     if a["type"] == "double":
         return same_double(a["value"], b["value"])
+    if a["type"] == "opaque":
+        return a["name"] == b["name"]  # expressions look into it
     if a["type"] == "list":
         return same_items(a["value"], b["value"])
     if a["type"] == "map":
