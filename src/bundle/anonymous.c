@@ -512,14 +512,68 @@ static void show_names(Anonymous *a, PodDetails *details) {
     show_amounts(a, &details->overhead);
 }
 
-static void show_term(Anonymous *a, NodeTerm *term) {
-    Requirement *of =
-        SHOWN(a, term->labels.items, term->labels.n, FIELD(Requirement, key, anonymous_key));
+/* Operators are words of the API; so are keys of fields. */
+static void show_expressions(
+    Anonymous *a, const MatchExpression **expressions, size_t n, bool is_field) {
+    MatchExpression *copies = SHOWN(a, *expressions, n, {0});
 
-    for (size_t i = 0; of && i < term->labels.n; i++)
-        SHOW(a, of[i].values, of[i].n_values, {0, anonymous_name});
-    term->labels.items = of;
-    SHOW(a, term->names, term->n_names, FIELD(NameTest, value, anonymous_name));
+    for (size_t i = 0; copies && i < n; i++) {
+        if (!is_field)
+            copies[i].key = anonymous_key(a, copies[i].key);
+        SHOW(a, copies[i].values, copies[i].n_values, {0, anonymous_name});
+    }
+    *expressions = copies;
+}
+
+static void show_selector(Anonymous *a, LabelSelector *selector) {
+    show_labels(a, &selector->labels, anonymous_name);
+    show_expressions(a, &selector->expressions, selector->n_expressions, /* is_field= */ false);
+}
+
+static void show_node_terms(Anonymous *a, const NodeSelectorTerm **terms, size_t n) {
+    NodeSelectorTerm *copies = SHOWN(a, *terms, n, {0});
+
+    for (size_t i = 0; copies && i < n; i++) {
+        show_expressions(a, &copies[i].expressions, copies[i].n_expressions, /* is_field= */ false);
+        show_expressions(a, &copies[i].fields, copies[i].n_fields, /* is_field= */ true);
+    }
+    *terms = copies;
+}
+
+static void show_pod_terms(Anonymous *a, const PodAffinityTerm **terms, size_t n) {
+    PodAffinityTerm *copies =
+        SHOWN(a, *terms, n, FIELD(PodAffinityTerm, topology_key, anonymous_key));
+
+    for (size_t i = 0; copies && i < n; i++) {
+        show_selector(a, &copies[i].selector);
+        show_selector(a, &copies[i].namespace_selector);
+        SHOW(a, copies[i].namespaces, copies[i].n_namespaces, {0, anonymous_name});
+        SHOW(a, copies[i].match_keys, copies[i].n_match_keys, {0, anonymous_key});
+        SHOW(a, copies[i].mismatch_keys, copies[i].n_mismatch_keys, {0, anonymous_key});
+    }
+    *terms = copies;
+}
+
+static void show_affinity(Anonymous *a, PodDetails *details) {
+    PodAffinity *affinity = SHOWN(a, details->affinity, details->n_affinity, {0});
+    SpreadConstraint *spread = SHOWN(a, details->spread, details->n_spread,
+        FIELD(SpreadConstraint, topology_key, anonymous_key));
+
+    for (size_t i = 0; affinity && i < details->n_affinity; i++) {
+        show_node_terms(a, &affinity[i].node_required, affinity[i].n_node_required);
+        show_node_terms(a, &affinity[i].node_preferred, affinity[i].n_node_preferred);
+        show_pod_terms(a, &affinity[i].pods.required, affinity[i].pods.n_required);
+        show_pod_terms(a, &affinity[i].pods.preferred, affinity[i].pods.n_preferred);
+        show_pod_terms(a, &affinity[i].anti.required, affinity[i].anti.n_required);
+        show_pod_terms(a, &affinity[i].anti.preferred, affinity[i].anti.n_preferred);
+    }
+    for (size_t i = 0; spread && i < details->n_spread; i++) {
+        show_selector(a, &spread[i].selector);
+        SHOW(a, spread[i].match_keys, spread[i].n_match_keys, {0, anonymous_key});
+    }
+    details->affinity = details->n_affinity > 0 ? affinity : NULL;
+    details->spread = spread;
+    details->required_terms = (NodeTerms){0}; /* they are in the affinity */
 }
 
 static void show_details(Anonymous *a, Pod *pod) {
@@ -533,9 +587,7 @@ static void show_details(Anonymous *a, Pod *pod) {
         return;
     show_labels(a, &details->annotations, anonymous_text);
     show_labels(a, &details->node_selector, anonymous_name);
-    SHOW(a, details->required_terms.items, details->required_terms.n, {0});
-    for (size_t i = 0; details->required_terms.items && i < details->required_terms.n; i++)
-        show_term(a, &details->required_terms.items[i]);
+    show_affinity(a, details);
     show_containers(a, &details->containers, details->n_containers);
     show_containers(a, &details->init_containers, details->n_init_containers);
     show_names(a, details);

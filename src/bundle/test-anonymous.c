@@ -120,6 +120,21 @@ static void test_details(void **state) {
     static const char text[] =
         "{\"metadata\":{\"name\":\"own-a\"},\"spec\":{\"priorityClassName\":\"own-b\","
         "\"runtimeClassName\":\"own-c\",\"serviceAccountName\":\"own-d\","
+        "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"own-x\",\"operator\":\"In\","
+        "\"values\":[\"own-y\"]}],\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+        "\"values\":[\"own-z\"]}]}]},\"preferredDuringSchedulingIgnoredDuringExecution\":[{"
+        "\"weight\":1,\"preference\":{\"matchExpressions\":[{\"key\":\"own-1\"}]}}]},"
+        "\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,"
+        "\"podAffinityTerm\":{\"topologyKey\":\"own-2\",\"labelSelector\":{\"matchLabels\":{"
+        "\"own-3\":\"own-4\"}},\"mismatchLabelKeys\":[\"own-5\"]}}]},"
+        "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+        "\"namespaces\":[\"own-6\"],\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"own-"
+        "7\","
+        "\"operator\":\"In\",\"values\":[\"own-8\"]}]},\"matchLabelKeys\":[\"own-9\"]}]}},"
+        "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"own-10\","
+        "\"labelSelector\":{\"matchLabels\":{\"own-11\":\"own-12\"}},"
+        "\"matchLabelKeys\":[\"own-13\"]}],"
         "\"schedulingGates\":[{\"name\":\"own-e\"}],\"overhead\":{\"own-f\":1},"
         "\"resourceClaims\":[{\"name\":\"own-g\",\"resourceClaimName\":\"own-h\","
         "\"resourceClaimTemplateName\":\"own-i\"}],\"resources\":{\"limits\":{\"own-j\":1}},"
@@ -152,6 +167,11 @@ static void test_details(void **state) {
     assert_text("kind", again.details->volumes[1].kind, "ephemeral");
     assert_int_equal(again.details->containers[0].limits.n, 2);
     assert_int_equal(again.requests.n, pod.requests.n);
+    assert_int_equal(again.details->required_terms.n, 1);
+    assert_text("field", again.details->affinity->node_required[0].fields[0].key, "metadata.name");
+    assert_int_equal(again.details->affinity->pods.preferred[0].weight, 5);
+    assert_true(is_hashed(again.details->affinity->anti.required[0].namespaces[0]));
+    assert_int_equal(again.details->spread[0].max_skew, 1);
 }
 
 static void test_related(void **state) {

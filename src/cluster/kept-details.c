@@ -96,6 +96,58 @@ static const DetailField claim_type_fields[] = {
 };
 DETAIL_TYPE(claim_type, PodResourceClaim)
 
+static const DetailField expression_type_fields[] = {
+    TEXT(MatchExpression, key, 0),
+    TEXT(MatchExpression, operator, 0),
+    ARRAY(MatchExpression, values, n_values, text_type, 0),
+};
+DETAIL_TYPE(expression_type, MatchExpression)
+
+#define SELECTOR(type, member)                                                                     \
+    PLAIN(type, member.is_given, 0), LABELS(type, member.labels, 0),                               \
+        ARRAY(type, member.expressions, member.n_expressions, expression_type, 0)
+
+static const DetailField node_term_type_fields[] = {
+    PLAIN(NodeSelectorTerm, weight, 0),
+    ARRAY(NodeSelectorTerm, expressions, n_expressions, expression_type, 0),
+    ARRAY(NodeSelectorTerm, fields, n_fields, expression_type, 0),
+};
+DETAIL_TYPE(node_term_type, NodeSelectorTerm)
+
+static const DetailField pod_term_type_fields[] = {
+    PLAIN(PodAffinityTerm, weight, 0),
+    TEXT(PodAffinityTerm, topology_key, 0),
+    SELECTOR(PodAffinityTerm, selector),
+    SELECTOR(PodAffinityTerm, namespace_selector),
+    ARRAY(PodAffinityTerm, namespaces, n_namespaces, text_type, 0),
+    ARRAY(PodAffinityTerm, match_keys, n_match_keys, text_type, 0),
+    ARRAY(PodAffinityTerm, mismatch_keys, n_mismatch_keys, text_type, 0),
+};
+DETAIL_TYPE(pod_term_type, PodAffinityTerm)
+
+static const DetailField affinity_type_fields[] = {
+    PLAIN(PodAffinity, is_node_required, 0),
+    ARRAY(PodAffinity, node_required, n_node_required, node_term_type, 0),
+    ARRAY(PodAffinity, node_preferred, n_node_preferred, node_term_type, 0),
+    ARRAY(PodAffinity, pods.required, pods.n_required, pod_term_type, 0),
+    ARRAY(PodAffinity, pods.preferred, pods.n_preferred, pod_term_type, 0),
+    ARRAY(PodAffinity, anti.required, anti.n_required, pod_term_type, 0),
+    ARRAY(PodAffinity, anti.preferred, anti.n_preferred, pod_term_type, 0),
+};
+DETAIL_TYPE(affinity_type, PodAffinity)
+
+static const DetailField spread_type_fields[] = {
+    TEXT(SpreadConstraint, topology_key, 0),
+    TEXT(SpreadConstraint, when_unsatisfiable, 0),
+    TEXT(SpreadConstraint, node_affinity_policy, 0),
+    TEXT(SpreadConstraint, node_taints_policy, 0),
+    PLAIN(SpreadConstraint, max_skew, 0),
+    PLAIN(SpreadConstraint, min_domains, 0),
+    SELECTOR(SpreadConstraint, selector),
+    ARRAY(SpreadConstraint, match_keys, n_match_keys, text_type, 0),
+};
+DETAIL_TYPE(spread_type, SpreadConstraint)
+
 /* Required terms of the node affinity only matter while a pod is placed. */
 #define CONTAINERS (POD_BIT(POD_CONTAINERS) | POD_BIT(POD_AMOUNTS))
 static const DetailField details_type_fields[] = {
@@ -116,6 +168,8 @@ static const DetailField details_type_fields[] = {
         PodDetails, scheduling_gates, n_scheduling_gates, text_type, POD_BIT(POD_SCHEDULING_GATES)),
     ARRAY(PodDetails, volumes, n_volumes, volume_type, POD_BIT(POD_VOLUMES)),
     ARRAY(PodDetails, resource_claims, n_resource_claims, claim_type, POD_BIT(POD_RESOURCE_CLAIMS)),
+    ARRAY(PodDetails, affinity, n_affinity, affinity_type, POD_BIT(POD_AFFINITY)),
+    ARRAY(PodDetails, spread, n_spread, spread_type, POD_BIT(POD_SPREAD)),
 };
 DETAIL_TYPE(details_type, PodDetails)
 
@@ -162,7 +216,7 @@ typedef struct DetailCopy {
 static void *copy_items(
     const DetailCopy *copy, const DetailType *type, const void *items, size_t n);
 
-/* @to is zeroed. Recursive: arrays are three deep at most. */
+/* @to is zeroed. Recursive: arrays are five deep at most. */
 static bool copy_field(
     const DetailCopy *copy, const DetailField *field, const void *from, void *to) {
     void *at = (char *)to + field->offset;

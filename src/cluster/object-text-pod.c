@@ -160,51 +160,6 @@ static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations
     json_write_end_array(writer);
 }
 
-static void write_term_condition(
-    JsonWriter *writer, Str key, SelectorOp op, const Str *values, size_t n_values) {
-    json_write_object(writer);
-    object_write_field(writer, STR("key"), key);
-    object_write_field(writer, STR("operator"), selector_op_words[op]);
-    json_member_array(writer, "values");
-    for (size_t i = 0; i < n_values; i++)
-        json_write_string(writer, values[i]);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-}
-
-/* A term that no node matches is written as one without conditions. */
-static void write_term(JsonWriter *writer, const NodeTerm *term) {
-    json_write_object(writer);
-    json_member_array(writer, "matchExpressions");
-    for (size_t i = 0; !term->holds_nowhere && i < term->labels.n; i++) {
-        const Requirement *of = &term->labels.items[i];
-
-        write_term_condition(writer, of->key, of->op, of->values, of->n_values);
-    }
-    json_write_end_array(writer);
-    json_member_array(writer, "matchFields");
-    for (size_t i = 0; !term->holds_nowhere && i < term->n_names; i++)
-        write_term_condition(writer, STR("metadata.name"),
-            term->names[i].is_not ? SELECTOR_NOT_IN : SELECTOR_IN, &term->names[i].value, 1);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-}
-
-static void write_affinity(JsonWriter *writer, const NodeTerms *terms) {
-    if (!terms->is_given)
-        return;
-    json_member_object(writer, "affinity");
-    json_member_object(writer, "nodeAffinity");
-    json_member_object(writer, "requiredDuringSchedulingIgnoredDuringExecution");
-    json_member_array(writer, "nodeSelectorTerms");
-    for (size_t i = 0; i < terms->n; i++)
-        write_term(writer, &terms->items[i]);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-}
-
 /* The claim of an ephemeral volume follows from its name. */
 static void write_volume(JsonWriter *writer, const PodVolume *volume) {
     json_write_object(writer);
@@ -267,7 +222,7 @@ static void write_details(JsonWriter *writer, const PodDetails *details) {
     write_volumes(writer, details);
     write_resource_claims(writer, details);
     object_write_labels(writer, STR("nodeSelector"), &details->node_selector);
-    write_affinity(writer, &details->required_terms);
+    object_write_affinity(writer, details);
 }
 
 static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {

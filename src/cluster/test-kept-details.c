@@ -10,6 +10,23 @@
 static const char text[] =
     "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"uid\":\"u1\",\"annotations\":{"
     "\"a\":\"1\",\"b\":\"2\"}},\"spec\":{\"nodeName\":\"n1\",\"nodeSelector\":{\"disk\":\"ssd\"},"
+    "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+    "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"In\","
+    "\"values\":[\"ssd\",\"nvme\"]}],\"matchFields\":[{\"key\":\"metadata.name\","
+    "\"operator\":\"NotIn\",\"values\":[\"b\"]}]}]},"
+    "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,\"preference\":{"
+    "\"matchExpressions\":[{\"key\":\"gen\",\"operator\":\"Gt\",\"values\":[\"3\"]}]}}]},"
+    "\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":9,"
+    "\"podAffinityTerm\":{\"topologyKey\":\"zone\",\"labelSelector\":{},"
+    "\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}},\"mismatchLabelKeys\":[\"m\"]}}]},"
+    "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+    "\"topologyKey\":\"host\",\"namespaces\":[\"shop\"],\"matchLabelKeys\":[\"k\"],"
+    "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":[{"
+    "\"key\":\"tier\",\"operator\":\"Exists\"}]}}]}},"
+    "\"topologySpreadConstraints\":[{\"maxSkew\":2,\"topologyKey\":\"zone\","
+    "\"whenUnsatisfiable\":\"ScheduleAnyway\",\"labelSelector\":{\"matchLabels\":{"
+    "\"app\":\"web\"}},\"minDomains\":3,\"nodeTaintsPolicy\":\"Honor\","
+    "\"matchLabelKeys\":[\"hash\"]},{\"maxSkew\":1,\"topologyKey\":\"host\"}],"
     "\"priorityClassName\":\"high\",\"runtimeClassName\":\"kata\",\"preemptionPolicy\":\"Never\","
     "\"serviceAccountName\":\"sa\",\"hostNetwork\":true,\"schedulingGates\":[{\"name\":\"g\"}],"
     "\"overhead\":{\"cpu\":\"250m\"},\"resources\":{\"limits\":{\"memory\":\"2Gi\"}},"
@@ -42,6 +59,7 @@ static void test_keeps_every_field(void **state) {
     record = pod_record_new(pool, &pod, &pod_parts_all);
     alone = pod_record_new(NULL, &pod, &pod_parts_all);
     assert_true(kept_details_equal(record->details, pod.details));
+    assert_int_equal(record->details->affinity->pods.preferred[0].weight, 9);
     assert_true(pod_record_equal(record, &pod) && pod_record_equal(alone, record));
     assert_true(kept_details_size(record->details) > sizeof(PodDetails));
     arena_reset(arena); /* it borrows nothing */
@@ -78,6 +96,9 @@ static void test_keeps_only_parts(void **state) {
         {{.fields = POD_BIT(POD_HOST_NETWORK)}, "hostNetwork", "high"},
         {{.fields = POD_BIT(POD_SCHEDULING_GATES)}, "schedulingGates", "hostNetwork"},
         {{.fields = POD_BIT(POD_RESOURCE_CLAIMS)}, "\"big\"", "hostNetwork"},
+        {{.fields = POD_BIT(POD_AFFINITY)}, "\"nvme\"", "topologySpread"},
+        {{.fields = POD_BIT(POD_AFFINITY)}, "\"mismatchLabelKeys\":[\"m\"]", "hostNetwork"},
+        {{.fields = POD_BIT(POD_SPREAD)}, "\"minDomains\":3", "affinity"},
     };
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Pod pod, again;
@@ -131,7 +152,9 @@ static void test_compares_fields(void **state) {
     static const char *const changes[][2] = {{"app:1", "app:2"}, {"8080", "8081"},
         {"\"A\"", "\"B\""}, {"\"1\"", "\"3\""}, {"1500m", "1501m"}, {"2Gi", "3Gi"},
         {"data", "date"}, {"fast", "last"}, {"ssd", "hdd"}, {"true", "null"}, {"\"g\"", "\"h\""},
-        {"big", "bag"}, {"Always", "Never1"}};
+        {"big", "bag"}, {"Always", "Never1"}, {"nvme", "hdd2"}, {"NotIn", "Inn"},
+        {"\"weight\":9", "\"weight\":8"}, {"\"zone\"", "\"room\""}, {"\"team\"", "\"crew\""},
+        {"\"m\"", "\"n\""}, {"ScheduleAnyway", "DoNotSchedule"}, {"\"tier\"", "\"tear\""}};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Pod pod, other;
 

@@ -107,7 +107,21 @@ static void make_affinity(Buf *out) {
     };
     unsigned n = pick(4);
 
-    buf_append(out, STR(",\"affinity\":{\"podAffinity\":{},\"nodeAffinity\":{"
+    static const char *const near[] = {"null", "{}",
+        "{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\"}]}",
+        "{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\","
+        "\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[{\"key\":\"c\","
+        "\"operator\":\"NotIn\",\"values\":[\"d\"]}]},\"namespaces\":[\"n\"],"
+        "\"matchLabelKeys\":[\"k\"]}],\"preferredDuringSchedulingIgnoredDuringExecution\":["
+        "{\"weight\":3,\"podAffinityTerm\":{\"topologyKey\":\"y\",\"labelSelector\":{},"
+        "\"namespaceSelector\":{},\"mismatchLabelKeys\":[\"m\"]}}]}"};
+
+    buf_printf(out, ",\"affinity\":{\"podAffinity\":%s,\"podAntiAffinity\":%s,",
+        pick_text(near, ELEMENTS_OF(near)), pick_text(near, ELEMENTS_OF(near)));
+    buf_append(out, STR("\"nodeAffinity\":{"
+                        "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":2,"
+                        "\"preference\":{\"matchExpressions\":[{\"key\":\"a\",\"operator\":"
+                        "\"Exists\"}]}}],"
                         "\"requiredDuringSchedulingIgnoredDuringExecution\":"
                         "{\"nodeSelectorTerms\":["));
     for (unsigned i = 0; i < n; i++)
@@ -118,6 +132,12 @@ static void make_affinity(Buf *out) {
 static void make_rest(Buf *out) {
     buf_printf(out, ",\"priorityClassName\":\"high\",\"runtimeClassName\":\"gvisor\"");
     buf_printf(out, ",\"preemptionPolicy\":\"Never\",\"serviceAccountName\":\"sa\"");
+    buf_printf(out,
+        ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\","
+        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"}},"
+        "\"minDomains\":%u,\"nodeAffinityPolicy\":\"Ignore\",\"nodeTaintsPolicy\":\"Honor\","
+        "\"matchLabelKeys\":[\"k\"]}]",
+        1 + pick(2));
     buf_printf(out, ",\"hostNetwork\":%s", pick(2) ? "true" : "false");
     buf_printf(out, ",\"schedulingGates\":[{\"name\":\"a.b/c\"},{\"name\":\"d\"}]");
     buf_printf(out, ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"g\"},{"
@@ -184,86 +204,6 @@ static void make_status(Buf *out) {
 
 /* --- the comparison ---------------------------------------------------------------------- */
 
-static bool lists_equal(const AmountList *a, const AmountList *b) {
-    bool is_equal = a->n == b->n && a->is_given == b->is_given;
-
-    for (size_t i = 0; is_equal && i < a->n; i++)
-        is_equal = str_eq(a->items[i].name, b->items[i].name) &&
-                   quantity_cmp(a->items[i].quantity, b->items[i].quantity) == 0;
-    return is_equal;
-}
-
-static bool names_equal(const Str *a, size_t n_a, const Str *b, size_t n_b) {
-    bool is_equal = n_a == n_b;
-
-    for (size_t i = 0; is_equal && i < n_a; i++)
-        is_equal = str_eq(a[i], b[i]);
-    return is_equal;
-}
-
-static bool ports_equal(const PodContainer *a, const PodContainer *b) {
-    bool is_equal = a->n_ports == b->n_ports;
-
-    for (size_t i = 0; is_equal && i < a->n_ports; i++) {
-        const ContainerPort *p = &a->ports[i], *q = &b->ports[i];
-
-        is_equal = str_eq(p->name, q->name) && str_eq(p->protocol, q->protocol) &&
-                   str_eq(p->host_ip, q->host_ip) && p->port == q->port &&
-                   p->host_port == q->host_port;
-    }
-    return is_equal;
-}
-
-static bool containers_equal(const PodContainer *a, size_t n_a, const PodContainer *b, size_t n_b) {
-    if (n_a != n_b)
-        return false;
-    for (size_t i = 0; i < n_a; i++)
-        if (!str_eq(a[i].name, b[i].name) || !str_eq(a[i].image, b[i].image) ||
-            !str_eq(a[i].restart_policy, b[i].restart_policy) ||
-            !lists_equal(&a[i].requests, &b[i].requests) ||
-            !lists_equal(&a[i].limits, &b[i].limits) || !ports_equal(&a[i], &b[i]) ||
-            !names_equal(a[i].env, a[i].n_env, b[i].env, b[i].n_env))
-            return false;
-    return true;
-}
-
-static bool volumes_equal(const PodDetails *a, const PodDetails *b) {
-    bool is_equal = a->n_volumes == b->n_volumes;
-
-    for (size_t i = 0; is_equal && i < a->n_volumes; i++) {
-        const PodVolume *v = &a->volumes[i], *w = &b->volumes[i];
-
-        is_equal = str_eq(v->name, w->name) && str_eq(v->kind, w->kind) &&
-                   str_eq(v->claim_name, w->claim_name) &&
-                   str_eq(v->storage_class, w->storage_class);
-    }
-    return is_equal;
-}
-
-static bool claims_equal(const PodDetails *a, const PodDetails *b) {
-    bool is_equal = a->n_resource_claims == b->n_resource_claims;
-
-    for (size_t i = 0; is_equal && i < a->n_resource_claims; i++) {
-        const PodResourceClaim *c = &a->resource_claims[i], *d = &b->resource_claims[i];
-
-        is_equal = str_eq(c->name, d->name) && str_eq(c->claim_name, d->claim_name) &&
-                   str_eq(c->template_name, d->template_name);
-    }
-    return is_equal;
-}
-
-static bool rest_equal(const PodDetails *a, const PodDetails *b) {
-    return str_eq(a->priority_class_name, b->priority_class_name) &&
-           str_eq(a->runtime_class_name, b->runtime_class_name) &&
-           str_eq(a->preemption_policy, b->preemption_policy) &&
-           str_eq(a->service_account_name, b->service_account_name) &&
-           a->host_network == b->host_network && lists_equal(&a->requests, &b->requests) &&
-           lists_equal(&a->limits, &b->limits) && lists_equal(&a->overhead, &b->overhead) &&
-           names_equal(a->scheduling_gates, a->n_scheduling_gates, b->scheduling_gates,
-               b->n_scheduling_gates) &&
-           volumes_equal(a, b) && claims_equal(a, b);
-}
-
 /* By name: the order does not matter. */
 static bool amounts_equal(const Resources *a, const Resources *b) {
     if (a->n != b->n)
@@ -308,21 +248,12 @@ static bool terms_equal(const NodeTerms *a, const NodeTerms *b) {
     return is_equal;
 }
 
-static bool details_equal(const PodDetails *a, const PodDetails *b) {
-    return labels_equal(&a->annotations, &b->annotations) &&
-           terms_equal(&a->required_terms, &b->required_terms) &&
-           labels_equal(&a->node_selector, &b->node_selector) &&
-           containers_equal(a->containers, a->n_containers, b->containers, b->n_containers) &&
-           containers_equal(a->init_containers, a->n_init_containers, b->init_containers,
-               b->n_init_containers) &&
-           rest_equal(a, b);
-}
-
 static bool pods_equal(const Pod *a, Pod *b) {
     bool has_same_amounts = amounts_equal(&a->requests, &b->requests);
 
     b->requests = a->requests; /* compared by name above */
-    return has_same_amounts && pod_record_equal(a, b) && details_equal(a->details, b->details);
+    return has_same_amounts && pod_record_equal(a, b) &&
+           terms_equal(&a->details->required_terms, &b->details->required_terms);
 }
 
 static bool has(Str text, const char *part) {

@@ -75,7 +75,10 @@ static const char *const leaves[][LEAVES_MAX] = {
         "(pod.metadata.labels['%k'] in node.metadata.labels)",
         "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('a')].hasValue()",
         "has(metrics.load)", "(metrics.load > 0.5)", "(metrics.load.age < duration('20s'))",
-        "has(workload.metrics.podCpu)", "('%k' in namespace.metadata.labels)"},
+        "has(workload.metrics.podCpu)", "('%k' in namespace.metadata.labels)",
+        "pod.spec.topologySpreadConstraints.exists(c, c.topologyKey == '%k')",
+        "pod.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.exists("
+        "t, t.topologyKey in node.metadata.labels && has(t.labelSelector))"},
     [INT] = {"0", "1", "7", "9223372036854775807", "pod.spec.priority", "node.pods.size()",
         "cluster.nodes", "size(node.metadata.labels)", "int(node.metadata.labels['n'])",
         "size(node.spec.taints)"},
@@ -104,7 +107,9 @@ static const char *const pod_leaves[][POD_LEAVES_MAX] = {
         "has(p.scheduledTime)", "('%k' in p.metadata.annotations)", "p.spec.hostNetwork",
         "has(p.metadata.annotations.%k)", "p.metadata.annotations[?'%k'].hasValue()",
         "p.spec.containers.exists(c, c.image == 'x' || c.ports.exists(q, q.hostPort == 80))",
-        "p.spec.volumes.exists(v, v.claimName == 'a')", "p.tolerates('team-a:NoSchedule')"},
+        "p.spec.volumes.exists(v, v.claimName == 'a')",
+        "p.spec.topologySpreadConstraints.exists(c, c.labelSelector.matchLabels['a'] == 'x')",
+        "p.tolerates('team-a:NoSchedule')"},
     [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])", "int(p.metadata.annotations['n'])",
         "p.spec.containers.size()", "p.spec.tolerations.size()",
         "p.spec.initContainers.filter(c, c.restartPolicy == 'Always').size()"},
@@ -329,11 +334,17 @@ static void write_details(Choices *choices, Buf *out) {
     buf_printf(out, "%s",
         CHOOSE(choices, "", ", annotations: {a: x, n: '-3'}", ", annotations: {zone: '', n: x}"));
     buf_printf(out, "%s", CHOOSE(choices, "", ", tolerations: [{key: team-a, operator: Exists}]"));
-    buf_printf(out, ", spec: {%s%s%s%s}", CHOOSE(choices, "", "runtimeClassName: x, "),
+    buf_printf(out, ", spec: {%s%s%s%s%s%s}", CHOOSE(choices, "", "runtimeClassName: x, "),
         CHOOSE(choices, "", "hostNetwork: true, serviceAccountName: a, "),
         CHOOSE(choices, "", "preemptionPolicy: Never, "),
         CHOOSE(choices, "", "volumes: [{name: v, persistentVolumeClaim: {claimName: a}}], ",
-            "initContainers: [{name: s, restartPolicy: Always, ports: [{hostPort: 80}]}], "));
+            "initContainers: [{name: s, restartPolicy: Always, ports: [{hostPort: 80}]}], "),
+        CHOOSE(choices, "", "topologySpreadConstraints: [{topologyKey: zone, maxSkew: 1}], ",
+            "topologySpreadConstraints: [{topologyKey: a, labelSelector: {matchLabels: {a: "
+            "x}}}], "),
+        CHOOSE(choices, "",
+            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: zone, labelSelector: {}}]}}, "));
 }
 
 void generate_scene(Choices *choices, Buf *out) {
@@ -364,7 +375,6 @@ void generate_scene(Choices *choices, Buf *out) {
                 choices, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
-    buf_printf(out, "%s", CHOOSE(choices, "", "limits: {cpu: 2, memory: 1Gi}, "));
     buf_printf(out, "%s", CHOOSE(choices, "", "priorityClassName: x, "));
     if (choose(choices, 3) > 0) { /* else namespaces are not known */
         buf_append(out, STR("related: {namespace: {metadata: {annotations: {a: zone, n: b}, "));
@@ -372,6 +382,7 @@ void generate_scene(Choices *choices, Buf *out) {
         buf_append(out, STR("}}}, "));
     }
     write_labels(choices, out);
+    write_details(choices, out);
     buf_append(out, STR("}\n"));
     buf_append_char(out, '\0');
 }

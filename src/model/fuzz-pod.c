@@ -117,6 +117,43 @@ static void check_lists(const PodDetails *details) {
         touch(details->scheduling_gates[i]);
 }
 
+static void check_expressions(const MatchExpression *items, size_t n) {
+    require(n <= AFFINITY_ITEMS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        require(items[i].n_values <= AFFINITY_VALUES_MAX);
+        touch(items[i].key);
+        touch(items[i].operator);
+        for (size_t k = 0; k < items[i].n_values; k++)
+            touch(items[i].values[k]);
+    }
+}
+
+static void check_pod_terms(const PodAffinityTerm *terms, size_t n) {
+    require(n <= AFFINITY_ITEMS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        touch(terms[i].topology_key);
+        check_expressions(terms[i].selector.expressions, terms[i].selector.n_expressions);
+        require(terms[i].n_namespaces <= AFFINITY_ITEMS_MAX);
+    }
+}
+
+static void check_affinity(const PodDetails *details) {
+    const PodAffinity *affinity = details->affinity;
+
+    for (size_t i = 0; affinity && i < affinity->n_node_required; i++)
+        check_expressions(
+            affinity->node_required[i].expressions, affinity->node_required[i].n_expressions);
+    if (affinity) {
+        check_pod_terms(affinity->pods.required, affinity->pods.n_required);
+        check_pod_terms(affinity->pods.preferred, affinity->pods.n_preferred);
+        check_pod_terms(affinity->anti.required, affinity->anti.n_required);
+        check_pod_terms(affinity->anti.preferred, affinity->anti.n_preferred);
+    }
+    require(details->n_spread <= AFFINITY_ITEMS_MAX);
+    for (size_t i = 0; i < details->n_spread; i++)
+        touch(details->spread[i].topology_key);
+}
+
 static void check_details(const PodDetails *details, Arena *arena) {
     Resources limits;
 
@@ -125,6 +162,7 @@ static void check_details(const PodDetails *details, Arena *arena) {
     for (size_t i = 0; i < details->n_init_containers; i++)
         check_container(&details->init_containers[i]);
     check_lists(details);
+    check_affinity(details);
     touch(details->priority_class_name);
     touch(details->runtime_class_name);
     touch(details->preemption_policy);

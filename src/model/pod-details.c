@@ -164,6 +164,8 @@ bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, S
         decode_claims(reader, arena, details);
     else if (json_key_is(reader, key, STR("schedulingGates")))
         decode_gates(reader, arena, details);
+    else if (json_key_is(reader, key, STR("topologySpreadConstraints")))
+        spread_constraints_decode(reader, arena, &details->spread, &details->n_spread);
     else
         return false;
     return true;

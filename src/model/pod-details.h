@@ -14,6 +14,7 @@
 #include "model/amounts.h"
 #include "model/labels.h"
 #include "model/node-affinity.h"
+#include "model/pod-affinity.h"
 #include "model/pod-container.h"
 #include "model/resources.h"
 #include "json/read.h"
@@ -49,7 +50,9 @@ typedef struct PodDetails {
     const Str *scheduling_gates;           /* names */
     PodVolume *volumes;                    /* without the service account's own token */
     const PodResourceClaim *resource_claims;
-    size_t n_scheduling_gates, n_volumes, n_resource_claims;
+    const PodAffinity *affinity; /* as written; NULL: none */
+    const SpreadConstraint *spread;
+    size_t n_scheduling_gates, n_volumes, n_resource_claims, n_affinity, n_spread;
 } PodDetails;
 
 /* Reads the value of @key, a field of a pod's spec that json_key() has just given. False, and

@@ -28,6 +28,8 @@ typedef enum PodPart {
     POD_SCHEDULING_GATES,
     POD_VOLUMES,
     POD_RESOURCE_CLAIMS,
+    POD_AFFINITY,
+    POD_SPREAD,      /* topologySpreadConstraints */
     POD_ANNOTATIONS, /* all of them; else PodParts.annotations */
     _POD_PARTS,
 } PodPart;

@@ -33,6 +33,22 @@ static void decode_affinity(JsonReader *reader, Arena *arena, NodeTerms *ret) {
     }
 }
 
+/* As written, before the same text is read for its required terms. */
+static void keep_affinity(JsonReader *reader, Arena *arena, PodDetails *details) {
+    JsonReader again = *reader;
+    PodAffinity *affinity = ARENA_NEW(arena, PodAffinity);
+
+    if (!affinity) {
+        json_fail(reader, JSON_E_MEMORY, "an affinity");
+        return;
+    }
+    pod_affinity_decode(&again, arena, affinity);
+    if (json_error(&again))
+        *reader = again;
+    details->affinity = affinity;
+    details->n_affinity = 1;
+}
+
 /* False: some tolerations, or parts of the node affinity, were left out. */
 static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
     Pod *pod = decoding->pod;
@@ -52,9 +68,10 @@ static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
             json_string(reader, arena, &pod->scheduler_name);
         else if (json_key_is(reader, key, STR("priority")))
             json_int64(reader, &pod->priority);
-        else if (json_key_is(reader, key, STR("affinity")))
+        else if (json_key_is(reader, key, STR("affinity"))) {
+            keep_affinity(reader, arena, decoding->details);
             decode_affinity(reader, arena, &decoding->details->required_terms);
-        else if (!pod_details_decode(decoding->details, reader, arena, key))
+        } else if (!pod_details_decode(decoding->details, reader, arena, key))
             json_skip(reader, NULL);
     }
     return has_room && !decoding->details->required_terms.is_too_large;

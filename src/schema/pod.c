@@ -58,6 +58,7 @@ SCHEMA_LIST_TYPE(containers_type, &schema_container.of);
 SCHEMA_LIST_TYPE(gates_type, &schema_scheduling_gate.of);
 SCHEMA_LIST_TYPE(volumes_type, &schema_volume.of);
 SCHEMA_LIST_TYPE(claims_type, &schema_resource_claim.of);
+SCHEMA_LIST_TYPE(spread_type, &schema_spread_constraint.of);
 
 /* --- metadata ----------------------------------------------------------------------------- */
 
@@ -133,6 +134,8 @@ GET_POD(spec, spec_resources,
     schema_resources_of(run, &details_of(pod)->requests, &details_of(pod)->limits))
 GET_POD(spec, spec_gates, DETAIL_ITEMS(schema_scheduling_gate, scheduling_gates))
 GET_POD(spec, spec_volumes, DETAIL_ITEMS(schema_volume, volumes))
+GET_POD(spec, spec_affinity, schema_affinity_of(run, details_of(pod)->affinity))
+GET_POD(spec, spec_spread, DETAIL_ITEMS(schema_spread_constraint, spread))
 GET_POD(spec, spec_claims, DETAIL_ITEMS(schema_resource_claim, resource_claims))
 
 #define SPEC(X)                                                                                    \
@@ -170,7 +173,11 @@ GET_POD(spec, spec_claims, DETAIL_ITEMS(schema_resource_claim, resource_claims))
         "its volumes, but for the token of its ServiceAccount (kube-api-access-…)",                \
         OF_POD(POD_VOLUMES))                                                                       \
     X("resourceClaims", VALUE(claims_type, POD_RESOURCE_CLAIMS_MAX), spec_claims,                  \
-        "its ResourceClaims", OF_POD(POD_RESOURCE_CLAIMS))
+        "its ResourceClaims", OF_POD(POD_RESOURCE_CLAIMS))                                         \
+    X("affinity", VALUE(schema_affinity.of, 0), spec_affinity,                                     \
+        "as written; kube-scheduler applies it", OF_POD(POD_AFFINITY))                             \
+    X("topologySpreadConstraints", VALUE(spread_type, AFFINITY_ITEMS_MAX), spec_spread,            \
+        "as written; kube-scheduler applies them", OF_POD(POD_SPREAD))
 SCHEMA_RECORD(schema_pod_spec, "PodSpec", SPEC);
 SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", SPEC);
 

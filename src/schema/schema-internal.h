@@ -87,6 +87,15 @@ extern const SchemaRecord schema_requirements, schema_container_port, schema_env
 CelValue schema_quantity_list(CelRun *run, const AmountList *list);
 CelValue schema_resources_of(CelRun *run, const AmountList *requests, const AmountList *limits);
 
+/* --- affinity.c */
+
+extern const SchemaRecord schema_match_expression, schema_label_selector, schema_node_term,
+    schema_node_preference, schema_node_selector, schema_node_affinity, schema_pod_term,
+    schema_weighted_pod_term, schema_pod_affinity, schema_affinity, schema_spread_constraint;
+
+/* @affinity NULL: an empty one. An error when there is no memory. */
+CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity);
+
 /* --- node.c */
 
 typedef struct NodeValue {

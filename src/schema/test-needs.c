@@ -33,6 +33,8 @@ static void print_pods(PodParts parts, Buf *out) {
         [POD_SCHEDULING_GATES] = "gates",
         [POD_VOLUMES] = "volumes",
         [POD_RESOURCE_CLAIMS] = "claims",
+        [POD_AFFINITY] = "affinity",
+        [POD_SPREAD] = "spread",
         [POD_ANNOTATIONS] = "annotations"};
 
     _Static_assert(ELEMENTS_OF(names) == _POD_PARTS, "a name for each");
@@ -135,6 +137,10 @@ static const SceneCase cases[] = {
     {"node.pods.exists(p, p.spec.runtimeClassName == 'kata')", "pod-runtime-class "},
     {"node.pods.exists(p, p.spec.hostNetwork && p.spec.serviceAccountName == '')",
         "pod-service-account pod-host-network "},
+    {"node.pods.exists(p, p.spec.affinity.nodeAffinity != pod.spec.affinity.nodeAffinity)",
+        "pod-affinity "},
+    {"node.pods.exists(p, p.spec.topologySpreadConstraints.size() > 0)", "pod-spread "},
+    {"pod.spec.affinity.podAffinity == pod.spec.affinity.podAntiAffinity", ""},
     {"node.pods.exists(p, p.spec.tolerations.size() > 0)", "pod-tolerations "},
     {"node.pods.exists(p, p.tolerates('a:NoSchedule'))", "pod-tolerations "},
     {"node.domain('zone').pods.exists(p, p.spec.priorityClassName == 'x')",

@@ -63,6 +63,23 @@
     "\"ownerReferences\":[{\"kind\":\"Other\",\"name\":\"o\",\"uid\":\"r0\"},"                     \
     "{\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"r2\",\"controller\":true}]},"                      \
     "\"spec\":{\"schedulerName\":\"berth\",\"priority\":100,\"nodeSelector\":{\"disk\":\"ssd\"},"  \
+    "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"         \
+    "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"In\","         \
+    "\"values\":[\"ssd\",\"nvme\"]}],\"matchFields\":[{\"key\":\"metadata.name\","                 \
+    "\"operator\":\"NotIn\",\"values\":[\"b\"]}]}]},"                                              \
+    "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,\"preference\":{"          \
+    "\"matchExpressions\":[{\"key\":\"gen\",\"operator\":\"Gt\",\"values\":[\"3\"]}]}}]},"         \
+    "\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":9,"         \
+    "\"podAffinityTerm\":{\"topologyKey\":\"zone\",\"labelSelector\":{},"                          \
+    "\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}},\"mismatchLabelKeys\":[\"m\"]}}]},"  \
+    "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"                   \
+    "\"topologyKey\":\"host\",\"namespaces\":[\"shop\"],\"matchLabelKeys\":[\"k\"],"               \
+    "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":[{"                 \
+    "\"key\":\"tier\",\"operator\":\"Exists\"}]}}]}},"                                             \
+    "\"topologySpreadConstraints\":[{\"maxSkew\":2,\"topologyKey\":\"zone\","                      \
+    "\"whenUnsatisfiable\":\"ScheduleAnyway\",\"labelSelector\":{\"matchLabels\":{"                \
+    "\"app\":\"web\"}},\"minDomains\":3,\"nodeTaintsPolicy\":\"Honor\","                           \
+    "\"matchLabelKeys\":[\"hash\"]},{\"maxSkew\":1,\"topologyKey\":\"host\"}],"                    \
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Equal\",\"value\":\"a\","                    \
     "\"effect\":\"NoSchedule\"},{\"operator\":\"Exists\",\"key\":\"k\"}],"                         \
     "\"priorityClassName\":\"high\",\"runtimeClassName\":\"kata\",\"serviceAccountName\":\"sa\","  \
@@ -297,6 +314,34 @@ static void test_pod(void **state) {
             "\"p-t\", storageClassName: \"fast\"}]"},
         {"pod.spec.resourceClaims", "[PodResourceClaim{name: \"gpu\", resourceClaimName: \"\", "
                                     "resourceClaimTemplateName: \"big\"}]"},
+        {"pod.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+         ".nodeSelectorTerms[0].matchExpressions[0].values",
+            "[\"ssd\", \"nvme\"]"},
+        {"pod.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+         ".nodeSelectorTerms.map(t, t.matchFields.map(f, f.key + f.operator + f.values[0]))",
+            "[[\"metadata.nameNotInb\"]]"},
+        {"pod.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+         ".map(t, [string(t.weight), t.preference.matchExpressions[0].operator])",
+            "[[\"7\", \"Gt\"]]"},
+        {"pod.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "[]"},
+        {"pod.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(t, "
+         "t.podAffinityTerm).map(t, [t.topologyKey, t.mismatchLabelKeys[0], "
+         "t.namespaceSelector.matchLabels['team'], string(has(t.labelSelector))])",
+            "[[\"zone\", \"m\", \"x\", \"true\"]]"},
+        {"pod.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(t, "
+         "[t.topologyKey, t.namespaces[0], t.matchLabelKeys[0], t.labelSelector.matchLabels['app'],"
+         " t.labelSelector.matchExpressions[0].operator, string(has(t.namespaceSelector))])",
+            "[[\"host\", \"shop\", \"k\", \"web\", \"Exists\", \"false\"]]"},
+        {"pod.spec.topologySpreadConstraints.map(c, [string(c.maxSkew), c.topologyKey, "
+         "c.whenUnsatisfiable, c.nodeAffinityPolicy, c.nodeTaintsPolicy, string(has(c.minDomains)),"
+         " string(has(c.labelSelector))])",
+            "[[\"2\", \"zone\", \"ScheduleAnyway\", \"Honor\", \"Honor\", \"true\", \"true\"], "
+            "[\"1\", \"host\", \"DoNotSchedule\", \"Honor\", \"Ignore\", \"false\", \"false\"]]"},
+        {"pod.spec.topologySpreadConstraints[0].minDomains", "3"},
+        {"pod.spec.topologySpreadConstraints[1].minDomains", "error: no such key: minDomains"},
+        {"pod.spec.topologySpreadConstraints[0].matchLabelKeys", "[\"hash\"]"},
+        {"node.pods[0].spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+            "[]"},
         {"pod.limits", "{\"cpu\": 2.35, \"memory\": 2.147483648e+09}"},
         {"pod.limits['nvidia.com/gpu']", "0.0"},
         {"'pods' in pod.limits", "false"},

@@ -1,0 +1,74 @@
+#pragma once
+
+/*
+ * PodAffinity: a pod's affinity and topology spread constraints as its spec has them, for policies
+ * that read them. kube-scheduler applies them; berth itself matches only required node affinity
+ * (model/node-affinity.h).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/labels.h"
+#include "json/read.h"
+
+/* Per pod; beyond that the rest is left out. */
+#define AFFINITY_ITEMS_MAX 256u   /* of any list but values */
+#define AFFINITY_VALUES_MAX 4096u /* of one expression */
+
+typedef struct MatchExpression {
+    Str key, operator;
+    const Str *values;
+    size_t n_values;
+} MatchExpression;
+
+typedef struct LabelSelector {
+    bool is_given;
+    Labels labels;
+    const MatchExpression *expressions;
+    size_t n_expressions;
+} LabelSelector;
+
+typedef struct NodeSelectorTerm {
+    int64_t weight; /* of a preferred one; else 0 */
+    const MatchExpression *expressions, *fields;
+    size_t n_expressions, n_fields;
+} NodeSelectorTerm;
+
+typedef struct PodAffinityTerm {
+    int64_t weight; /* of a preferred one; else 0 */
+    Str topology_key;
+    LabelSelector selector, namespace_selector;
+    const Str *namespaces, *match_keys, *mismatch_keys;
+    size_t n_namespaces, n_match_keys, n_mismatch_keys;
+} PodAffinityTerm;
+
+/* podAffinity, or podAntiAffinity. */
+typedef struct PodAffinityTerms {
+    const PodAffinityTerm *required, *preferred;
+    size_t n_required, n_preferred;
+} PodAffinityTerms;
+
+typedef struct PodAffinity {
+    bool is_node_required; /* nodeAffinity.required… is there, perhaps empty */
+    const NodeSelectorTerm *node_required, *node_preferred;
+    size_t n_node_required, n_node_preferred;
+    PodAffinityTerms pods, anti;
+} PodAffinity;
+
+typedef struct SpreadConstraint {
+    Str topology_key, when_unsatisfiable, node_affinity_policy, node_taints_policy;
+    int64_t max_skew, min_domains; /* min_domains 0: not given */
+    LabelSelector selector;
+    const Str *match_keys;
+    size_t n_match_keys;
+} SpreadConstraint;
+
+/* The value of spec.affinity, and of spec.topologySpreadConstraints (in @arena). Errors are the
+ * reader's. */
+void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret);
+void spread_constraints_decode(
+    JsonReader *reader, Arena *arena, const SpreadConstraint **ret, size_t *ret_n);
