@@ -576,6 +576,22 @@ static void show_affinity(Anonymous *a, PodDetails *details) {
     details->required_terms = (NodeTerms){0}; /* they are in the affinity */
 }
 
+static void show_term(Anonymous *a, NodeTerm *term) {
+    Requirement *of =
+        SHOWN(a, term->labels.items, term->labels.n, FIELD(Requirement, key, anonymous_key));
+
+    for (size_t i = 0; of && i < term->labels.n; i++)
+        SHOW(a, of[i].values, of[i].n_values, {0, anonymous_name});
+    term->labels.items = of;
+    SHOW(a, term->names, term->n_names, FIELD(NameTest, value, anonymous_name));
+}
+
+static void show_terms(Anonymous *a, NodeTerms *terms) {
+    SHOW(a, terms->items, terms->n, {0});
+    for (size_t i = 0; terms->items && i < terms->n; i++)
+        show_term(a, &terms->items[i]);
+}
+
 static void show_details(Anonymous *a, Pod *pod) {
     PodDetails *details;
 
@@ -593,15 +609,10 @@ static void show_details(Anonymous *a, Pod *pod) {
     show_names(a, details);
 }
 
-static void show_related(Anonymous *a, Pod *pod) {
-    Related *related;
+static void show_namespace(Anonymous *a, Related *related) {
     Namespace *namespace;
 
-    if (!pod->related)
-        return;
-    related = SHOWN(a, pod->related, 1, {0});
-    pod->related = related;
-    if (!related || !related->namespace)
+    if (!related->namespace)
         return;
     namespace = SHOWN(a, related->namespace, 1, FIELD(Namespace, name, anonymous_name));
     related->namespace = namespace;
@@ -609,6 +620,46 @@ static void show_related(Anonymous *a, Pod *pod) {
         return;
     show_labels(a, &namespace->labels, anonymous_name);
     show_labels(a, &namespace->annotations, anonymous_text);
+}
+
+/* Several zones of a label stay several. */
+static Str zone_label(Anonymous *a, Str label) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(IMAGE_MAX);
+
+    while (label.len > 0) {
+        const char *bar = memmem(label.ptr, label.len, "__", 2);
+        size_t len = bar ? (size_t)(bar - label.ptr) : label.len;
+
+        buf_append(&out, anonymous_name(a, str_take(label, len)));
+        buf_append(&out, bar ? STR("__") : STR(""));
+        label = str_skip(label, bar ? len + 2 : len);
+    }
+    return arena_copy(a->object, buf_str(&out));
+}
+
+/* Zones are read from the two parts again. */
+static void show_claims(Anonymous *a, Related *related) {
+    SHOW(a, related->claims, related->n_claims, FIELD(VolumeClaim, name, anonymous_name),
+        FIELD(VolumeClaim, namespace, anonymous_name),
+        FIELD(VolumeClaim, storage_class, anonymous_name),
+        FIELD(VolumeClaim, volume_name, anonymous_name),
+        FIELD(VolumeClaim, volume.name, anonymous_name),
+        FIELD(VolumeClaim, volume.zone_label, zone_label));
+    for (size_t i = 0; related->claims && i < related->n_claims; i++)
+        show_terms(a, &related->claims[i].volume.terms);
+}
+
+static void show_related(Anonymous *a, Pod *pod) {
+    Related *related;
+
+    if (!pod->related)
+        return;
+    related = SHOWN(a, pod->related, 1, {0});
+    pod->related = related;
+    if (!related)
+        return;
+    show_namespace(a, related);
+    show_claims(a, related);
 }
 
 static Str scheduler_name(Anonymous *a, Str name) {

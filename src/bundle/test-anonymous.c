@@ -178,13 +178,21 @@ static void test_related(void **state) {
     static const char text[] =
         "{\"metadata\":{\"name\":\"own-a\",\"namespace\":\"own-b\"},\"" RELATED_KEY
         "\":{\"namespace\":{\"metadata\":{\"name\":\"own-b\",\"labels\":{\"own-c\":\"own-d\","
-        "\"kubernetes.io/metadata.name\":\"own-b\"},\"annotations\":{\"own-e\":\"own-f\"}}}}}";
+        "\"kubernetes.io/metadata.name\":\"own-b\"},\"annotations\":{\"own-e\":\"own-f\"}}},"
+        "\"claims\":[{\"metadata\":{\"name\":\"own-g\",\"namespace\":\"own-b\"},\"spec\":{"
+        "\"storageClassName\":\"own-h\",\"volumeName\":\"own-i\",\"accessModes\":["
+        "\"ReadWriteOnce\"]},\"status\":{\"phase\":\"Bound\",\"capacity\":{\"storage\":5}},"
+        "\"volume\":{\"metadata\":{\"name\":\"own-i\",\"labels\":{"
+        "\"topology.kubernetes.io/zone\":\"own-j__own-k\"}},\"spec\":{\"nodeAffinity\":{"
+        "\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":"
+        "\"topology.kubernetes.io/zone\",\"operator\":\"In\",\"values\":[\"own-l\"]}]}]}}}}}]}}";
     _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     JsonWriter writer = JSON_WRITER(&out);
     JsonReader reader;
     const Namespace *namespace;
+    const VolumeClaim *claim;
     const Pod *shown;
     Pod pod, again;
 
@@ -205,6 +213,13 @@ static void test_related(void **state) {
         *labels_find(&namespace->labels, STR("kubernetes.io/metadata.name")), again.namespace));
     assert_int_equal(namespace->labels.n, 2);
     assert_int_equal(namespace->annotations.n, 1);
+    assert_int_equal(again.related->n_claims, 1);
+    claim = &again.related->claims[0];
+    assert_true(str_eq(claim->volume_name, claim->volume.name));
+    assert_text("phase", claim->phase, "Bound");
+    assert_text("mode", claim->access_modes[0], "ReadWriteOnce");
+    assert_int_equal(claim->capacity, 5);
+    assert_int_equal(claim->volume.n_zones, 3);
 }
 
 static void test_node_details(void **state) {

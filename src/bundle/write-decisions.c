@@ -30,7 +30,7 @@ static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena
     if (!saved_view || !saved_view->snapshot)
         return 0;
     r = related_objects_find(snapshot_related(saved_view->snapshot), pod, arena, room);
-    if (room->knows_namespaces)
+    if (room->knows_namespaces || room->knows_claims)
         pod->related = room;
     return r;
 }

@@ -160,6 +160,48 @@ static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations
     json_write_end_array(writer);
 }
 
+static void write_term_condition(
+    JsonWriter *writer, Str key, SelectorOp op, const Str *values, size_t n_values) {
+    json_write_object(writer);
+    object_write_field(writer, STR("key"), key);
+    object_write_field(writer, STR("operator"), selector_op_words[op]);
+    json_member_array(writer, "values");
+    for (size_t i = 0; i < n_values; i++)
+        json_write_string(writer, values[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* A term that no node matches is written as one without conditions. */
+static void write_term(JsonWriter *writer, const NodeTerm *term) {
+    json_write_object(writer);
+    json_member_array(writer, "matchExpressions");
+    for (size_t i = 0; !term->holds_nowhere && i < term->labels.n; i++) {
+        const Requirement *of = &term->labels.items[i];
+
+        write_term_condition(writer, of->key, of->op, of->values, of->n_values);
+    }
+    json_write_end_array(writer);
+    json_member_array(writer, "matchFields");
+    for (size_t i = 0; !term->holds_nowhere && i < term->n_names; i++)
+        write_term_condition(writer, STR("metadata.name"),
+            term->names[i].is_not ? SELECTOR_NOT_IN : SELECTOR_IN, &term->names[i].value, 1);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* As a member @key of {nodeAffinity: {...}}. */
+static void write_node_affinity(JsonWriter *writer, const char *key, const NodeTerms *terms) {
+    json_member_object(writer, "nodeAffinity");
+    json_member_object(writer, key);
+    json_member_array(writer, "nodeSelectorTerms");
+    for (size_t i = 0; i < terms->n; i++)
+        write_term(writer, &terms->items[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
 /* The claim of an ephemeral volume follows from its name. */
 static void write_volume(JsonWriter *writer, const PodVolume *volume) {
     json_write_object(writer);
@@ -292,6 +334,77 @@ static void write_conditions_of_pod(JsonWriter *writer, const Pod *pod) {
     json_write_end_array(writer);
 }
 
+/* --- claims and volumes --------------------------------------------------------------------- */
+
+static void write_storage(JsonWriter *writer, Str key, int64_t bytes) {
+    if (bytes == 0)
+        return;
+    json_write_key(writer, key);
+    json_write_object(writer);
+    json_write_key(writer, STR("storage"));
+    json_write_int(writer, bytes);
+    json_write_end_object(writer);
+}
+
+/* With @volume: in a field of its own, as only a recorded claim has it. */
+static void write_claim(JsonWriter *writer, const VolumeClaim *claim, bool with_volume) {
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), STR("PersistentVolumeClaim"));
+    json_member_object(writer, "metadata");
+    object_write_field(writer, STR("name"), claim->name);
+    object_write_field(writer, STR("namespace"), claim->namespace);
+    json_write_end_object(writer);
+    json_member_object(writer, "spec");
+    object_write_field(writer, STR("storageClassName"), claim->storage_class);
+    object_write_field(writer, STR("volumeName"), claim->volume_name);
+    json_member_array(writer, "accessModes");
+    for (size_t i = 0; i < claim->n_access_modes; i++)
+        json_write_string(writer, claim->access_modes[i]);
+    json_write_end_array(writer);
+    json_member_object(writer, "resources");
+    write_storage(writer, STR("requests"), claim->requested);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_member_object(writer, "status");
+    object_write_field(writer, STR("phase"), claim->phase);
+    write_storage(writer, STR("capacity"), claim->capacity);
+    json_write_end_object(writer);
+    if (with_volume && claim->volume.name.len > 0) {
+        json_write_key(writer, STR("volume"));
+        object_write_volume(writer, &claim->volume);
+    }
+    json_write_end_object(writer);
+}
+
+void object_write_claim(JsonWriter *writer, const VolumeClaim *claim) {
+    write_claim(writer, claim, /* with_volume= */ false);
+}
+
+void object_write_volume(JsonWriter *writer, const PersistentVolume *volume) {
+    const Label zone = {STR("topology.kubernetes.io/zone"), volume->zone_label};
+
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), STR("PersistentVolume"));
+    json_member_object(writer, "metadata");
+    object_write_field(writer, STR("name"), volume->name);
+    object_write_labels(writer, STR("labels"), &(Labels){.items = &zone, .n = zone.value.len > 0});
+    json_write_end_object(writer);
+    json_member_object(writer, "spec");
+    if (volume->terms.is_given)
+        write_node_affinity(writer, "required", &volume->terms);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
+static void write_claims(JsonWriter *writer, const Related *related) {
+    json_member_array(writer, "claims");
+    for (size_t i = 0; i < related->n_claims; i++)
+        write_claim(writer, &related->claims[i], /* with_volume= */ true);
+    json_write_end_array(writer);
+}
+
 /* --- the pod ------------------------------------------------------------------------------- */
 
 static void write_related(JsonWriter *writer, const Related *related) {
@@ -300,6 +413,8 @@ static void write_related(JsonWriter *writer, const Related *related) {
         json_write_key(writer, STR("namespace"));
         object_write_namespace(writer, related->namespace);
     }
+    if (related->knows_claims)
+        write_claims(writer, related);
     json_write_end_object(writer);
 }
 

@@ -24,6 +24,8 @@ typedef struct ObjectMask {
 
 void object_write_node(JsonWriter *writer, const Node *node);
 void object_write_namespace(JsonWriter *writer, const Namespace *namespace);
+void object_write_claim(JsonWriter *writer, const VolumeClaim *claim);
+void object_write_volume(JsonWriter *writer, const PersistentVolume *volume);
 
 /* @node: where it counts, which need not be its nodeName; empty: nowhere. */
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node);

@@ -14,6 +14,8 @@ static const struct {
     Str kind;
 } kinds[] = {
     [RELATED_NAMESPACES] = {"namespaces", STR("Namespace")},
+    [RELATED_CLAIMS] = {"persistentvolumeclaims", STR("PersistentVolumeClaim")},
+    [RELATED_VOLUMES] = {"persistentvolumes", STR("PersistentVolume")},
 };
 _Static_assert(ELEMENTS_OF(kinds) == _RELATED_KINDS, "one each");
 
@@ -47,6 +49,8 @@ void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, R
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
     Namespace namespace;
+    VolumeClaim claim;
+    PersistentVolume volume;
 
     *ret = (RelatedObject){0};
     switch (kind) {
@@ -56,6 +60,19 @@ void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, R
         if (!json_error(reader))
             object_write_namespace(&writer, &namespace);
         break;
+    case RELATED_CLAIMS:
+        volume_claim_decode(reader, arena, &claim);
+        ret->namespace = claim.namespace;
+        ret->name = claim.name;
+        if (!json_error(reader))
+            object_write_claim(&writer, &claim);
+        break;
+    case RELATED_VOLUMES:
+        persistent_volume_decode(reader, arena, &volume);
+        ret->name = volume.name;
+        if (!json_error(reader))
+            object_write_volume(&writer, &volume);
+        break;
     case _RELATED_KINDS:
         break;
     }
@@ -64,29 +81,88 @@ void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, R
         json_fail(reader, JSON_E_MEMORY, "an object that is too large");
 }
 
-static int find_namespace(
-    const RelatedSet *set, const Pod *pod, Arena *arena, const Namespace **ret) {
-    const RelatedObject *object = related_set_find(set, STR_NULL, pod->namespace);
-    Namespace *namespace;
+typedef void Decode(JsonReader *reader, Arena *arena, void *ret);
+
+/* 1; 0 if @set has no such object, or is NULL: @ret stays as it is; or -ENOMEM. The text is our
+ * own, so that it fails for nothing else. */
+static int find_object(
+    const RelatedSet *set, Str namespace, Str name, Decode *decode, Arena *arena, void *ret) {
+    const RelatedObject *object = set ? related_set_find(set, namespace, name) : NULL;
     JsonReader reader;
 
-    *ret = NULL;
     if (!object)
         return 0;
-    namespace = ARENA_NEW(arena, Namespace);
+    json_reader_init(&reader, object->text);
+    decode(&reader, arena, ret);
+    return json_error(&reader) ? -ENOMEM : 1;
+}
+
+static void decode_namespace(JsonReader *reader, Arena *arena, void *ret) {
+    namespace_decode(reader, arena, ret);
+}
+
+static void decode_claim(JsonReader *reader, Arena *arena, void *ret) {
+    volume_claim_decode(reader, arena, ret);
+}
+
+static void decode_volume(JsonReader *reader, Arena *arena, void *ret) {
+    persistent_volume_decode(reader, arena, ret);
+}
+
+static int find_namespace(
+    const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret) {
+    Namespace *namespace = ARENA_NEW(arena, Namespace);
+    int r;
+
     if (!namespace)
         return -ENOMEM;
-    json_reader_init(&reader, object->text);
-    namespace_decode(&reader, arena, namespace);
-    *ret = namespace;
-    return json_error(&reader) ? -ENOMEM : 0; /* the text is our own */
+    r = find_object(objects->kinds[RELATED_NAMESPACES], STR_NULL, pod->namespace, decode_namespace,
+        arena, namespace);
+    ret->knows_namespaces = true;
+    ret->namespace = r == 1 ? namespace : NULL;
+    return r < 0 ? r : 0;
+}
+
+static int find_claim(const RelatedObjects *objects, Arena *arena, VolumeClaim *claim) {
+    int r = find_object(
+        objects->kinds[RELATED_CLAIMS], claim->namespace, claim->name, decode_claim, arena, claim);
+
+    if (r == 1 && claim->volume_name.len > 0)
+        r = find_object(objects->kinds[RELATED_VOLUMES], STR_NULL, claim->volume_name,
+            decode_volume, arena, &claim->volume);
+    return r < 0 ? r : 0;
+}
+
+static int find_claims(const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret) {
+    size_t n_volumes = pod->details ? pod->details->n_volumes : 0;
+
+    ret->knows_claims = true;
+    ret->n_claims = 0;
+    ret->claims = ARENA_ARRAY(arena, VolumeClaim, n_volumes);
+    if (!ret->claims)
+        return -ENOMEM;
+    for (size_t i = 0; i < n_volumes; i++) {
+        VolumeClaim *claim = &ret->claims[ret->n_claims];
+        Str name = pod->details->volumes[i].claim_name;
+
+        if (str_is_empty(name))
+            continue;
+        *claim = (VolumeClaim){.name = name, .namespace = pod->namespace};
+        ret->n_claims++;
+        if (find_claim(objects, arena, claim) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 int related_objects_find(
     const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret) {
+    int r = 0;
+
     *ret = pod->related ? *pod->related : (Related){0};
-    if (!objects->kinds[RELATED_NAMESPACES])
-        return 0;
-    ret->knows_namespaces = true;
-    return find_namespace(objects->kinds[RELATED_NAMESPACES], pod, arena, &ret->namespace);
+    if (objects->kinds[RELATED_NAMESPACES])
+        r = find_namespace(objects, pod, arena, ret);
+    if (r == 0 && objects->kinds[RELATED_CLAIMS])
+        r = find_claims(objects, pod, arena, ret);
+    return r;
 }

@@ -14,6 +14,8 @@
 
 typedef enum RelatedKind {
     RELATED_NAMESPACES,
+    RELATED_CLAIMS,
+    RELATED_VOLUMES, /* read with claims */
     _RELATED_KINDS,
 } RelatedKind;
 #define RELATED_BIT(kind) (1u << (kind))

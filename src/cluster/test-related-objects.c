@@ -98,9 +98,68 @@ static void test_pods_own(void **state) {
     assert_null(found.namespace);
 }
 
+static void put(Store *store, RelatedKind kind, const char *json, Arena *arena) {
+    RelatedObject object;
+    JsonReader reader;
+
+    json_reader_init(&reader, str_from_c(json));
+    related_object_decode(kind, &reader, arena, &object);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_int_equal(store_apply_related(store, kind, &object), 0);
+}
+
+/* Claims are those of the pod's volumes, in their order, each with its volume. */
+static void test_claims_of_a_pod(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    PodVolume volumes[] = {{.claim_name = STR("b")}, {.name = STR("scratch")},
+        {.claim_name = STR("a")}, {.claim_name = STR("none")}};
+    PodDetails details = {.volumes = volumes, .n_volumes = ELEMENTS_OF(volumes)};
+    Pod with_volumes = pod;
+    Related found;
+
+    (void)state;
+    with_volumes.details = &details;
+    put(store, RELATED_CLAIMS,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team-a\"},\"spec\":{\"volumeName\":"
+        "\"pv-a\",\"resources\":{\"requests\":{\"storage\":\"1Ki\"}}},\"status\":{\"phase\":"
+        "\"Bound\",\"capacity\":{\"storage\":\"2Ki\"}}}",
+        arena);
+    put(store, RELATED_CLAIMS,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"},\"status\":{\"phase\":\"Lost\"}}",
+        arena);
+    put(store, RELATED_CLAIMS,
+        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"team-a\"},\"status\":{\"phase\":"
+        "\"Pending\"}}",
+        arena);
+    put(store, RELATED_VOLUMES,
+        "{\"metadata\":{\"name\":\"pv-a\"},\"spec\":{\"nodeAffinity\":{\"required\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"x/zone\",\"operator\":\"In\","
+        "\"values\":[\"z1\"]}]}]}}}}",
+        arena);
+    assert_int_equal(store_publish(store, &snapshot), 0);
+    assert_int_equal(
+        related_objects_find(snapshot_related(snapshot), &with_volumes, arena, &found), 0);
+    assert_true(found.knows_claims);
+    assert_false(found.knows_namespaces);
+    assert_int_equal(found.n_claims, 3);
+    assert_text("first", found.claims[0].phase, "Pending");
+    assert_text("second", found.claims[1].name, "a");
+    assert_int_equal(found.claims[1].requested, 1024);
+    assert_int_equal(found.claims[1].capacity, 2048);
+    assert_text("its volume", found.claims[1].volume.name, "pv-a");
+    assert_int_equal(found.claims[1].volume.n_zones, 1);
+    assert_text("its zone", found.claims[1].volume.zones[0], "z1");
+    assert_text("unknown", found.claims[2].name, "none");
+    assert_text("unknown", found.claims[2].phase, "");
+}
+
 static void test_kinds(void **state) {
     (void)state;
     assert_int_equal(related_kind_of(STR("Namespace")), RELATED_NAMESPACES);
+    assert_int_equal(related_kind_of(STR("PersistentVolumeClaim")), RELATED_CLAIMS);
+    assert_int_equal(related_kind_of(STR("PersistentVolume")), RELATED_VOLUMES);
     assert_int_equal(related_kind_of(STR("Secret")), _RELATED_KINDS);
     assert_string_equal(related_kind_name(RELATED_NAMESPACES), "namespaces");
 }
@@ -110,6 +169,7 @@ int main(void) {
         cmocka_unit_test(test_store_follows_events),
         cmocka_unit_test(test_lists_replace_everything),
         cmocka_unit_test(test_pods_own),
+        cmocka_unit_test(test_claims_of_a_pod),
         cmocka_unit_test(test_kinds),
     };
 

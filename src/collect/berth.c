@@ -159,6 +159,7 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
 
     json_string_member(reader, arena, STR("resource"), &resource);
     needs->watches_namespaces |= str_is(resource, "namespaces");
+    needs->watches_claims |= str_is(resource, "persistentvolumeclaims");
 }
 
 /* The next two add to *ret and *needs; strings are slices of @body or in @arena. False when @body
@@ -346,6 +347,7 @@ static void add_needs(Collector *collector, const BerthNeeds *needs) {
     all->measures_nodes |= needs->measures_nodes;
     all->measures_pods |= needs->measures_pods;
     all->watches_namespaces |= needs->watches_namespaces;
+    all->watches_claims |= needs->watches_claims;
     if (!str_is_empty(all->lease_name))
         return;
     all->lease_namespace = needs->lease_namespace;

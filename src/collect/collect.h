@@ -60,7 +60,8 @@ typedef struct BerthNeeds {
     Str lease_namespace, lease_name; /* empty: it has none */
     bool measures_nodes;             /* a metric comes from metrics.k8s.io, of nodes, */
     bool measures_pods;              /* or of pods */
-    bool watches_namespaces;         /* a policy reads them */
+    bool watches_namespaces;         /* a policy reads them, */
+    bool watches_claims;             /* or claims, and so volumes */
 } BerthNeeds;
 
 /* One round. */

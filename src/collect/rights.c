@@ -24,7 +24,8 @@ typedef enum Feature {
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
     FEATURE_NAMESPACES, /* a policy reads them */
-    FEATURE_NONE,       /* never needed */
+    FEATURE_CLAIMS,
+    FEATURE_NONE, /* never needed */
 } Feature;
 
 typedef struct Right {
@@ -47,6 +48,9 @@ typedef struct Right {
 #define METRICS_WHY "for metrics of metrics.k8s.io"
 #define CLUSTER_WHY "to know the cluster"
 #define NAMESPACES_WHY "since a policy reads namespaces"
+#define CLAIMS_WHY "since a policy reads pod.claims"
+#define CLAIMS STR(""), STR("persistentvolumeclaims"), STR("")
+#define VOLUMES STR(""), STR("persistentvolumes"), STR("")
 #define NEVER_NEEDED "berth never needs it"
 
 /* The same as in docs/threat-model.md and the shipped roles. */
@@ -70,6 +74,12 @@ static const Right rights[] = {
     {FEATURE_NAMESPACES, false, STR("get"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
     {FEATURE_NAMESPACES, false, STR("list"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
     {FEATURE_NAMESPACES, false, STR("watch"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
+    {FEATURE_CLAIMS, false, STR("get"), CLAIMS, CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, STR("list"), CLAIMS, CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, STR("watch"), CLAIMS, CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, STR("get"), VOLUMES, CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, STR("list"), VOLUMES, CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, STR("watch"), VOLUMES, CLAIMS_WHY},
 
     {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
@@ -130,8 +140,9 @@ static int has_feature(const Collector *collector, Feature feature) {
     if (feature == FEATURE_NODE_METRICS || feature == FEATURE_POD_METRICS)
         return feature == FEATURE_NODE_METRICS ? collector->needs.measures_nodes
                                                : collector->needs.measures_pods;
-    if (feature == FEATURE_NAMESPACES)
-        return collector->needs.watches_namespaces;
+    if (feature == FEATURE_NAMESPACES || feature == FEATURE_CLAIMS)
+        return feature == FEATURE_CLAIMS ? collector->needs.watches_claims
+                                         : collector->needs.watches_namespaces;
     for (size_t i = 0; i < facts->n_berths; i++) {
         is_any_known |= is_known(&facts->berths[i]);
         if (is_known(&facts->berths[i]) && does(&facts->berths[i], feature))

@@ -78,7 +78,9 @@ static const char *const leaves[][LEAVES_MAX] = {
         "has(workload.metrics.podCpu)", "('%k' in namespace.metadata.labels)",
         "pod.spec.topologySpreadConstraints.exists(c, c.topologyKey == '%k')",
         "pod.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.exists("
-        "t, t.topologyKey in node.metadata.labels && has(t.labelSelector))"},
+        "t, t.topologyKey in node.metadata.labels && has(t.labelSelector))",
+        "pod.claims.all(c, c.selects(node))",
+        "(node.metadata.labels[?'%k'].orValue('a') in pod.claims[0].zones)"},
     [INT] = {"0", "1", "7", "9223372036854775807", "pod.spec.priority", "node.pods.size()",
         "cluster.nodes", "size(node.metadata.labels)", "int(node.metadata.labels['n'])",
         "size(node.spec.taints)"},
@@ -347,6 +349,11 @@ static void write_details(Choices *choices, Buf *out) {
             "[{topologyKey: zone, labelSelector: {}}]}}, "));
 }
 
+#define CLAIM                                                                                      \
+    "{metadata: {name: x}, spec: {volumeName: v}, volume: {metadata: {name: v}, spec: "            \
+    "{nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: "    \
+    "In, values: [a, b]}]}]}}}}}"
+
 void generate_scene(Choices *choices, Buf *out) {
     buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
     write_measured(choices, out);
@@ -379,7 +386,9 @@ void generate_scene(Choices *choices, Buf *out) {
     if (choose(choices, 3) > 0) { /* else namespaces are not known */
         buf_append(out, STR("related: {namespace: {metadata: {annotations: {a: zone, n: b}, "));
         write_labels(choices, out);
-        buf_append(out, STR("}}}, "));
+        buf_append(out, STR("}}"));
+        buf_printf(out, "%s", CHOOSE(choices, "", ", claims: []", ", claims: [" CLAIM "]"));
+        buf_append(out, STR("}, "));
     }
     write_labels(choices, out);
     write_details(choices, out);

@@ -261,6 +261,8 @@ bool watched_resource_init(
         [WATCHER_NODES] = "/api/v1/nodes",
         [WATCHER_PODS] = "/api/v1/pods",
         [_WATCHER_KINDS + RELATED_NAMESPACES] = "/api/v1/namespaces",
+        [_WATCHER_KINDS + RELATED_CLAIMS] = "/api/v1/persistentvolumeclaims",
+        [_WATCHER_KINDS + RELATED_VOLUMES] = "/api/v1/persistentvolumes",
     };
     bool is_other = kind >= _WATCHER_KINDS;
     const ReflectorOptions options = {

@@ -100,6 +100,7 @@ const CelOverloadSpec schema_functions[] = {
     {"tolerates", "Pod.(string) -> bool", schema_call_tolerates_text},
     {"tolerates", "NodePod.(string) -> bool", schema_call_tolerates_text},
     {"selects", "Pod.(Node) -> bool", schema_call_selects},
+    {"selects", "PersistentVolumeClaim.(Node) -> bool", schema_call_claim_selects},
     {"amount", "(string, double) -> string", print_amount},
     {"pow", "(double, double) -> double", raise},
 };
@@ -116,6 +117,8 @@ const Str schema_function_abouts[] = {
     STR("the same"),
     STR("whether the node matches the nodeSelector and the required node affinity of the pod to be "
         "placed, as kube-scheduler decides"),
+    STR("whether the node can reach the volume that the claim is bound to, by the volume's node "
+        "affinity; true while it is not bound"),
     STR("a number of node.free and the like as text: amount('cpu', 0.25) is \"250m\""),
     STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; NaN where it is undefined"),
 };

@@ -44,18 +44,6 @@ GET(namespace_metadata, cel_record(&OBJECT_OF(record, NamespaceValue, head)->met
         "its metadata; needs get, list and watch on namespaces")
 SCHEMA_RECORD(schema_namespace_record, "Namespace", NAMESPACE);
 
-unsigned schema_related(const Schema *schema, const CelChecked *checked) {
-    unsigned related = 0;
-
-    for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
-        const CelNodeInfo *info = &checked->infos[i];
-
-        if (info->ref == CEL_REF_VARIABLE && info->variable->slot == schema->namespace_slot)
-            related |= RELATED_BIT(RELATED_NAMESPACES);
-    }
-    return related;
-}
-
 CelValue schema_namespace(const Pod *pod, Arena *arena) {
     NamespaceValue *value = ARENA_RAW(arena, NamespaceValue, 1);
 

@@ -151,6 +151,11 @@ static bool groups(const CelGraphNode *node) {
            calls(node, schema_call_nodes_by_label);
 }
 
+/* By labels that are not known here. */
+static bool selects(const CelGraphNode *node) {
+    return calls(node, schema_call_selects) || calls(node, schema_call_claim_selects);
+}
+
 static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
     const CelGraphNode *key = cel_graph_node(graph, call->args[1]);
 
@@ -208,7 +213,7 @@ static bool passes_on(const CelGraphNode *call) {
  * followed here: not by a field, not by passing it on. */
 static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding) {
     if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS ||
-        calls(node, schema_call_selects) || calls(node, schema_call_tolerates) ||
+        selects(node) || calls(node, schema_call_tolerates) ||
         calls(node, schema_call_tolerates_text))
         return false;
     if (is_call(node->op))
@@ -252,7 +257,7 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
         need_part(needs, part);
     if (groups(node))
         need_grouping(needs, graph, node);
-    if (calls(node, schema_call_selects))
+    if (selects(node))
         need_part(needs, PART_LABELS);
     if (calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text))
         need_tolerations(needs, graph, node);

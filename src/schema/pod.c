@@ -239,8 +239,13 @@ static CelValue limits(CelRun *run, const PodDetails *details) {
 }
 
 GET_POD(head, pod_limits_of, limits(run, details_of(pod)))
+GET_POD(head, pod_claims, schema_claims(run, pod))
 
-#define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec, schema_pod_status)
+#define POD(X)                                                                                     \
+    POD_OF(X, schema_pod_metadata, schema_pod_spec, schema_pod_status)                             \
+    X("claims", VALUE(schema_claims_type, POD_VOLUMES_MAX), pod_claims,                            \
+        "its PersistentVolumeClaims, also those of ephemeral volumes, in the order of its "        \
+        "volumes; needs get, list and watch on persistentvolumeclaims and persistentvolumes")
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
 
 GET_POD(head, pod_scheduled, schema_time(pod_placed_at(pod)))

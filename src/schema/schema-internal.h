@@ -77,6 +77,16 @@ CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 
 extern const SchemaRecord schema_namespace_record, schema_namespace_metadata;
 
+/* --- claim.c */
+
+extern const SchemaRecord schema_claim;
+extern const CelType schema_claims_type; /* list(PersistentVolumeClaim) */
+
+/* Those of the pod to be placed; an error where they are not known, or without memory. */
+CelValue schema_claims(CelRun *run, const Pod *pod);
+
+CelFunction schema_call_claim_selects;
+
 /* --- container.c */
 
 /* Parts of pods. */

@@ -27,6 +27,7 @@ const SchemaRecord *const schema_records[] = {
     &schema_pod_affinity,
     &schema_affinity,
     &schema_spread_constraint,
+    &schema_claim,
     &schema_pod_metadata,
     &schema_pod_spec,
     &schema_pod_status,

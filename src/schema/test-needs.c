@@ -83,6 +83,7 @@ static const SceneCase cases[] = {
     {"node.status.allocatable['cpu'].isGreaterThan(quantity('1'))", "allocatable "},
     {"node.metadata.annotations['a'] == 'x'", "rest "},
     {"node.status.images.size() > 1", "rest "},
+    {"pod.claims.all(c, c.selects(node))", "all-labels "},
     {"node.status.addresses.size() > 1", "rest "},
     {"node.capacity['cpu'] > 1.0", "details "},
     {"'cpu' in node.status.capacity", "details "},

@@ -381,6 +381,60 @@ static void test_namespace(void **state) {
     scene->pod.related = NULL;
 }
 
+static void test_claims(void **state) {
+    static const Str modes[] = {STR("ReadWriteOnce")}, zones[] = {STR("z1")};
+    static const Requirement in_z1 = {
+        .key = STR("zone"), .op = SELECTOR_IN, .values = zones, .n_values = 1};
+    NodeTerm term = {.labels = {&in_z1, 1}};
+    VolumeClaim claims[] = {
+        {.name = STR("data"),
+            .storage_class = STR("fast"),
+            .volume_name = STR("pv"),
+            .phase = STR("Bound"),
+            .requested = 10,
+            .capacity = 12,
+            .access_modes = modes,
+            .n_access_modes = 1,
+            .volume = {.name = STR("pv"),
+                .terms = {.items = &term, .n = 1, .is_given = true},
+                .zones = zones,
+                .n_zones = 1}},
+        {.name = STR("new"), .phase = STR("Pending")},
+        {.name = STR("lost"), .phase = STR("Bound"), .volume_name = STR("gone")},
+    };
+    const Related related = {.knows_claims = true, .claims = claims, .n_claims = 3};
+    static const SceneCase cases[] = {
+        {"pod.claims[0]",
+            "PersistentVolumeClaim{name: \"data\", storageClassName: \"fast\", phase: \"Bound\", "
+            "volumeName: \"pv\", requested: 10.0, capacity: 12.0, accessModes: "
+            "[\"ReadWriteOnce\"], zones: [\"z1\"]}"},
+        {"pod.claims.map(c, c.name)", "[\"data\", \"new\", \"lost\"]"},
+        {"pod.claims[0].selects(node)", "true"},
+        {"pod.claims[1].zones", "[]"},
+        {"pod.claims[1].selects(node)", "true"},
+        {"pod.claims[2].zones", "error: volume \"gone\" is not known"},
+        {"pod.claims[2].selects(node)", "error: volume \"gone\" is not known"},
+    };
+    static PodVolume volume = {.claim_name = STR("data")};
+    static PodDetails details = {.volumes = &volume, .n_volumes = 1};
+    Scene *scene = *state;
+    const PodDetails *before = scene->pod.details;
+
+    scene->pod.details = NULL;
+    assert_scene(scene, "pod.claims", "[]"); /* without volumes nothing needs to be known */
+    scene->pod.details = &details;
+    assert_scene(scene, "pod.claims",
+        "error: claims are not known: no API server, no right to list them, or none in the "
+        "--cluster file");
+    scene->pod.related = &related;
+    assert_scenes(scene, cases, ELEMENTS_OF(cases));
+    scene_set_row(scene, 1);
+    assert_scene(scene, "pod.claims[0].selects(node)", "false");
+    scene_set_row(scene, 0);
+    scene->pod.related = NULL;
+    scene->pod.details = before;
+}
+
 static void test_related(void **state) {
     static const struct {
         const char *source;
@@ -392,6 +446,10 @@ static void test_related(void **state) {
         {"[1, 2].exists(i, size(namespace.metadata.annotations) == i)",
             RELATED_BIT(RELATED_NAMESPACES)},
         {"[1].exists(namespace, namespace > 2)", 0},
+        {"pod.claims.size() > 0", RELATED_BIT(RELATED_CLAIMS) | RELATED_BIT(RELATED_VOLUMES)},
+        {"has(pod.claims)", RELATED_BIT(RELATED_CLAIMS) | RELATED_BIT(RELATED_VOLUMES)},
+        {"dyn(pod).claims == []", RELATED_BIT(RELATED_CLAIMS) | RELATED_BIT(RELATED_VOLUMES)},
+        {"pod.spec.resourceClaims.size() > 0", 0},
     };
     Scene *scene = *state;
 
@@ -629,6 +687,7 @@ int main(void) {
         cmocka_unit_test(test_amounts_of_another_node),
         cmocka_unit_test(test_pod),
         cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_related),
         cmocka_unit_test(test_node_pod),
         cmocka_unit_test(test_now),

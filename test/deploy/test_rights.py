@@ -1,6 +1,6 @@
 """berth's rights equal the table, one role for each feature.
 
-decide: read nodes and pods. events, bind (with a Lease), wake-up and namespaces: only where they are switched on.
+decide: read nodes and pods. events, bind (with a Lease), wake-up, namespaces and claims: only where they are switched on.
 """
 
 import pytest
@@ -11,6 +11,11 @@ DECIDE = {("*", "", kind, "", verb) for kind in ("nodes", "pods") for verb in ("
 EVENTS = {("*", "events.k8s.io", "events", "", "create")}
 BIND = {("*", "", "pods/binding", "", "create")}
 NAMESPACES = {("*", "", "namespaces", "", verb) for verb in ("get", "list", "watch")}
+CLAIMS = {
+    ("*", "", kind, "", verb)
+    for kind in ("persistentvolumeclaims", "persistentvolumes")
+    for verb in ("get", "list", "watch")
+}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 SCHEDULER_ROLES = {
     ("*", "ClusterRole", "system:kube-scheduler"),
@@ -66,6 +71,8 @@ def expected(given, name="berth"):
         rights |= WAKE_UP
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
+    if given.get("rbac", {}).get("claims"):
+        rights |= CLAIMS
     return rights
 
 
@@ -134,6 +141,7 @@ def test_overlay(kustomize, name):
     ("wake-up", {"wakeUp": {"enabled": True}}),
     ("bind", {"bind": {"enabled": True}}),
     ("namespaces", {"rbac": {"namespaces": True}}),
+    ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip
 def test_component(name, given):
     """Read as they are: no kubectl needed."""

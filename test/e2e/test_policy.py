@@ -7,7 +7,7 @@ import pytest
 from client import metrics
 from cluster import get_health
 from nodemode import Live
-from objects import AVOID
+from objects import AVOID, make_pod
 from waiting import wait_for
 
 ZONE = "topology.kubernetes.io/zone"
@@ -71,6 +71,49 @@ def test_policy_by_namespace(cluster):
     cluster.add_pod("iron")
     assert cluster.wait_bound("iron") == "blue"
     assert matched() == before
+
+
+BY_VOLUME = """
+filters:
+  - {name: volume, expression: "pod.claims.all(c, c.selects(node) && 'z2' in c.zones)", reason: cannot reach its volume}
+"""
+
+
+def test_policy_by_claims(cluster):
+    """A claim that is bound to a volume of one zone, seen by the watch."""
+    for name, zone in (("near", "z2"), ("far", "z1")):
+        cluster.add_node(name, {ZONE: zone})
+    berth = cluster.start_berth(*Live().flags(cluster), "--policy", cluster.write_policy(BY_VOLUME))
+    claims = f"/api/v1/namespaces/{cluster.namespace}/persistentvolumeclaims"
+    spec = {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "none", "volumeName": f"pv-{cluster.namespace}",
+        "resources": {"requests": {"storage": "1Gi"}},
+    }  # fmt: skip
+    condition = {"key": ZONE, "operator": "In", "values": ["z2"]}
+    volume = {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": spec["volumeName"]},
+        "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+            "local": {"path": "/data"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}},
+        },
+    }  # fmt: skip
+    cluster.api.create("/api/v1/persistentvolumes", volume)
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec}
+    cluster.api.create(claims, claim)
+    pod = make_pod("new")
+    pod["metadata"]["namespace"] = cluster.namespace
+    pod["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+
+    def look():
+        reply = client.post(berth, "filter", {"Pod": pod, "NodeNames": ["near", "far"]}).json()
+        return reply["NodeNames"]
+
+    wait_for("the claim and its volume", look, lambda seen: seen == ["near"])
+    watches = client.get(berth, "/api/v1/status").json()["cluster"]["watches"]
+    assert [(each["resource"], each["synced"]) for each in watches] == [
+        ("persistentvolumeclaims", True), ("persistentvolumes", True),
+    ]  # fmt: skip
 
 
 def test_expressions_choose_the_node(cluster, mode):

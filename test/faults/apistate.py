@@ -50,7 +50,15 @@ NAMESPACES = Kind(
     "namespaces", "Namespace", False, "namespaces", {"metadata.name", "status.phase"},
     {"spec": {}, "status": {}},
 )  # fmt: skip
-KINDS = {kind.resource: kind for kind in (NODES, PODS, NAMESPACES)}
+CLAIMS = Kind(
+    "persistentvolumeclaims", "PersistentVolumeClaim", True, "persistentvolumeclaims",
+    {"metadata.name", "metadata.namespace"}, {"spec": {}, "status": {}},
+)  # fmt: skip
+VOLUMES = Kind(
+    "persistentvolumes", "PersistentVolume", False, "persistentvolumes", {"metadata.name"},
+    {"spec": {}, "status": {}},
+)  # fmt: skip
+KINDS = {kind.resource: kind for kind in (NODES, PODS, NAMESPACES, CLAIMS, VOLUMES)}
 
 
 class Refused(Exception):

@@ -15,7 +15,10 @@ VERSION = {
 }
 
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
-SHORT_NAMES = {"nodes": ["no"], "pods": ["po"], "namespaces": ["ns"]}
+SHORT_NAMES = {
+    "nodes": ["no"], "pods": ["po"], "namespaces": ["ns"], "persistentvolumeclaims": ["pvc"],
+    "persistentvolumes": ["pv"],
+}  # fmt: skip
 
 
 def make_resources():

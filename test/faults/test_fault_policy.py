@@ -1,6 +1,6 @@
 """Policies that a cluster makes too expensive: no rule is evaluated, and the view stays true."""
 
-from apistate import NAMESPACES, NODES, PODS
+from apistate import CLAIMS, NAMESPACES, NODES, PODS, VOLUMES
 from client import get, replace, wait_until
 from live import count_relists, fill, node, pod
 
@@ -169,6 +169,62 @@ def test_start_without_the_right_to_namespaces(server, start_live, tmp_path):
     assert "namespaces: not listed yet" in berth.health()
     server.allow_only(*READ, *READ_NAMESPACES)
     wait_until(lambda: passed(berth, "team-a") == ["red"], "namespaces")
+
+
+REACH = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: reach}
+spec:
+  filters:
+    - {name: volume, expression: "pod.claims.all(c, c.selects(node))", reason: cannot reach its volume}
+"""
+
+
+def claim(volume=None):
+    spec = {"volumeName": volume} if volume else {}
+    return {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default"},
+        "spec": spec, "status": {"phase": "Bound" if volume else "Pending"},
+    }  # fmt: skip
+
+
+def volume_in(pool):
+    condition = {"key": "pool", "operator": "In", "values": [pool]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
+    return {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"},
+        "spec": {"nodeAffinity": {"required": required}}, "status": {"phase": "Bound"},
+    }  # fmt: skip
+
+
+def test_claims_and_volumes_are_watched_while_a_policy_reads_them(server, start_live, tmp_path):
+    put_colours(server)
+    server.state.put(CLAIMS, claim())
+    kinds = ("persistentvolumeclaims", "persistentvolumes")
+    server.allow_only(*READ, *(f"{verb} {kind}" for verb in ("get", "list", "watch") for kind in kinds))
+    berth = start_with(start_live, tmp_path, PLAIN)
+    assert not any(server.relists(kind) for kind in kinds)
+    of = pod("new")
+    of["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+
+    def passed_with_claim():
+        return berth.filter(COLOURS, of).json()["NodeNames"]
+
+    replace(tmp_path / "policy.yaml", REACH)
+    wait_until(lambda: len(status_of(berth)["cluster"]["watches"]) == 2, "the watches")
+    server.state.put(VOLUMES, volume_in("red"))
+    server.state.put(CLAIMS, claim("pv"))
+    wait_until(lambda: passed_with_claim() == ["red"], "the volume")
+    server.state.put(VOLUMES, volume_in("blue"))
+    wait_until(lambda: passed_with_claim() == ["blue"], "the other volume")
+    server.state.delete(VOLUMES, "pv")
+    wait_until(lambda: passed_with_claim() == [], "the error")
+    assert passed(berth, "default") == COLOURS  # a pod without claims
+    replace(tmp_path / "policy.yaml", PLAIN)
+    wait_until(lambda: not any(server.open_watches(kind) for kind in kinds), "the end of the watches")
+    assert not server.denied
 
 
 def test_status_says_that_node_details_are_waited_for(server, start_live, tmp_path):

@@ -459,6 +459,30 @@ def test_rights_to_namespaces(run, start_berth, plain, api, tmp_path):
     assert "clusterrole berth-namespaces --verb=get,list,watch --resource=namespaces" in done.checks["B302"]["fix"]
 
 
+CLAIMS_POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: reach}
+spec:
+  filters: [{name: volume, expression: "pod.claims.all(c, c.selects(node))"}]
+"""
+
+
+def test_rights_to_claims(run, start_berth, api, tmp_path):
+    policy = tmp_path / "claims.yaml"
+    policy.write_text(CLAIMS_POLICY)
+    berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path), "--policy", policy)
+    kinds = ("persistentvolumeclaims", "persistentvolumes")
+    wanted = {f"{verb} {kind}" for verb in ("get", "list", "watch") for kind in kinds}
+    arguments = [*in_cluster(api, tmp_path, berth), "--service-account", "berth-system/berth", "--only", "B302"]
+    api.allowed = wanted - {"list persistentvolumes"}
+    done = run(*arguments)
+    assert {right for _, right, _ in api.reviews if "persistent" in right} == wanted
+    assert "may not list persistentvolumes, since a policy reads pod.claims" in done.checks["B302"]["cause"]
+    api.allowed = wanted
+    assert run(*arguments).state("B302") == "passed"
+
+
 def test_unknown_rights_are_neither_ok_nor_wrong(run, plain, api, tmp_path):
     """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
     done = run(*in_cluster(api, tmp_path, plain))

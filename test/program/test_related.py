@@ -107,6 +107,75 @@ def test_simulate(run, files):
         assert ("the pool of another team" in shown) == is_pending
 
 
+CLAIMS_POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: reach}
+spec:
+  filters:
+    - {name: volume, expression: "pod.claims.all(c, c.selects(node))", reason: cannot reach its volume}
+    - {name: zone, expression: "pod.claims.all(c, 'red' in c.zones)", reason: another zone}
+"""
+
+
+@pytest.fixture
+def with_claims(files):
+    """kraken's pod has a claim, bound to a volume that only node red can reach."""
+    cluster = json.loads((files / "cluster.json").read_text())
+    condition = {"key": "example.com/zone", "operator": "In", "values": ["red"]}
+    for each in cluster["items"][:2]:
+        each["metadata"]["labels"]["example.com/zone"] = each["metadata"]["name"]
+    cluster["items"] += [
+        {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data", "namespace": "kraken"},
+            "spec": {"volumeName": "pv-kraken", "storageClassName": "fast"}, "status": {"phase": "Bound"},
+        },
+        {
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-kraken"},
+            "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}}},
+        },
+    ]  # fmt: skip
+    (files / "claims.json").write_text(json.dumps(cluster))
+    (files / "policy.yaml").write_text(CLAIMS_POLICY)
+    (files / "kraken.json").write_text(json.dumps(pod_with_claim()))
+    return files
+
+
+def pod_with_claim():
+    made = pod("kraken")
+    made["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    return made
+
+
+def test_claims_in_commands(run, with_claims):
+    assert passed(run(*EXPLAIN, "--cluster", "claims.json", "--pod", "kraken.json")) == ["red"]
+    assert passed(run(*EXPLAIN, "--cluster", "cluster.json", "--pod", "kraken.json")) == []  # onError: reject
+    shown = run("eval", "--cluster", "claims.json", "--pod", "kraken.json", "pod.claims[0].zones")
+    assert shown == '["red"]\n'
+    shown = run("check", "policy.yaml", "--cluster", "cluster.json")
+    assert "the cluster that is checked has no persistentvolumeclaims" in shown
+    (with_claims / "again.json").write_text(run("dump", "--cluster", "claims.json"))
+    assert passed(run(*EXPLAIN, "--cluster", "again.json", "--pod", "kraken.json")) == ["red"]
+    shown = run("simulate", "--cluster", "cluster.json", "--pods", "kraken.json", "--policy", "policy.yaml")
+    assert "cannot reach its volume" in shown
+    shown = run("simulate", "--cluster", "claims.json", "--pods", "kraken.json", "--policy", "policy.yaml")
+    assert "cannot reach its volume" not in shown
+
+
+@pytest.mark.parametrize("options", [[], ["--anonymize"]])
+def test_claims_of_recorded_decisions(run, start_berth, with_claims, options):
+    berth = start_berth("--policy", with_claims / "policy.yaml", "--cluster", with_claims / "claims.json")
+    asked = {"Pod": pod_with_claim(), "NodeNames": NODES}
+    assert post(berth, "filter", asked).json()["NodeNames"] == ["red"]
+    run("bundle", "--server", berth.url, "-o", "b.tar.gz", *options)
+    assert equal(run("what-if", "--bundle", "b.tar.gz")) == "equal: 1 of 1"
+    with tarfile.open(with_claims / "b.tar.gz") as archive:
+        pods = archive.extractfile("berth-bundle/pods.jsonl").read().decode()
+    assert '"kind":"PersistentVolume"' in pods
+    assert ("pv-kraken" in pods) == (not options)
+
+
 def decide(berth):
     return {
         team: post(berth, "filter", {"Pod": pod(team), "NodeNames": NODES}).json()["NodeNames"]

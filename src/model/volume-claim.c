@@ -1,0 +1,159 @@
+/* Decodes PersistentVolumeClaims and PersistentVolumes. */
+
+#include "model/volume-claim.h"
+
+#include "base/quantity.h"
+#include "base/vec.h"
+#include "json/fields.h"
+
+#define ZONE_LABEL "topology.kubernetes.io/zone"
+#define OLD_ZONE_LABEL "failure-domain.beta.kubernetes.io/zone"
+
+typedef VEC(Str) TextVec;
+
+/* --- volumes ------------------------------------------------------------------------------- */
+
+static void read_zone_label(JsonReader *reader, Arena *arena, void *target) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR(ZONE_LABEL)) ||
+            json_key_is(reader, key, STR(OLD_ZONE_LABEL)))
+            json_string(reader, arena, target);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static void read_terms(JsonReader *reader, Arena *arena, void *target) {
+    terms_decode_required(reader, arena, target);
+}
+
+static bool add_zone(TextVec *zones, Arena *arena, Str zone) {
+    Str *added;
+
+    for (size_t i = 0; i < zones->n; i++)
+        if (str_eq(zones->items[i], zone))
+            return true;
+    if (zones->n == CLAIM_ZONES_MAX || str_is_empty(zone))
+        return true;
+    added = VEC_PUSH(zones, arena);
+    if (added)
+        *added = zone;
+    return added != NULL;
+}
+
+static bool add_zones_of_label(TextVec *zones, Arena *arena, Str label) {
+    bool is_added = true;
+
+    while (is_added && label.len > 0) {
+        size_t at = 0;
+
+        while (at + 1 < label.len && !(label.ptr[at] == '_' && label.ptr[at + 1] == '_'))
+            at++;
+        at = at + 1 < label.len ? at : label.len;
+        is_added = add_zone(zones, arena, str_take(label, at));
+        label = str_skip(label, at + 2);
+    }
+    return is_added;
+}
+
+/* Drivers have keys of their own: topology.ebs.csi.aws.com/zone, topology.gke.io/zone. */
+static bool add_zones_of_terms(TextVec *zones, Arena *arena, const NodeTerms *terms) {
+    bool is_added = true;
+
+    for (size_t i = 0; i < terms->n; i++)
+        for (size_t k = 0; k < terms->items[i].labels.n; k++) {
+            const Requirement *of = &terms->items[i].labels.items[k];
+            bool is_zone = of->op == SELECTOR_IN && str_has_suffix(of->key, STR("/zone"));
+
+            for (size_t v = 0; is_zone && is_added && v < of->n_values; v++)
+                is_added = add_zone(zones, arena, of->values[v]);
+        }
+    return is_added;
+}
+
+void persistent_volume_decode(JsonReader *reader, Arena *arena, PersistentVolume *ret) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(PersistentVolume, name)},
+        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, zone_label),
+            read_zone_label},
+        {"spec.nodeAffinity.required", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, terms),
+            read_terms},
+    };
+    TextVec zones = {0};
+
+    *ret = (PersistentVolume){0};
+    JSON_READ_FIELDS(reader, arena, fields, ret);
+    if (json_error(reader))
+        return;
+    if (!add_zones_of_terms(&zones, arena, &ret->terms) ||
+        !add_zones_of_label(&zones, arena, ret->zone_label))
+        json_fail(reader, JSON_E_MEMORY, "a volume");
+    ret->zones = zones.items;
+    ret->n_zones = zones.n;
+}
+
+/* --- claims ---------------------------------------------------------------------------------- */
+
+/* The amount of "storage"; one that cannot be read is left out. */
+static void read_storage(JsonReader *reader, Arena *arena, void *target) {
+    Quantity quantity;
+    Str key, text = STR_NULL;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        bool is_text = json_peek(reader) == JSON_STRING;
+
+        if (!json_key_is(reader, key, STR("storage")))
+            json_skip(reader, NULL);
+        else if (is_text)
+            json_string(reader, arena, &text);
+        else
+            json_skip(reader, &text);
+    }
+    if (!json_error(reader) && quantity_parse(text, &quantity))
+        *(int64_t *)target = quantity_value(quantity);
+}
+
+static void read_modes(JsonReader *reader, Arena *arena, void *target) {
+    VolumeClaim *claim = target;
+    TextVec modes = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Str *mode = modes.n < CLAIM_ACCESS_MODES_MAX ? VEC_PUSH(&modes, arena) : NULL;
+
+        if (mode)
+            json_string(reader, arena, mode);
+        else if (modes.n < CLAIM_ACCESS_MODES_MAX)
+            json_fail(reader, JSON_E_MEMORY, "a claim");
+        else
+            json_skip(reader, NULL);
+    }
+    claim->access_modes = modes.items;
+    claim->n_access_modes = modes.n;
+}
+
+static void read_volume(JsonReader *reader, Arena *arena, void *target) {
+    persistent_volume_decode(reader, arena, target);
+}
+
+void volume_claim_decode(JsonReader *reader, Arena *arena, VolumeClaim *ret) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(VolumeClaim, name)},
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(VolumeClaim, namespace)},
+        {"spec.storageClassName", JSON_FIELD_TEXT, offsetof(VolumeClaim, storage_class)},
+        {"spec.volumeName", JSON_FIELD_TEXT, offsetof(VolumeClaim, volume_name)},
+        {"spec.accessModes", JSON_FIELD_CUSTOM, 0, read_modes},
+        {"spec.resources.requests", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, requested),
+            read_storage},
+        {"status.phase", JSON_FIELD_TEXT, offsetof(VolumeClaim, phase)},
+        {"status.capacity", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, capacity), read_storage},
+        {"volume", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, volume), read_volume},
+    };
+
+    *ret = (VolumeClaim){0};
+    JSON_READ_FIELDS(reader, arena, fields, ret);
+}
