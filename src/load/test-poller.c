@@ -1,6 +1,7 @@
 #include "load/poller.h"
 
 #include <math.h>
+#include <signal.h>
 
 #include "base/clock.h"
 #include "load/source.h"
@@ -505,5 +506,6 @@ int main(void) {
         cmocka_unit_test(test_state_names),
     };
 
+    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does: a server may close while it is written to */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
