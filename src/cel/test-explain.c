@@ -234,6 +234,24 @@ static void test_many_iterations(void **state) {
     fixture_done(&f);
 }
 
+/* Each run of an inner loop has turns of its own, also after one that an error ended. */
+static void test_iterations_of_inner_loops(void **state) {
+    Str source =
+        STR("[1, 2, 3].exists(x, lists.range(x * 10).map(y, 100 / (x * 9 - y)).size() == x)");
+    Buf out = BUF_INIT(1 << 20);
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    assert_int_equal(cel_explain(f.env, STR("test"), source, &f.options, f.variables, &f.run, false,
+                         &f.diags, &out, NULL),
+        0);
+    assert_non_null(memmem(out.data, out.len, "… 3 more turns", 16));
+    assert_non_null(memmem(out.data, out.len, "… 12 more turns", 17));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
 /* Compiles and runs @source without options. */
 static int explain_plainly(Fixture *f, Str source, Buf *out) {
     f->run = CEL_RUN(f->arena);
@@ -367,6 +385,7 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_optionals),
         cmocka_unit_test(test_many_iterations),
+        cmocka_unit_test(test_iterations_of_inner_loops),
         cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_leaves),

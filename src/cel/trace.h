@@ -24,8 +24,9 @@ typedef struct CelTraceLog {
     const CelGraph *graph;
     Arena *arena;
     VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
-    uint32_t *loop_of; /* by node: the loop that runs it on every turn, + 1 */
-    uint32_t *skipped; /* by node: turns of that loop that were not kept */
+    bool *is_turn;     /* by node: a loop runs it on every turn */
+    uint32_t *kept;    /* by node: turns of the loop under way that were kept */
+    uint32_t *skipped; /* by node: those that were not */
     bool is_cut;       /* over the limit, or out of memory */
 } CelTraceLog;
 

@@ -171,14 +171,15 @@ static void find_entry(Collector *collector, SchedulerConfigFact *fact, bool is_
         read_client(collector, fact, is_file);
 }
 
-static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
+/* Its entry of berth is yet to be found. NULL: there are enough. */
+static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text) {
     _cleanup_(buf_done) Buf messages = BUF_INIT(DIAGS_MAX);
     SchedulerConfigFact *fact = next_fact(collector, origin);
     DiagList diags = DIAG_LIST_IN(collector->arena);
     int r;
 
     if (!fact)
-        return;
+        return NULL;
     r = scheduler_config_read(origin, text, collector->arena, &diags, &fact->config);
     collector->is_out_of_memory |= r == -ENOMEM;
     if (r == WIRING_E_UNREAD)
@@ -187,15 +188,13 @@ static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
     fact->is_invalid = r < 0;
     if (r != 0) {
         fact->error = arena_copy(collector->arena, str_trim(buf_str(&messages)));
-        return;
+        return fact;
     }
     buf_append(collector->notes, buf_str(&messages));
-    if (!is_file)
-        find_entry(collector, fact, is_file);
+    return fact;
 }
 
-/* --- a v1alpha1 and its Policy, in two files ---------------------------------------------------
- */
+/* --- a v1alpha1 and its Policy, in two files ------------------------------------------------- */
 
 static Str base_name(Str path) {
     size_t slash = str_find_last(path, '/');
@@ -223,13 +222,8 @@ static size_t find_policy(const InstallationFacts *facts, const SchedulerConfig 
 }
 
 /* The two files of one kube-scheduler become one fact. */
-static void join_policy(Collector *collector, SchedulerConfigFact *fact) {
-    InstallationFacts *facts = collector->facts;
-    size_t at = find_policy(facts, &fact->config);
-    SchedulerConfigFact *policy = &facts->configs[at];
-
-    if (at == SIZE_MAX)
-        return;
+static void join_policy(
+    Collector *collector, SchedulerConfigFact *fact, SchedulerConfigFact *policy) {
     fact->origin = arena_printf(
         collector->arena, "%.*s with %.*s", STR_FMT(fact->origin), STR_FMT(policy->origin));
     fact->config.extenders = policy->config.extenders;
@@ -237,14 +231,21 @@ static void join_policy(Collector *collector, SchedulerConfigFact *fact) {
     policy->is_joined = true;
 }
 
+static bool lacks_policy(const SchedulerConfigFact *fact) {
+    return str_is_empty(fact->error) && scheduler_config_lacks_policy(&fact->config);
+}
+
 static void join_policies(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     size_t n = 0;
 
-    for (size_t i = 0; i < facts->n_configs; i++)
-        if (str_is_empty(facts->configs[i].error) &&
-            scheduler_config_lacks_policy(&facts->configs[i].config))
-            join_policy(collector, &facts->configs[i]);
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        SchedulerConfigFact *fact = &facts->configs[i];
+        size_t at = lacks_policy(fact) ? find_policy(facts, &fact->config) : SIZE_MAX;
+
+        if (at != SIZE_MAX)
+            join_policy(collector, fact, &facts->configs[at]);
+    }
     for (size_t i = 0; i < facts->n_configs; i++)
         if (!facts->configs[i].is_joined)
             facts->configs[n++] = facts->configs[i];
@@ -256,7 +257,7 @@ static void add_files(Collector *collector) {
         const ConfigText *config = &collector->options->configs[i];
 
         if (str_is_empty(config->error))
-            add_text(collector, config->origin, config->text, /* is_file= */ true);
+            (void)add_text(collector, config->origin, config->text);
         else
             add_failure(collector, config->origin, config->error);
     }
@@ -307,28 +308,77 @@ static bool is_known_map(Search *search, const SchedulerPod *pod) {
     return false;
 }
 
-static void add_map(Search *search, const SchedulerPod *pod) {
+static Str map_origin(const SchedulerPod *pod, Arena *arena) {
+    return arena_printf(arena, "ConfigMap %.*s/%.*s (%.*s)", STR_FMT(pod->map_namespace),
+        STR_FMT(pod->map_name), STR_FMT(pod->map_key));
+}
+
+/* The text that the ConfigMap of @pod has; STR_NULL: none, and a sentence in *ret_error. */
+static Str read_map(Search *search, const SchedulerPod *pod, Str *ret_error) {
     Collector *collector = search->collector;
-    Arena *arena = collector->arena;
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
-    Str origin = arena_printf(arena, "ConfigMap %.*s/%.*s (%.*s)", STR_FMT(pod->map_namespace),
-            STR_FMT(pod->map_name), STR_FMT(pod->map_key)),
-        text = STR_NULL;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
+    Str text = STR_NULL;
 
-    if (is_known_map(search, pod))
-        return;
+    *ret_error = STR("the ConfigMap has no such key");
     buf_append(&path, STR("/api/v1/namespaces/"));
     url_escape(&path, pod->map_namespace);
     buf_append(&path, STR("/configmaps/"));
     url_escape(&path, pod->map_name);
     if (!collect_get(collector, url_text(&path), &reply, error))
-        add_failure(collector, origin, arena_copy(arena, str_from_c(error)));
-    else if (!read_key(reply.body, arena, pod->map_key, &text))
-        add_failure(collector, origin, STR("the ConfigMap has no such key"));
-    else
-        add_text(collector, origin, text, /* is_file= */ false);
+        *ret_error = arena_copy(collector->arena, str_from_c(error));
+    else if (!read_key(reply.body, collector->arena, pod->map_key, &text))
+        return STR_NULL;
+    return text;
+}
+
+static Str folder_of(Str path) {
+    return str_of(path.ptr, path.len - base_name(path).len);
+}
+
+/* The Policy of a v1alpha1 is in the ConfigMap that it names, or beside it in its own. */
+static void follow_policy(Search *search, const SchedulerPod *pod, SchedulerConfigFact *fact) {
+    const SchedulerConfig *config = &fact->config;
+    Collector *collector = search->collector;
+    SchedulerPod place = *pod;
+    SchedulerConfigFact *policy;
+    Str error, text;
+
+    if (config->policy_map_name.len > 0) {
+        place.map_namespace = config->policy_map_namespace;
+        place.map_name = config->policy_map_name;
+        place.map_key = STR("policy.cfg");
+    } else if (str_eq(folder_of(config->policy_file), folder_of(pod->path))) {
+        place.map_key = base_name(config->policy_file);
+    } else {
+        return;
+    }
+    text = read_map(search, &place, &error);
+    policy = text.ptr ? add_text(collector, map_origin(&place, collector->arena), text) : NULL;
+    if (!policy || !is_policy(policy))
+        return;
+    join_policy(collector, fact, policy);
+    collector->facts->n_configs--;
+}
+
+static void add_map(Search *search, const SchedulerPod *pod) {
+    Collector *collector = search->collector;
+    Str origin = map_origin(pod, collector->arena), error, text;
+    SchedulerConfigFact *fact;
+
+    if (is_known_map(search, pod))
+        return;
+    text = read_map(search, pod, &error);
+    if (!text.ptr) {
+        add_failure(collector, origin, error);
+        return;
+    }
+    fact = add_text(collector, origin, text);
+    if (fact && lacks_policy(fact))
+        follow_policy(search, pod, fact);
+    if (fact && str_is_empty(fact->error))
+        find_entry(collector, fact, /* is_file= */ false);
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */

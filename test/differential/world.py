@@ -18,6 +18,7 @@ N_NODES = 24
 LABELS = ["a", "b", "zone", "n"]
 LABEL_VALUES = ["a", "b", "x", "aax", "7", "1.5", ""]
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
+VARIABLES = ["pod", "node", "cluster", "namespace", "now"]  # of rules
 AMOUNTS = "map(string, double)"
 
 
@@ -29,7 +30,8 @@ def read_reference():
     for name, body in re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", section, re.S | re.M):
         rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (always|has\(\) tells) \|", body, re.M)
         types[name] = {field: (type_, presence != "always") for field, type_, presence in rows}
-    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M)), types
+    variables = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M))
+    return {name: type_ for name, type_ in variables.items() if name in VARIABLES}, types
 
 
 def rename(text):
@@ -199,8 +201,7 @@ class Cluster:
                 **self.maybe("priority", self.pick([-5, 1, 1000])),
                 "tolerations": [{"operator": "Exists", **self.maybe("key", self.pick(LABELS)),
                                  **self.maybe("effect", self.pick(["NoSchedule", "NoExecute"]))},
-                                {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"}]
-                if not node else [],
+                                {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"}],
                 "nodeSelector": {key: self.pick(LABEL_VALUES) for key in self.some(LABELS, 1)},
                 "containers": [self.container(f"c{i}") for i in range(self.pick([1, 2]))],
                 "initContainers": [self.container(f"i{i}", True) for i in range(self.pick([0, 1, 2]))],

@@ -576,6 +576,26 @@ def test_config_map(run, plain, api, tmp_path, what, flags, volume, mount, key):
     assert done.state("B101") == "failed" and "not found" in done.checks["B101"]["cause"]
 
 
+@pytest.mark.parametrize("source", ["file: {path: /c/policy.json}", "configMap: {namespace: a, name: p}"])
+def test_policy_of_a_v1alpha1(run, plain, api, tmp_path, source):
+    """Its extenders are in another key of its ConfigMap, or in another ConfigMap."""
+    config = ("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+              f"algorithmSource: {{policy: {{{source}}}}}\n")  # fmt: skip
+    policy = json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": [entry(plain.url, httpTimeout=1000000000)]})
+    volumes, mounts = [{"name": "v", "configMap": {"name": "m"}}], [{"name": "v", "mountPath": "/c"}]
+    api.version = "v1.18.20"
+    api.pods.append(scheduler_pod("kube-system", "s", ["--config=/c/s.yaml"], volumes, mounts))
+    api.config_maps["kube-system", "m"] = {"s.yaml": config, "policy.json": policy}
+    api.config_maps["a", "p"] = {"policy.cfg": policy}
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B103") == "passed", done.checks["B103"]
+    assert "ConfigMap kube-system/m (s.yaml) with ConfigMap " in done.checks["B103"]["cause"]
+    api.config_maps["kube-system", "m"] = {"s.yaml": config}
+    del api.config_maps["a", "p"]
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B103") == "skipped", done.checks["B103"]
+
+
 def test_file_of_a_node(run, plain, api, tmp_path):
     """It cannot be read from here: the fix names the command to run there."""
     api.pods.append(
