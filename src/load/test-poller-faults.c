@@ -445,6 +445,7 @@ int main(void) {
         cmocka_unit_test(test_once_silent),
     };
 
-    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does: a server may close while it is written to */
+    (void)signal(
+        SIGPIPE, SIG_IGN); /* as the daemon does: a server may close while it is written to */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -506,6 +506,7 @@ int main(void) {
         cmocka_unit_test(test_state_names),
     };
 
-    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does: a server may close while it is written to */
+    (void)signal(
+        SIGPIPE, SIG_IGN); /* as the daemon does: a server may close while it is written to */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
