@@ -310,14 +310,18 @@ static void begin_related(ClusterWatcher *watcher) {
     }
 }
 
+/* The last snapshot may still have a kind that is not watched any more, or not again yet. */
 static void note_related(ClusterWatcher *watcher) {
     unsigned has = 0;
 
-    for (unsigned i = 0; watcher->is_published && i < _RELATED_KINDS; i++)
-        if (snapshot_related(watcher->snapshot)->kinds[i])
+    for (unsigned i = 0; watcher->is_published && i < _RELATED_KINDS; i++) {
+        const Reflector *reflector = watcher->related[i].reflector;
+
+        if (reflector && reflector_figures(reflector)->is_synced &&
+            snapshot_related(watcher->snapshot)->kinds[i])
             has |= RELATED_BIT(i);
-    if (watcher->is_published)
-        atomic_store_explicit(&watcher->has_related, has, memory_order_release);
+    }
+    atomic_store_explicit(&watcher->has_related, has, memory_order_release);
 }
 
 /* For the binder: the snapshot that judges a job. Published before the loop waits, and so before a

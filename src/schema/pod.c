@@ -253,7 +253,8 @@ GET_POD(head, pod_scheduled, schema_time(pod_placed_at(pod)))
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec, schema_node_pod_status)              \
     X("scheduledTime", TIME, pod_scheduled,                                                        \
-        "when it was bound to the node; if unknown, when it was started or created")
+        "when it was bound to the node; if unknown, when it was started or created")               \
+    REFUSED(X, "claims", "claims are looked up of the pod to be placed only")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
 
 SCHEMA_LIST_TYPE(schema_pods_type, &schema_node_pod.of);
