@@ -120,7 +120,7 @@ ONLY_THE_READER = re.compile(
     r"is not (an?|the) (name|label key|annotation key|condition's status|metric's name)|reason must be|of one type|needs one of|there is no resource|named .* already|needs a "
     r"(name|value)|must be a mapping|overload|undeclared|undefined|expression|is not a number|follow|before a value|no duration|type '|twice"
     r"|result must be|In and NotIn|Exists and|greater than|amount of|cannot read|field selection|outside of quotes|less than"
-    r"|needs min or max")
+    r"|needs min or max|needs requests|not a metric of pods|not of pods")
 
 
 def places(value, at=()):
