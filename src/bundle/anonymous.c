@@ -489,6 +489,14 @@ static void show_containers(Anonymous *a, const PodContainer **containers, size_
     *containers = copies;
 }
 
+/* Groups of Kubernetes itself stay. */
+static Str api_version(Anonymous *a, Str version) {
+    bool is_own = str_find(version, '/') == SIZE_MAX || str_has_prefix(version, STR("apps/")) ||
+                  str_has_prefix(version, STR("batch/"));
+
+    return is_own ? version : anonymous_name(a, version);
+}
+
 static Str priority_class(Anonymous *a, Str name) {
     return str_has_prefix(name, STR("system-")) ? name : anonymous_name(a, name);
 }
@@ -592,6 +600,18 @@ static void show_terms(Anonymous *a, NodeTerms *terms) {
         show_term(a, &terms->items[i]);
 }
 
+/* The controlling one as the pod has it: its name may begin with its workload. */
+static void show_owners(Anonymous *a, const Pod *pod, PodDetails *details) {
+    PodOwner *owners = SHOWN(a, details->owners, details->n_owners,
+        FIELD(PodOwner, kind, show_kind), FIELD(PodOwner, name, anonymous_name),
+        FIELD(PodOwner, uid, anonymous_name), FIELD(PodOwner, api_version, api_version));
+
+    for (size_t i = 0; owners && i < details->n_owners; i++)
+        if (str_eq(owners[i].uid, pod->owner_uid))
+            owners[i].name = pod->owner_name;
+    details->owners = owners;
+}
+
 static void show_details(Anonymous *a, Pod *pod) {
     PodDetails *details;
 
@@ -604,6 +624,7 @@ static void show_details(Anonymous *a, Pod *pod) {
     show_labels(a, &details->annotations, anonymous_text);
     show_labels(a, &details->node_selector, anonymous_name);
     show_affinity(a, details);
+    show_owners(a, pod, details);
     show_containers(a, &details->containers, details->n_containers);
     show_containers(a, &details->init_containers, details->n_init_containers);
     show_names(a, details);

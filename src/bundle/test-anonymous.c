@@ -118,7 +118,11 @@ static void test_objects(void **state) {
 /* Every name in a pod's details, none of which policies mention. */
 static void test_details(void **state) {
     static const char text[] =
-        "{\"metadata\":{\"name\":\"own-a\"},\"spec\":{\"priorityClassName\":\"own-b\","
+        "{\"metadata\":{\"name\":\"own-a\",\"labels\":{\"pod-template-hash\":\"own-17\"},"
+        "\"ownerReferences\":[{\"apiVersion\":\"own-14/v1\",\"kind\":\"Zoo\",\"name\":\"own-15\","
+        "\"uid\":\"own-16\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
+        "\"own-18-own-17\",\"uid\":\"own-19\",\"controller\":true}]},"
+        "\"spec\":{\"priorityClassName\":\"own-b\","
         "\"runtimeClassName\":\"own-c\",\"serviceAccountName\":\"own-d\","
         "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
         "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"own-x\",\"operator\":\"In\","
@@ -149,6 +153,7 @@ static void test_details(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     JsonWriter writer = JSON_WRITER(&out);
     JsonReader reader;
+    WorkloadName workload;
     const Pod *shown;
     Pod pod, again;
 
@@ -167,6 +172,11 @@ static void test_details(void **state) {
     assert_text("kind", again.details->volumes[1].kind, "ephemeral");
     assert_int_equal(again.details->containers[0].limits.n, 2);
     assert_int_equal(again.requests.n, pod.requests.n);
+    assert_int_equal(again.details->n_owners, 2);
+    assert_text("group", again.details->owners[1].api_version, "apps/v1");
+    assert_true(str_eq(again.details->owners[1].name, again.owner_name));
+    assert_true(workload_find(&again, &workload));
+    assert_text("workload", workload.kind, "Deployment");
     assert_int_equal(again.details->required_terms.n, 1);
     assert_text("field", again.details->affinity->node_required[0].fields[0].key, "metadata.name");
     assert_int_equal(again.details->affinity->pods.preferred[0].weight, 5);

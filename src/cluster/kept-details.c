@@ -81,6 +81,16 @@ static const DetailField container_type_fields[] = {
 };
 DETAIL_TYPE(container_type, PodContainer)
 
+static const DetailField owner_type_fields[] = {
+    TEXT(PodOwner, api_version, 0),
+    TEXT(PodOwner, kind, 0),
+    TEXT(PodOwner, name, 0),
+    TEXT(PodOwner, uid, 0),
+    PLAIN(PodOwner, is_controller, 0),
+    PLAIN(PodOwner, blocks_deletion, 0),
+};
+DETAIL_TYPE(owner_type, PodOwner)
+
 static const DetailField volume_type_fields[] = {
     TEXT(PodVolume, name, 0),
     TEXT(PodVolume, kind, 0),
@@ -170,6 +180,7 @@ static const DetailField details_type_fields[] = {
     ARRAY(PodDetails, resource_claims, n_resource_claims, claim_type, POD_BIT(POD_RESOURCE_CLAIMS)),
     ARRAY(PodDetails, affinity, n_affinity, affinity_type, POD_BIT(POD_AFFINITY)),
     ARRAY(PodDetails, spread, n_spread, spread_type, POD_BIT(POD_SPREAD)),
+    ARRAY(PodDetails, owners, n_owners, owner_type, POD_BIT(POD_OWNERS)),
 };
 DETAIL_TYPE(details_type, PodDetails)
 

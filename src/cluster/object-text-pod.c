@@ -7,17 +7,32 @@
 
 /* --- metadata ---------------------------------------------------------------------------- */
 
-static void write_owner(JsonWriter *writer, const Pod *pod) {
-    if (str_is_empty(pod->owner_kind) && str_is_empty(pod->owner_name) &&
-        str_is_empty(pod->owner_uid))
+static void write_owner(JsonWriter *writer, const PodOwner *owner) {
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), owner->api_version);
+    object_write_field(writer, STR("kind"), owner->kind);
+    object_write_field(writer, STR("name"), owner->name);
+    object_write_field(writer, STR("uid"), owner->uid);
+    if (owner->is_controller)
+        json_member_bool(writer, "controller", true);
+    if (owner->blocks_deletion)
+        json_member_bool(writer, "blockOwnerDeletion", true);
+    json_write_end_object(writer);
+}
+
+static void write_owners(JsonWriter *writer, const Pod *pod) {
+    const PodOwner controller = {.kind = pod->owner_kind,
+        .name = pod->owner_name,
+        .uid = pod->owner_uid,
+        .is_controller = true};
+    bool has_all = pod->details && pod->details->n_owners > 0;
+    const PodOwner *owners = has_all ? pod->details->owners : &controller;
+
+    if (!has_all && pod->owner_kind.len + pod->owner_name.len + pod->owner_uid.len == 0)
         return;
     json_member_array(writer, "ownerReferences");
-    json_write_object(writer);
-    object_write_field(writer, STR("kind"), pod->owner_kind);
-    object_write_field(writer, STR("name"), pod->owner_name);
-    object_write_field(writer, STR("uid"), pod->owner_uid);
-    json_member_bool(writer, "controller", true);
-    json_write_end_object(writer);
+    for (size_t i = 0; i < (has_all ? pod->details->n_owners : 1); i++)
+        write_owner(writer, &owners[i]);
     json_write_end_array(writer);
 }
 
@@ -33,7 +48,7 @@ static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
     object_write_labels(writer, STR("labels"), &pod->labels);
     if (pod->details)
         object_write_labels(writer, STR("annotations"), &pod->details->annotations);
-    write_owner(writer, pod);
+    write_owners(writer, pod);
     json_write_end_object(writer);
 }
 

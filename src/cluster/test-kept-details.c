@@ -9,7 +9,11 @@
 
 static const char text[] =
     "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"uid\":\"u1\",\"annotations\":{"
-    "\"a\":\"1\",\"b\":\"2\"}},\"spec\":{\"nodeName\":\"n1\",\"nodeSelector\":{\"disk\":\"ssd\"},"
+    "\"a\":\"1\",\"b\":\"2\"},\"ownerReferences\":[{\"kind\":\"Zoo\",\"name\":\"own\",\"uid\":"
+    "\"o1\"},"
+    "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web\",\"uid\":\"o2\","
+    "\"controller\":true,\"blockOwnerDeletion\":true}]},\"spec\":{\"nodeName\":\"n1\","
+    "\"nodeSelector\":{\"disk\":\"ssd\"},"
     "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
     "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"In\","
     "\"values\":[\"ssd\",\"nvme\"]}],\"matchFields\":[{\"key\":\"metadata.name\","
@@ -98,6 +102,8 @@ static void test_keeps_only_parts(void **state) {
         {{.fields = POD_BIT(POD_RESOURCE_CLAIMS)}, "\"big\"", "hostNetwork"},
         {{.fields = POD_BIT(POD_AFFINITY)}, "\"nvme\"", "topologySpread"},
         {{.fields = POD_BIT(POD_AFFINITY)}, "\"mismatchLabelKeys\":[\"m\"]", "hostNetwork"},
+        {{.fields = POD_BIT(POD_OWNERS)}, "\"Zoo\"", "affinity"},
+        {{.fields = POD_BIT(POD_VOLUMES)}, "\"ReplicaSet\"", "\"Zoo\""},
         {{.fields = POD_BIT(POD_SPREAD)}, "\"minDomains\":3", "affinity"},
     };
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -154,7 +160,8 @@ static void test_compares_fields(void **state) {
         {"data", "date"}, {"fast", "last"}, {"ssd", "hdd"}, {"true", "null"}, {"\"g\"", "\"h\""},
         {"big", "bag"}, {"Always", "Never1"}, {"nvme", "hdd2"}, {"NotIn", "Inn"},
         {"\"weight\":9", "\"weight\":8"}, {"\"zone\"", "\"room\""}, {"\"team\"", "\"crew\""},
-        {"\"m\"", "\"n\""}, {"ScheduleAnyway", "DoNotSchedule"}, {"\"tier\"", "\"tear\""}};
+        {"\"m\"", "\"n\""}, {"Zoo", "Zee"}, {"apps/v1", "apps/v2"},
+        {"ScheduleAnyway", "DoNotSchedule"}, {"\"tier\"", "\"tear\""}};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Pod pod, other;
 

@@ -93,7 +93,7 @@ static const char *const leaves[][LEAVES_MAX] = {
     [TEXT] = {"''", "'a'", "'x'", "node.metadata.labels['%k']", "pod.metadata.labels['%k']",
         "node.metadata.labels[?'%k'].orValue('')", "pod.metadata.labels[?'%k'].orValue('x')",
         "node.metadata.name", "pod.metadata.namespace", "pod.owner",
-        "node.status.nodeInfo.kernelVersion", "pod.spec.priorityClassName",
+        "node.status.nodeInfo.kernelVersion", "pod.spec.priorityClassName", "pod.workload.name",
         "node.metadata.labels[pod.metadata.labels['%k']]", "namespace.metadata.labels['%k']",
         "node.metadata.labels[?namespace.metadata.annotations[?'%k'].orValue('a')].orValue('x')",
         "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('b')].orValue('x')"},
@@ -121,7 +121,7 @@ static const char *const pod_leaves[][POD_LEAVES_MAX] = {
         "p.metadata.labels[?'%k'].value()", "p.owner", "p.metadata.uid", "p.metadata.namespace",
         "p.metadata.annotations['%k']", "p.metadata.annotations[?'%k'].orValue('')",
         "p.metadata.annotations[?'%k'].value()", "p.status.qosClass", "p.spec.runtimeClassName",
-        "p.spec.priorityClassName", "p.spec.serviceAccountName", "p.spec.preemptionPolicy"},
+        "p.spec.priorityClassName", "p.workload.name", "p.metadata.ownerReferences[0].name"},
     [TIME] = {"p.metadata.creationTimestamp", "p.scheduledTime"},
 };
 

@@ -25,6 +25,12 @@
 #define POD_VOLUMES_MAX 256u
 #define POD_RESOURCE_CLAIMS_MAX 64u
 #define POD_SCHEDULING_GATES_MAX 64u
+#define POD_OWNERS_MAX 16u
+
+typedef struct PodOwner {
+    Str api_version, kind, name, uid;
+    bool is_controller, blocks_deletion;
+} PodOwner;
 
 typedef struct PodVolume {
     Str name;
@@ -52,7 +58,8 @@ typedef struct PodDetails {
     const PodResourceClaim *resource_claims;
     const PodAffinity *affinity; /* as written; NULL: none */
     const SpreadConstraint *spread;
-    size_t n_scheduling_gates, n_volumes, n_resource_claims, n_affinity, n_spread;
+    const PodOwner *owners; /* all of them */
+    size_t n_scheduling_gates, n_volumes, n_resource_claims, n_affinity, n_spread, n_owners;
 } PodDetails;
 
 /* Reads the value of @key, a field of a pod's spec that json_key() has just given. False, and

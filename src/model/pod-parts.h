@@ -30,6 +30,7 @@ typedef enum PodPart {
     POD_RESOURCE_CLAIMS,
     POD_AFFINITY,
     POD_SPREAD,      /* topologySpreadConstraints */
+    POD_OWNERS,      /* all; the controlling one is always kept */
     POD_ANNOTATIONS, /* all of them; else PodParts.annotations */
     _POD_PARTS,
 } PodPart;

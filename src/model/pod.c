@@ -2,6 +2,7 @@
 
 #include "model/pod.h"
 
+#include "base/vec.h"
 #include "model/pod-requests.h"
 #include "model/time.h"
 
@@ -77,35 +78,54 @@ static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
     return has_room && !decoding->details->required_terms.is_too_large;
 }
 
-static void decode_owner(JsonReader *reader, Arena *arena, Pod *pod) {
-    Str kind = STR_NULL, name = STR_NULL, uid = STR_NULL, key;
-    bool is_controller = false;
+static void decode_owner(JsonReader *reader, Arena *arena, PodOwner *ret) {
+    Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("kind")))
-            json_string(reader, arena, &kind);
+            json_string(reader, arena, &ret->kind);
         else if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &name);
+            json_string(reader, arena, &ret->name);
         else if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &uid);
+            json_string(reader, arena, &ret->uid);
+        else if (json_key_is(reader, key, STR("apiVersion")))
+            json_string(reader, arena, &ret->api_version);
         else if (json_key_is(reader, key, STR("controller")))
-            json_bool(reader, &is_controller);
+            json_bool(reader, &ret->is_controller);
+        else if (json_key_is(reader, key, STR("blockOwnerDeletion")))
+            json_bool(reader, &ret->blocks_deletion);
         else
             json_skip(reader, NULL);
     }
-    if (is_controller && str_is_empty(pod->owner_kind)) {
-        pod->owner_kind = kind;
-        pod->owner_name = name;
-        pod->owner_uid = uid;
-    }
 }
 
-static void decode_owners(JsonReader *reader, Arena *arena, Pod *pod) {
+/* The first controller counts, however many owners come before it. */
+static void decode_owners(JsonReader *reader, Arena *arena, Decoding *decoding) {
+    VEC(PodOwner) owners = {0};
+    Pod *pod = decoding->pod;
+
     pod->owner_kind = pod->owner_name = pod->owner_uid = STR_NULL;
     json_array(reader);
-    while (json_element(reader))
-        decode_owner(reader, arena, pod);
+    while (json_element(reader)) {
+        PodOwner owner = {0}, *kept;
+
+        decode_owner(reader, arena, &owner);
+        if (owner.is_controller && str_is_empty(pod->owner_kind)) {
+            pod->owner_kind = owner.kind;
+            pod->owner_name = owner.name;
+            pod->owner_uid = owner.uid;
+        }
+        if (owners.n == POD_OWNERS_MAX)
+            continue;
+        kept = VEC_PUSH(&owners, arena);
+        if (kept)
+            *kept = owner;
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many owners");
+    }
+    decoding->details->owners = owners.items;
+    decoding->details->n_owners = owners.n;
 }
 
 static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding) {
@@ -130,7 +150,7 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding
             labels_decode_bounded(reader, arena, POD_ANNOTATIONS_MAX, POD_ANNOTATION_VALUE_MAX,
                 &decoding->details->annotations);
         else if (json_key_is(reader, key, STR("ownerReferences")))
-            decode_owners(reader, arena, pod);
+            decode_owners(reader, arena, decoding);
         else if (json_key_is(reader, key, STR("deletionTimestamp")))
             json_string(reader, arena, &deletion);
         else

@@ -7,6 +7,7 @@
 #include "schema/schema-internal.h"
 
 #include "model/pod-requests.h"
+#include "model/workload.h"
 #include "schema/amounts.h"
 
 /* A getter of the pod or of its @part: the value may use @pod. */
@@ -26,16 +27,20 @@ static const PodDetails *details_of(const Pod *pod) {
 
 /* --- the parts of a pod that are lists ------------------------------------------------- */
 
-GET_ITEM(Pod, owner_kind, schema_text(item->owner_kind))
-GET_ITEM(Pod, owner_name, schema_text(item->owner_name))
-GET_ITEM(Pod, owner_uid, schema_text(item->owner_uid))
-GET(owner_controller, (void)record, cel_bool(true))
+GET_ITEM(PodOwner, owner_version, schema_text(item->api_version))
+GET_ITEM(PodOwner, owner_kind, schema_text(item->kind))
+GET_ITEM(PodOwner, owner_name, schema_text(item->name))
+GET_ITEM(PodOwner, owner_uid, schema_text(item->uid))
+GET_ITEM(PodOwner, owner_controller, cel_bool(item->is_controller))
+GET_ITEM(PodOwner, owner_blocks, cel_bool(item->blocks_deletion))
 
 #define OWNER(X)                                                                                   \
+    X("apiVersion", TEXT(NAME_MAX_BYTES), owner_version, "apps/v1, batch/v1, …")                   \
     X("kind", TEXT(WORD_MAX_BYTES), owner_kind, "ReplicaSet, Job, …")                              \
     X("name", TEXT(NAME_MAX_BYTES), owner_name, "its name")                                        \
     X("uid", TEXT(WORD_MAX_BYTES), owner_uid, "its UID")                                           \
-    X("controller", BOOL, owner_controller, "always true: other owners are not kept")
+    X("controller", BOOL, owner_controller, "it manages the pod; one of them at most")             \
+    X("blockOwnerDeletion", BOOL, owner_blocks, "it cannot be deleted before the pod")
 SCHEMA_RECORD(schema_owner, "OwnerReference", OWNER);
 
 GET_ITEM(Toleration, toleration_key, schema_text(item->key))
@@ -62,10 +67,23 @@ SCHEMA_LIST_TYPE(spread_type, &schema_spread_constraint.of);
 
 /* --- metadata ----------------------------------------------------------------------------- */
 
+/* Without details the controlling one alone is known. */
 static CelValue owners(CelRun *run, const Pod *pod) {
-    bool is_owned = pod->owner_kind.len > 0 || pod->owner_name.len > 0 || pod->owner_uid.len > 0;
+    const PodDetails *details = details_of(pod);
+    PodOwner *controller;
 
-    return schema_items(run, &schema_owner, pod, is_owned, sizeof(*pod));
+    if (details->n_owners > 0 ||
+        pod->owner_kind.len + pod->owner_name.len + pod->owner_uid.len == 0)
+        return schema_items(
+            run, &schema_owner, details->owners, details->n_owners, sizeof(*details->owners));
+    controller = cel_alloc(run, sizeof(*controller));
+    if (!controller)
+        return cel_no_memory(run);
+    *controller = (PodOwner){.kind = pod->owner_kind,
+        .name = pod->owner_name,
+        .uid = pod->owner_uid,
+        .is_controller = true};
+    return schema_items(run, &schema_owner, controller, 1, sizeof(*controller));
 }
 
 GET_POD(metadata, metadata_name, schema_text(pod->name))
@@ -83,8 +101,8 @@ GET_POD(metadata, metadata_owners, owners(run, pod))
     X("labels", VALUE(schema_labels_type, LABELS_ASSUMED), metadata_labels,                        \
         "its labels; labels[?'key'] where one may be missing")                                     \
     X("creationTimestamp", TIME, metadata_created, "when it was created")                          \
-    X("ownerReferences", VALUE(owners_type, 1), metadata_owners,                                   \
-        "the controlling owner, or nothing; other owners are not kept")                            \
+    X("ownerReferences", VALUE(owners_type, POD_OWNERS_MAX), metadata_owners,                      \
+        "its owners, in their order; see workload", OF_POD(POD_OWNERS))                            \
     REFUSED(X, "deletionTimestamp", "only whether it is set is kept: pod.terminating")
 
 #define POD_METADATA(X)                                                                            \
@@ -205,10 +223,27 @@ SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", STATUS);
 
 /* --- the pod itself ------------------------------------------------------------------------ */
 
+/* Both texts are empty if the pod is in none. */
+static WorkloadName workload(const Pod *pod) {
+    WorkloadName found = {0};
+
+    return workload_find(pod, &found) ? found : (WorkloadName){0};
+}
+
+GET_ITEM(Pod, workload_kind, schema_text(workload(item).kind))
+GET_ITEM(Pod, workload_name, schema_text(workload(item).name))
+
+#define WORKLOAD(X)                                                                                \
+    X("kind", TEXT(WORD_MAX_BYTES), workload_kind,                                                 \
+        "Deployment, StatefulSet, DaemonSet, CronJob, Job, …; empty: it has no controlling owner") \
+    X("name", TEXT(NAME_MAX_BYTES), workload_name, "its name; its namespace is the pod's")
+SCHEMA_RECORD(schema_pod_workload, "PodWorkload", WORKLOAD);
+
 GET(pod_metadata, cel_record(&OBJECT_OF(record, PodValue, head)->metadata))
 GET(pod_spec, cel_record(&OBJECT_OF(record, PodValue, head)->spec))
 GET(pod_status, cel_record(&OBJECT_OF(record, PodValue, head)->status))
 GET_POD(head, pod_requests, schema_amounts_of(run, &pod->requests))
+GET_POD(head, pod_workload, schema_item(run, &schema_pod_workload, pod))
 GET_POD(head, pod_owner, schema_text(pod->owner_uid))
 GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
 
@@ -222,6 +257,10 @@ GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
         "milliCPU is cpu in thousandths")                                                          \
     X("owner", TEXT(WORD_MAX_BYTES), pod_owner,                                                    \
         "the UID of its controlling owner; empty when it has none")                                \
+    X("workload", VALUE(schema_pod_workload.of, 0), pod_workload,                                  \
+        "the end of its owner chain, as far as the pod tells: its controlling owner; of a "        \
+        "ReplicaSet whose name ends in the label pod-template-hash its Deployment, of a Job "      \
+        "whose name ends in a time its CronJob")                                                   \
     X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")                          \
     X("limits", AMOUNTS, pod_limits_of,                                                            \
         "its limits, as Kubernetes adds them up, as numbers like requests; 0.0: no container has " \

@@ -64,7 +64,7 @@ typedef struct PodValue {
 
 extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spec,
     schema_pod_status, schema_node_pod, schema_node_pod_metadata, schema_node_pod_spec,
-    schema_node_pod_status, schema_owner, schema_toleration;
+    schema_node_pod_status, schema_owner, schema_pod_workload, schema_toleration;
 extern const CelType schema_pods_type; /* list(NodePod) */
 
 /* Initializes @value for @pod, as Pod. */

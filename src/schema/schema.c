@@ -8,6 +8,7 @@
 const SchemaRecord *const schema_records[] = {
     &schema_decision_record,
     &schema_owner,
+    &schema_pod_workload,
     &schema_toleration,
     &schema_requirements,
     &schema_container_port,

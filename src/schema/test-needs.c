@@ -35,6 +35,7 @@ static void print_pods(PodParts parts, Buf *out) {
         [POD_RESOURCE_CLAIMS] = "claims",
         [POD_AFFINITY] = "affinity",
         [POD_SPREAD] = "spread",
+        [POD_OWNERS] = "owners",
         [POD_ANNOTATIONS] = "annotations"};
 
     _Static_assert(ELEMENTS_OF(names) == _POD_PARTS, "a name for each");
@@ -141,6 +142,8 @@ static const SceneCase cases[] = {
     {"node.pods.exists(p, p.spec.affinity.nodeAffinity != pod.spec.affinity.nodeAffinity)",
         "pod-affinity "},
     {"node.pods.exists(p, p.spec.topologySpreadConstraints.size() > 0)", "pod-spread "},
+    {"node.pods.exists(p, p.metadata.ownerReferences.exists(o, o.kind == 'Job'))", "pod-owners "},
+    {"node.pods.exists(p, p.workload.kind == 'Job' || p.owner == '')", ""},
     {"pod.spec.affinity.podAffinity == pod.spec.affinity.podAntiAffinity", ""},
     {"node.pods.exists(p, p.spec.tolerations.size() > 0)", "pod-tolerations "},
     {"node.pods.exists(p, p.tolerates('a:NoSchedule'))", "pod-tolerations "},

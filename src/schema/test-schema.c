@@ -275,7 +275,12 @@ static void test_pod(void **state) {
         {"pod.metadata.annotations", "{\"k\": \"v\"}"},
         {"now - pod.metadata.creationTimestamp", "duration(\"0.5s\")"},
         {"pod.metadata.ownerReferences",
-            "[OwnerReference{kind: \"Job\", name: \"j\", uid: \"r2\", controller: true}]"},
+            "[OwnerReference{apiVersion: \"\", kind: \"Other\", name: \"o\", uid: \"r0\", "
+            "controller: "
+            "false, blockOwnerDeletion: false}, OwnerReference{apiVersion: \"\", kind: \"Job\", "
+            "name: "
+            "\"j\", uid: \"r2\", controller: true, blockOwnerDeletion: false}]"},
+        {"pod.workload", "PodWorkload{kind: \"Job\", name: \"j\"}"},
         {"pod.spec.nodeName", "\"\""},
         {"pod.spec.schedulerName", "\"berth\""},
         {"pod.spec.priority", "100"},
@@ -472,6 +477,8 @@ static void test_node_pod(void **state) {
         {"node.pods[0].metadata.creationTimestamp < now - duration('60s')", "true"},
         {"node.pods[0].metadata.ownerReferences[0].name", "\"web\""},
         {"node.pods[1].metadata.ownerReferences", "[]"},
+        {"node.pods.map(p, p.workload.kind + '/' + p.workload.name)",
+            "[\"ReplicaSet/web\", \"/\"]"},
         {"node.pods[0].spec.nodeName", "\"a\""},
         {"node.pods[0].spec.schedulerName", "\"\""},
         {"node.pods[0].spec.priority", "7"},
