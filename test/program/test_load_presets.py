@@ -64,8 +64,9 @@ def moment(before):
 def pod_object(name, pod, on=None, labels=None):
     requests = {"cpu": f"{round(pod['cpu'] * 1000)}m", "memory": str(int(pod["memory"]))}
     requests = {key: value for key, value in requests.items() if pod[key] > 0}
+    limits = {key: f"{round(value * 1000)}m" if key == "cpu" else str(int(value)) for key, value in pod.get("limits", {}).items()}
     result = {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels or {}},
-              "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}]}}
+              "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": limits}}]}}
     if pod.get("daemon"):
         result["metadata"]["ownerReferences"] = [
             {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d", "controller": True}]
@@ -176,6 +177,56 @@ def load_variation(cluster, name, measured, margin, sensitivity):
     return round_away(min(scores, default=0))
 
 
+def beta_below(a, b, x, steps=20000):
+    """The probability that a value of the beta distribution is at most x: by the midpoint rule."""
+    def part(end, a, b):
+        """The integral of t^(a-1) (1-t)^(b-1) over 0..end; for a below 1 over u = t^a, which has no pole."""
+        power = min(a, 1)
+        width = end**power / steps
+        points = (max(1e-300, ((i + 0.5) * width) ** (1 / power)) for i in range(steps))
+        return sum(math.exp((a - power) * math.log(t) + (b - 1) * math.log1p(-t) - scale) for t in points) * width / power
+
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    scale = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return part(x, a, b) if x <= 0.5 else 1 - part(1 - x, b, a)
+
+
+def low_risk(cluster, name, measured, window=5, weight=0.5):
+    """The risk of the worse resource, 0 to 1; None: no measurements."""
+    risks = []
+    if not any(name in values for values in measured.values()):
+        return None
+    for resource in ("cpu", "memory"):
+        capacity = cluster.nodes[name][resource]
+        pods = [(pod[resource], max(pod[resource], pod["limits"].get(resource, 0))) for pod in cluster.pods[name]]
+        own = cluster.pod[resource], max(cluster.pod[resource], cluster.pod["limits"].get(resource, 0))
+        before, limits_before = sum(request for request, _ in pods), sum(limit for _, limit in pods)
+        request, limit = min(before + own[0], capacity), limits_before + own[1]
+        by_limits = (limit - capacity) / (limit - request) if limit > capacity else 0
+        by_load, average, deviation = 0, measured[f"{resource}Avg"].get(name), measured[f"{resource}Std"].get(name)
+        if average is not None or deviation is not None:
+            mu = clamp(average or 0, 0, 1)
+            sigma = min(clamp(deviation or 0, 0, 1) * math.sqrt(window), math.sqrt(mu * (1 - mu) * 0.99))
+            share, fit = clamp(min(before, capacity) / capacity, 0, 1), None
+            if mu == 0 or (sigma == 0 and mu <= share):
+                below = 1
+            elif sigma == 0:
+                below = 0
+            else:
+                fit = mu * (1 - mu) / sigma**2 - 1
+                below = beta_below(mu * fit, (1 - mu) * fit, share)
+            if limits_before < capacity and min(before, capacity) <= limits_before:
+                if limits_before == 0:
+                    below = 1
+                elif fit is not None:
+                    most = beta_below(mu * fit, (1 - mu) * fit, limits_before / capacity)
+                    below = clamp(below / most, 0, 1) if most > 0 else below
+            by_load = 1 - below
+        risks.append(clamp(weight * by_limits + (1 - weight) * by_load, 0, 1))
+    return max(risks)
+
+
 CRANE = {  # metric: period, limit, weight
     "cpu_usage_avg_5m": (180, 0.65, 0.2), "cpu_usage_max_avg_1h": (900, 0.75, 0.3), "cpu_usage_max_avg_1d": (10800, None, 0.5),
     "mem_usage_avg_5m": (180, 0.65, 0.2), "mem_usage_max_avg_1h": (900, 0.75, 0.3), "mem_usage_max_avg_1d": (10800, None, 0.5),
@@ -265,6 +316,25 @@ def test_load_variation_risk_balancing(berth_path, seed, margin, sensitivity, tm
     policy = policy_with("load-variation-risk-balancing.yaml", tmp_path, margin=margin, sensitivity=sensitivity)
     got = explained(berth_path, policy, cluster, measured, tmp_path)
     assert_same(got, {name: load_variation(cluster, name, measured, margin, sensitivity) for name in cluster.nodes})
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS // 2))
+def test_low_risk_over_commitment(berth_path, seed, tmp_path):
+    """The score is a whole number: it may differ by one where the risk is close to a half."""
+    rng = random.Random(seed)
+    cluster = Cluster(rng)
+    for pod in [cluster.pod, *(pod for pods in cluster.pods.values() for pod in pods)]:
+        pod["limits"] = {key: pod[key] * rng.choice([1, 2, 4]) for key in ("cpu", "memory") if pod[key] > 0 and rng.random() < 0.7}
+    measured = {name: {node: rng.choice([0, rng.random() * top, rng.random() * top]) for node in values(rng, cluster, [0])}
+                for name, top in (("cpuAvg", 1.0), ("cpuStd", 0.3), ("memoryAvg", 1.0), ("memoryStd", 0.2))}
+    got = explained(berth_path, ROOT / "policies/low-risk-over-commitment.yaml", cluster, measured, tmp_path)
+    best_effort = cluster.pod["cpu"] == cluster.pod["memory"] == 0
+    for name in cluster.nodes:
+        risk = low_risk(cluster, name, measured)
+        if risk is None or best_effort:
+            assert got[name] == 0
+        else:
+            assert got[name] == pytest.approx(100 * (1 - risk), abs=0.51), name
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))

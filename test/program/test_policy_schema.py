@@ -66,7 +66,7 @@ def test_policies_of_the_scenarios_match_the_schema():
 
 
 # Mistakes that only the reader finds: names that are taken, keys and expressions that are wrong.
-BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "dyn", "syntax", "empty", "guarded", "label-keys", "namespaces", "no-rules",
+BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "dyn", "syntax", "empty", "guarded", "label-keys", "namespaces", "no-rules", "pod-annotations",
           "reasons", "resources", "resources-in-expressions"}
 
 
