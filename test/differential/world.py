@@ -118,6 +118,7 @@ class Cluster:
         self.placed = self.pod("new", None)
         self.namespaces = {name: {"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": name, "labels": self.labels(), "annotations": self.labels()}} for name in ("default", "x")}
+        self.claims = {name: self.claim(name) for name in self.namespaces}
 
     def pick(self, items):
         return self.random.choice(items)
@@ -187,6 +188,28 @@ class Cluster:
             {"emptyDir": {}}, {"hostPath": {"path": "/data"}}, {"persistentVolumeClaim": {"claimName": "data"}},
             {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}])}
 
+    def selector(self):
+        return {"matchLabels": {key: self.pick(["a", "x"]) for key in self.some(LABELS, 2)},
+                "matchExpressions": [{"key": key, "operator": "In", "values": ["a", "x"]} for key in self.some(LABELS, 1)]}
+
+    def affinity(self):
+        """Without a required node affinity, which selects() would have to know (cel-go/world.go)."""
+        term = {**self.maybe("labelSelector", self.selector()), **self.maybe("namespaceSelector", self.selector()),
+                "namespaces": self.some(["default", "x"]), "topologyKey": self.pick(LABELS)}
+        return {
+            "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": self.some(
+                [{"weight": 7, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}])},
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": self.some([term])},
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": self.some(
+                [{"weight": 50, "podAffinityTerm": term}])},
+        }
+
+    def spread(self):
+        return {"maxSkew": self.pick([1, 3]), "topologyKey": self.pick(LABELS), "whenUnsatisfiable": "DoNotSchedule",
+                **self.maybe("labelSelector", self.selector()), **self.maybe("minDomains", 2),
+                "nodeAffinityPolicy": self.pick(["Honor", "Ignore"]), "nodeTaintsPolicy": self.pick(["Honor", "Ignore"]),
+                "matchLabelKeys": self.some(["a"])}
+
     def pod(self, name, node):
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": self.pick(["u1", "u2"])}
         return {
@@ -209,6 +232,8 @@ class Cluster:
                 "preemptionPolicy": self.pick(["PreemptLowerPriority", "Never"]),
                 **self.maybe("runtimeClassName", "gvisor"), "serviceAccountName": self.pick(["default", "bot"]),
                 **self.maybe("hostNetwork", True),
+                **self.maybe("affinity", self.affinity()),
+                "topologySpreadConstraints": [self.spread() for _ in range(self.pick([0, 1]))],
                 "schedulingGates": [{"name": gate} for gate in self.some(["example.com/quota"])],
                 **self.maybe("overhead", {"cpu": "100m"}),
                 "volumes": [self.volume(f"v{i}") for i in range(self.pick([0, 1, 2]))],
@@ -219,8 +244,22 @@ class Cluster:
                        **(self.maybe("startTime", self.time()) if node else {})},
         }
 
+    def claim(self, namespace):
+        """A PersistentVolumeClaim, and the volume that it is bound to, or None."""
+        size, zone = self.pick(["1Gi", "500Mi"]), self.pick(LABEL_VALUES[:3])
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"pv-{namespace}"},
+                  "spec": {"capacity": {"storage": size}, **self.maybe("nodeAffinity", {"required": {"nodeSelectorTerms": [
+                      {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]}})}}
+        is_bound = self.random.random() < 0.6
+        spec = {"storageClassName": self.pick(["fast", "slow"]), "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "256Mi"}}, **({"volumeName": f"pv-{namespace}"} if is_bound else {})}
+        status = {"phase": "Bound" if is_bound else "Pending", **({"capacity": {"storage": size}} if is_bound else {})}
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"namespace": namespace, "name": "data"},
+                "spec": spec, "status": status}, volume if is_bound else None
+
     def objects(self):
-        return {"apiVersion": "v1", "kind": "List", "items": [*self.namespaces.values(), *self.nodes, *self.pods]}
+        volumes = [each for pair in self.claims.values() for each in pair if each]
+        return {"apiVersion": "v1", "kind": "List", "items": [*self.namespaces.values(), *volumes, *self.nodes, *self.pods]}
 
 
 # --- as expressions see them ----------------------------------------------------------------------
@@ -245,6 +284,24 @@ def set_computed_of_pod(pod):
             volume["claimName"] = f"{meta['name']}-{volume['name']}"
             volume["storageClassName"] = volume["ephemeral"]["volumeClaimTemplate"]["spec"]["storageClassName"]
     return pod
+
+
+def claims_of(pod, known):
+    """The claims of a pod to be placed, by @known of its namespace."""
+    claim, volume = known[pod["metadata"]["namespace"]]
+    found = []
+    for each in pod["spec"]["volumes"]:
+        if each.get("claimName") == "data":
+            terms = volume["spec"].get("nodeAffinity", {"required": {"nodeSelectorTerms": []}}) if volume else None
+            found.append({
+                "name": "data", **claim["spec"], **claim["status"],
+                "requested": number(claim["spec"]["resources"]["requests"]["storage"]),
+                "capacity": number(volume["spec"]["capacity"]["storage"]) if volume else 0.0,
+                "zones": [zone for term in terms["required"]["nodeSelectorTerms"]
+                          for zone in term["matchExpressions"][0]["values"]] if terms else []})
+        elif each.get("claimName"):
+            found.append({"name": each["claimName"]})
+    return found
 
 
 def set_computed(node, pods):
@@ -307,6 +364,10 @@ class View:
             return {"type": "quantity", "value": value}
         return {"type": type_, "value": str(value if value is not None else {"string": "", "int": 0, "double": 0.0}[type_])}
 
+    def placed(self):
+        pod = set_computed_of_pod(copy.deepcopy(self.cluster.placed))
+        return pod | {"claims": claims_of(pod, self.cluster.claims)}
+
     def namespace(self):
         if "namespace" not in self.variables:
             return {}
@@ -317,7 +378,7 @@ class View:
         return {
             "types": {name: {field: type_ for field, (type_, _) in fields.items()} for name, fields in self.types.items()},
             "variables": {rename(name): type_ for name, type_ in self.variables.items()},
-            "common": {"pod": self.record("Pod", set_computed_of_pod(copy.deepcopy(self.cluster.placed))),
+            "common": {"pod": self.record("Pod", self.placed()),
                        "cluster": self.record("Cluster", self.totals()), "now": self.value("timestamp", time_text(NOW)), **self.namespace()},
             "rows": [self.record("Node", node) for node in self.nodes],
         }
