@@ -213,18 +213,20 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
 #define AWAIT_PAUSE_USEC 20000
 
 /* "nodes: connection refused": what a program waits for, and why it takes so long. */
-static void describe_wait(Files *files, bool has_fields, unsigned related, char *ret, size_t size) {
+static void describe_wait(
+    Files *files, const Program *program, bool has_fields, char *ret, size_t size) {
+    bool is_of_pods = !pod_parts_is_empty(&program->needs.pods);
     LiveStatus status;
     const WatcherKindStatus *kind = &status.watcher.kinds[WATCHER_PODS];
     const char *name = watcher_kind_name(WATCHER_PODS);
 
     live_status(files->live, &status);
-    if (!kind->last_error[0]) {
+    if (!is_of_pods || (program->needs.node_details && !kind->last_error[0])) {
         kind = &status.watcher.kinds[WATCHER_NODES];
-        name = "nodes and pods";
+        name = is_of_pods ? "nodes and pods" : watcher_kind_name(WATCHER_NODES);
     }
     for (unsigned i = 0; has_fields && i < _RELATED_KINDS; i++)
-        if ((related & RELATED_BIT(i)) && !status.watcher.related[i].is_synced) {
+        if ((program->related & RELATED_BIT(i)) && !status.watcher.related[i].is_synced) {
             kind = &status.watcher.related[i];
             name = related_kind_name((RelatedKind)i);
             break;
@@ -249,7 +251,7 @@ static int await_cluster(Files *files, const Program *program, const Program *be
             break;
         if (atomic_load(&files->is_cancelled))
             return -ECANCELED;
-        describe_wait(files, has_fields, program->related, text, sizeof(text));
+        describe_wait(files, program, has_fields, text, sizeof(text));
         reloads_note_waiting(&files->reloads, RELOAD_POLICY, text);
         if (!is_reported)
             log_info("the new policies read parts of the cluster that were not kept: listing them",
