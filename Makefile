@@ -69,7 +69,7 @@ conformance: setup-build ## the expression language against its conformance vect
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) tools/conformance $(VECTORS)
 
-differential: setup-test ## expressions against cel-go with Kubernetes' libraries (COUNT=N SEED=N; needs Go)
+differential: setup-test ## expressions against Kubernetes' cel-go (COUNT=N SEED=N; needs Go)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" COUNT="$(COUNT)" SEED="$(SEED)" tools/differential
