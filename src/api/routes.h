@@ -5,8 +5,8 @@
  *
  * A verb is the last part of the path, whatever stands before it, because urlPrefix and the verb's
  * name are set in kube-scheduler's configuration; doubled and trailing slashes do no harm. After
- * dry-run it is answered, and nothing else happens. All other routes are whole paths. Pages of the dashboard share one row: their own table is
- * dashboard/dashboard.c.
+ * dry-run it is answered, and nothing else happens. All other routes are whole paths. Pages of the
+ * dashboard share one row: their own table is dashboard/dashboard.c.
  *
  * Threads: any.
  */
