@@ -21,12 +21,14 @@ static const struct {
         "Objects that could not be used: malformed, or over a limit."},
 };
 
-/* NULL: it is not watched. */
-static const WatcherKindStatus *find_kind(const WatcherStatus *watcher, unsigned k) {
-    if (k < _WATCHER_KINDS)
-        return &watcher->kinds[k];
-    k -= _WATCHER_KINDS;
-    return watcher->related_wanted & RELATED_BIT(k) ? &watcher->related[k] : NULL;
+#define ALL_KINDS ((unsigned)_WATCHER_KINDS + _RELATED_KINDS)
+
+static bool is_watched(const WatcherStatus *watcher, unsigned k) {
+    return k < _WATCHER_KINDS || (watcher->related_wanted & RELATED_BIT(k - _WATCHER_KINDS));
+}
+
+static const WatcherKindStatus *kind_at(const WatcherStatus *watcher, unsigned k) {
+    return k < _WATCHER_KINDS ? &watcher->kinds[k] : &watcher->related[k - _WATCHER_KINDS];
 }
 
 static double value_of(const WatcherKindStatus *kind, size_t figure, int64_t now_nsec) {
@@ -48,21 +50,17 @@ static double value_of(const WatcherKindStatus *kind, size_t figure, int64_t now
 static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out) {
     for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
         exposition_head(out, kind_figures[i].name, kind_figures[i].type, kind_figures[i].help);
-        for (unsigned k = 0; k < _WATCHER_KINDS + _RELATED_KINDS; k++) {
-            const WatcherKindStatus *kind = find_kind(watcher, k);
-
-            if (kind)
+        for (unsigned k = 0; k < ALL_KINDS; k++)
+            if (is_watched(watcher, k))
                 buf_printf(out, "%s{resource=\"%s\"} %.17g\n", kind_figures[i].name,
-                    watcher_kind_name((WatcherKind)k), value_of(kind, i, now_nsec));
-        }
+                    watcher_kind_name((WatcherKind)k), value_of(kind_at(watcher, k), i, now_nsec));
     }
 }
 
 static void print_events(const WatcherStatus *watcher, Buf *out) {
     exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
-    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
-        static const WatcherKindStatus none;
-        const WatcherKindStatus *watched = find_kind(watcher, i), *kind = watched ? watched : &none;
+    for (unsigned i = 0; i < ALL_KINDS; i++) {
+        const WatcherKindStatus *kind = kind_at(watcher, i);
         const struct {
             const char *type;
             uint64_t n;
@@ -75,7 +73,7 @@ static void print_events(const WatcherStatus *watcher, Buf *out) {
             {"unknown", kind->n_unknown},
         };
 
-        for (size_t t = 0; watched && t < ELEMENTS_OF(types); t++)
+        for (size_t t = 0; is_watched(watcher, i) && t < ELEMENTS_OF(types); t++)
             buf_printf(out, "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
                 watcher_kind_name((WatcherKind)i), types[t].type, types[t].n);
     }
