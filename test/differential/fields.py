@@ -1,9 +1,9 @@
 """Random expressions over the fields of pod, node and cluster: the grammar of gen.py, with fields for leaves."""
 
 import gen
-import world
+import random_cluster
 
-KEYS = [*world.LABELS, "absent"]
+KEYS = [*random_cluster.LABELS, "absent"]
 # Forms over a list of records, which only exist with fields.
 LOOPS = {
     "bool": [f"<records>.{name}(<var>, <bool>)" for name in ("all", "exists", "exists_one")] + [
@@ -46,7 +46,7 @@ class Fields:
             for of, texts in self.of(type_).items():
                 found.setdefault(of, []).extend(t.replace("@", f"@{path}") if "@" in t else path + t for t in texts)
             return
-        if type_ == world.AMOUNTS:
+        if type_ == random_cluster.AMOUNTS:
             for key in (".cpu", ".memory", ".milliCPU", "['nvidia.com/gpu']", "['example.com/absent']"):
                 leaf("double", path + key)
             if path in (".allocatable", ".capacity"):  # whether the node offers it

@@ -1,7 +1,7 @@
 """Rules over all nodes at once, against cel-go node by node: random expressions over every field.
 
 `berth explain` evaluates each rule for all nodes of a random cluster together, as a request does. cel-go
-evaluates it once for each node, with values of the fields that world.py works out of the same objects.
+evaluates it once for each node, with values of the fields that random_cluster.py works out of the same objects.
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import compare
 import fields
 import pytest
-import world
+import random_cluster
 from peer import answers, cel_go  # noqa: F401
 
 pytestmark = pytest.mark.single_thread
@@ -48,11 +48,11 @@ class Columns:
 
     def __init__(self, berth, cel_go, seed, folder):  # noqa: F811
         self.berth, self.cel_go, self.folder = berth, cel_go, folder
-        self.view = world.View(seed)
+        self.view = random_cluster.View(seed)
         self.fields = fields.Fields(self.view.variables, self.view.types)
         self.names = [node["metadata"]["name"] for node in self.view.nodes]
         self.given = ["--cluster", str(folder / "cluster.json"), "--pod", str(folder / "pod.json"),
-                      "--now", world.time_text(world.NOW)]
+                      "--now", random_cluster.time_text(random_cluster.NOW)]
         (folder / "cluster.json").write_text(json.dumps(self.view.cluster.objects()))
         (folder / "pod.json").write_text(json.dumps(self.view.cluster.placed))
 
@@ -95,7 +95,7 @@ class Columns:
 
     def theirs(self, rules):
         records = [{"id": "world", "world": self.view.input()}]
-        records += [{"id": r.name, "expr": world.rename(r.text), "rows": True} for r in rules]
+        records += [{"id": r.name, "expr": random_cluster.rename(r.text), "rows": True} for r in rules]
         found = answers([self.cel_go], records)
         assert "error" not in found["world"], found["world"]
         n = len(self.names)
