@@ -157,7 +157,7 @@ size_t related_set_size(const RelatedSet *set) {
     return set->n;
 }
 
-/* Makes the set one that nobody else holds. 0, or -ENOMEM. */
+/* Copies the set if a snapshot refers to it, so that it can be changed. 0, or -ENOMEM. */
 static int set_own(RelatedSet **set) {
     RelatedSet *before = *set, *after;
 

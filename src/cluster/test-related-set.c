@@ -37,7 +37,7 @@ static void test_put_find_remove(void **state) {
     assert_int_equal(related_set_size(set), 1);
 }
 
-/* A set that somebody else holds stays as it is. */
+/* A set that a snapshot refers to does not change. */
 static void test_copies_are_independent(void **state) {
     _cleanup_(related_set_unrefp) RelatedSet *set = related_set_new();
     _cleanup_(related_set_unrefp) RelatedSet *before = NULL;

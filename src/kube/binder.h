@@ -72,7 +72,7 @@ DEFINE_CLEANUP(Binder *, binder_free)
 /* Takes @job, which may be done by the time this returns. */
 void binder_add(Binder *binder, BindJob *job);
 
-/* What was assumed so far is published: ends the jobs that only expect. */
+/* Ends the jobs of expected pods. Call it when a snapshot with these pods has been published. */
 void binder_settle_expected(Binder *binder);
 
 bool binder_is_idle(const Binder *binder); /* it has no job */

@@ -144,7 +144,7 @@ bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec);
 ClusterWatcher *watcher_free(ClusterWatcher *watcher);
 DEFINE_CLEANUP(ClusterWatcher *, watcher_free)
 
-/* Also for jobs that only expect. Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done()
+/* Also for expected pods. Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done()
  * is not called then. */
 int watcher_bind(ClusterWatcher *watcher, BindJob *job);
 

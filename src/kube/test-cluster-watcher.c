@@ -257,7 +257,7 @@ static int64_t volumes_on_n1(WatcherFixture *fixture) {
     row = table_find(table, STR("n1"));
     pod = table->chunks[row / CHUNK_ROWS]->pods[row % CHUNK_ROWS]->items[0];
     n = pod->details ? (int64_t)pod->details->n_volumes : -1;
-    assert_true(!pod->details || pod->details->n_containers == 0); /* that nobody wants */
+    assert_true(!pod->details || pod->details->n_containers == 0); /* no policy reads containers */
     pthread_mutex_unlock(&fixture->mutex);
     return n;
 }

@@ -241,7 +241,7 @@ static void fill_expected(void *context, const HttpRequest *request, HttpReply *
 static void finish_expectation(BindJob *job, const char *error) {
     Expectation *expectation = (Expectation *)job;
 
-    (void)error; /* it does not count there, but kube-scheduler may bind it */
+    (void)error; /* the pod is not counted; the filter is answered all the same */
     if (expectation->pending)
         (void)server_answer(expectation->pending, fill_expected, expectation);
     expectation_free(expectation);
@@ -257,35 +257,32 @@ static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
 
     (void)error;
     if (current_try_snapshot(live->current, shown, snapshot, &view) < 0)
-        return false; /* as if it had not been asked about: kube-scheduler may bind it */
+        return false; /* not counted; the reply to the filter stays as it is */
     if (extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal))
         return true;
     expectation->refusal = refusal;
     return false;
 }
 
-bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
+void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply) {
     _cleanup_(expectation_freep) Expectation *expectation = NULL;
     bool has_one = decision->args && decision->summary.n_out == 1;
-    bool is_deferred;
 
     if (live->may_bind || !decision->args || view->program->n_filters == 0 ||
         str_is_empty(decision->pod_uid) || !str_is_empty(decision->args->pod.node_name) ||
         (!has_one && !table_find_assumed(view->table, decision->pod_uid)))
-        return false;
+        return;
     expectation = expectation_new(live, decision, has_one ? only_node(decision) : STR_NULL);
     if (!expectation)
-        return false;
+        return;
     expectation->job.judge = judge_expectation;
     expectation->job.done = finish_expectation;
     expectation->reply = *reply;
     expectation->pending = has_one ? server_defer(request, reply->tag) : NULL;
-    is_deferred = expectation->pending != NULL;
     if (watcher_bind(live->watcher, &expectation->job) < 0)
         expectation->job.done(&expectation->job, NULL);
     (void)TAKE_PTR(expectation);
-    return is_deferred;
 }
 
 /* --- bind ------------------------------------------------------------------------------- */

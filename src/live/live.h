@@ -71,10 +71,11 @@ DEFINE_CLEANUP(Live *, live_free)
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
-/* After live_observe_filter(), with the reply to that filter: if one node is left, and
- * kube-scheduler binds, the pod is expected there. True: @reply is sent when the view in force
- * counts it (server_defer()), or an error instead, if that node would not take the pod any more. */
-bool live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
+/* Called after live_observe_filter(), with the reply to that filter. If one node is left and
+ * kube-scheduler binds, the pod counts on that node from now on: @reply is deferred
+ * (server_defer()) until the view in force counts it, or is replaced by an error if the node no
+ * longer takes it. */
+void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */

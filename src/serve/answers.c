@@ -105,7 +105,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
                            });
     reply_with(reply, &answer);
     if (verb == VERB_FILTER && answers->api->live)
-        (void)live_expect(answers->api->live, request, view, &answer.decision, reply);
+        live_expect(answers->api->live, request, view, &answer.decision, reply);
 }
 
 /* No observer sees it: nothing is recorded, counted or expected to be bound. */
