@@ -178,9 +178,10 @@ typedef struct Expectation {
     Live *live;
     Arena *arena;         /* owns this and all texts */
     HttpPending *pending; /* NULL: its filter was answered already */
-    HttpReply reply;      /* to the filter; its memory is the request's */
+    Str body;       /* of the filter, and the memory for replies: both are the request's, and */
+    Arena *replies; /* handle() no longer uses them */
+    HttpReply reply;
     Pod pod;
-    Str refusal; /* the node would not take the pod any more; empty: it would */
 } Expectation;
 
 static Expectation *expectation_free(Expectation *expectation) {
@@ -189,6 +190,10 @@ static Expectation *expectation_free(Expectation *expectation) {
     return NULL;
 }
 DEFINE_CLEANUP(Expectation *, expectation_free)
+
+static bool leaves_one(const Decision *decision) {
+    return decision->args && decision->summary.n_out == 1;
+}
 
 /* The name of the only node that passed. */
 static Str only_node(const Decision *decision) {
@@ -228,14 +233,9 @@ static Expectation *expectation_new(Live *live, const Decision *decision, Str no
 
 static void fill_expected(void *context, const HttpRequest *request, HttpReply *reply) {
     const Expectation *expectation = context;
-    Answer answer = {0};
 
-    if (str_is_empty(expectation->refusal)) {
-        *reply = expectation->reply;
-        return;
-    }
-    answer_error(&answer, request->arena, 200, expectation->refusal);
-    reply_with(reply, &answer);
+    (void)request;
+    *reply = expectation->reply;
 }
 
 static void finish_expectation(BindJob *job, const char *error) {
@@ -245,6 +245,22 @@ static void finish_expectation(BindJob *job, const char *error) {
     if (expectation->pending)
         (void)server_answer(expectation->pending, fill_expected, expectation);
     expectation_free(expectation);
+}
+
+/* The node no longer takes the pod: the filter is answered again. Whether one node is left, which
+ * is the job's then. */
+static bool answer_again(Expectation *expectation, const View *view) {
+    const LiveCallbacks *callbacks = &expectation->live->callbacks;
+    Answer answer;
+
+    if (!expectation->pending)
+        return false; /* it was answered already */
+    callbacks->filter(callbacks->context, view, expectation->body, expectation->replies, &answer);
+    reply_with(&expectation->reply, &answer);
+    if (!leaves_one(&answer.decision))
+        return false;
+    expectation->job.node = arena_copy(expectation->arena, only_node(&answer.decision));
+    return !arena_has_failed(expectation->arena);
 }
 
 /* On the watcher's thread, with everything that was expected before this in the view. */
@@ -258,16 +274,14 @@ static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
     (void)error;
     if (current_try_snapshot(live->current, shown, snapshot, &view) < 0)
         return false; /* not counted; the reply to the filter stays as it is */
-    if (extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal))
-        return true;
-    expectation->refusal = refusal;
-    return false;
+    return extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal) ||
+           answer_again(expectation, view);
 }
 
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply) {
     _cleanup_(expectation_freep) Expectation *expectation = NULL;
-    bool has_one = decision->args && decision->summary.n_out == 1;
+    bool has_one = leaves_one(decision);
 
     if (live->may_bind || !decision->args || view->program->n_filters == 0 ||
         str_is_empty(decision->pod_uid) || !str_is_empty(decision->args->pod.node_name) ||
@@ -278,6 +292,8 @@ void live_expect(Live *live, const HttpRequest *request, const View *view, const
         return;
     expectation->job.judge = judge_expectation;
     expectation->job.done = finish_expectation;
+    expectation->body = request->body;
+    expectation->replies = request->arena;
     expectation->reply = *reply;
     expectation->pending = has_one ? server_defer(request, reply->tag) : NULL;
     if (watcher_bind(live->watcher, &expectation->job) < 0)

@@ -57,6 +57,8 @@ typedef struct LiveCallbacks {
     void *context;
     /* A bind has been decided, for figures and the log. */
     void (*bound)(void *context, const Decision *decision);
+    /* Answers a filter over @view, on the watcher's thread; the reply is in @arena. */
+    void (*filter)(void *context, const View *view, Str body, Arena *arena, Answer *ret);
 } LiveCallbacks;
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
@@ -73,8 +75,8 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
 
 /* Called after live_observe_filter(), with the reply to that filter. If one node is left and
  * kube-scheduler binds, the pod counts on that node from now on: @reply is deferred
- * (server_defer()) until the view in force counts it, or is replaced by an error if the node no
- * longer takes it. */
+ * (server_defer()) until the view in force counts it. If the node no longer takes the pod, the
+ * filter is answered again. */
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
 

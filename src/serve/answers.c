@@ -71,38 +71,48 @@ static RequestTime request_time(Allowance *allowance, Arena *scratch) {
     };
 }
 
-static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
+static void decide(
+    Answers *answers, Verb verb, const View *view, Str body, Arena *arena, Answer *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
     RequestTime time = request_time(&allowance, scratch);
-    Answer answer;
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(view, &time, request->body, request->arena, &answer);
+        extender_filter(view, &time, body, arena, ret);
         break;
     case VERB_PRIORITIZE:
-        extender_prioritize(view, &time, request->body, request->arena, &answer);
+        extender_prioritize(view, &time, body, arena, ret);
         break;
     case VERB_PREEMPT:
-        extender_preempt(view, &time, request->body, request->arena, &answer);
+        extender_preempt(view, &time, body, arena, ret);
         break;
     default:
-        answer_bind(answers, request->body, request->arena, &answer);
+        answer_bind(answers, body, arena, ret);
         break;
     }
     observers_run(answers, &(Observation){
                                .verb = verb,
                                .view = view,
-                               .decision = &answer.decision,
+                               .decision = &ret->decision,
                                .time = &time,
-                               .arena = request->arena,
+                               .arena = arena,
                                .at_nsec = time.now_nsec,
                                .begin_nsec = begin,
                                .now_nsec = clock_monotonic_nsec(),
                            });
+}
+
+void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret) {
+    decide(answers, VERB_FILTER, view, body, arena, ret);
+}
+
+static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
+    Answer answer;
+
+    decide(answers, verb, view, request->body, request->arena, &answer);
     reply_with(reply, &answer);
     if (verb == VERB_FILTER && answers->api->live)
         live_expect(answers->api->live, request, view, &answer.decision, reply);

@@ -44,3 +44,6 @@ void answers_finished(void *context, const HttpOutcome *outcome);
 
 /* Runs the observers for a bind that was answered elsewhere (live/live.h). */
 void answers_note_bind(Answers *answers, const Decision *decision);
+
+/* Answers a filter, with its observers, over @view. */
+void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret);

@@ -313,10 +313,16 @@ static void note_bind(void *context, const Decision *decision) {
     answers_note_bind(&daemon->answers, decision);
 }
 
+static void filter(void *context, const View *view, Str body, Arena *arena, Answer *ret) {
+    Daemon *daemon = context;
+
+    answers_filter(&daemon->answers, view, body, arena, ret);
+}
+
 /* Its thread starts to publish at once, and reads the daemon's fields: that is why the lock is
  * held. */
 static int start_live(Daemon *daemon, char *error) {
-    const LiveCallbacks callbacks = {.context = daemon, .bound = note_bind};
+    const LiveCallbacks callbacks = {.context = daemon, .bound = note_bind, .filter = filter};
     LiveOptions options = daemon->options->live;
     int r;
 

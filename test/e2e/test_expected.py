@@ -86,14 +86,12 @@ def test_pod_that_is_deleted_frees_its_place(cluster, berth):
     wait_for("the place of a", lambda: ask_filter(berth, b, ["one"]) == ["one"])
 
 
-def test_filters_that_arrive_together(cluster, berth):
-    """berth is halted until all have been sent. Those that were judged before the first counted get an error, and
-    are tried again by kube-scheduler."""
-    pods = add_pods(cluster, *(f"pod-{i}" for i in range(8)))
+def ask_at_once(berth, pods, nodes):
+    """The replies to filters that are all sent while berth is halted."""
     connections = [client.open_connection(berth) for _ in pods]
     with berth.halted():
         for pod, connection in zip(pods, connections):
-            body = json.dumps({"Pod": pod, "NodeNames": ["one"]})
+            body = json.dumps({"Pod": pod, "NodeNames": nodes})
             connection.request("POST", "/filter", body, {"Content-Type": "application/json"})
     replies = []
     for connection in connections:
@@ -101,9 +99,25 @@ def test_filters_that_arrive_together(cluster, berth):
         assert response.status == 200
         replies.append(json.loads(response.read()))
         connection.close()
-    errors = [reply["Error"] for reply in replies if reply["Error"]]
-    assert [reply["NodeNames"] for reply in replies if not reply["Error"]].count(["one"]) == 1
-    assert set(errors) <= {f"berth: refused: one would not take the pod any more: {REASON}"}
+    return replies
+
+
+def test_filters_that_arrive_together(cluster, berth):
+    """Those that were judged before the first counted are answered again."""
+    replies = ask_at_once(berth, add_pods(cluster, *(f"pod-{i}" for i in range(8))), ["one"])
+    assert [reply["Error"] for reply in replies] == [""] * 8
+    assert [reply["FailedNodes"] for reply in replies if not reply["NodeNames"]] == [{"one": REASON}] * 7
+
+
+def test_narrowed_filters_that_arrive_together(cluster):
+    """Each of the four places is given once, whatever was judged at the same time."""
+    for name in ("one", "two"):
+        cluster.add_node(name)
+    policy = cluster.write_policy(LIMIT_FOUR.replace("limit: 4", "limit: 2"))
+    berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy)
+    replies = ask_at_once(berth, add_pods(cluster, *(f"pod-{i}" for i in range(8))), ["one", "two"])
+    places = collections.Counter(tuple(reply["NodeNames"]) for reply in replies)
+    assert places == {("one",): 2, ("two",): 2, (): 4}
 
 
 def test_pod_that_never_comes_frees_its_place(cluster, berth):
