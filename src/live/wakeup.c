@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/nsec.h"
+#include "base/token-bucket.h"
 #include "model/node.h"
 
 typedef struct Marked {
@@ -17,9 +18,9 @@ typedef struct Marked {
 struct Wakeup {
     RecentPods *recent; /* borrowed */
     Marked marked[WAKEUP_NODES_MAX];
-    size_t n_marked;     /* ever; the ring's next place is this modulo its size */
-    int64_t tokens_nsec; /* when the bucket was, or will be, full */
-    size_t delayed_len;  /* 0: none */
+    size_t n_marked; /* ever; the ring's next place is this modulo its size */
+    TokenBucket bucket;
+    size_t delayed_len; /* 0: none */
     char delayed[NODE_NAME_MAX];
 };
 
@@ -48,18 +49,6 @@ static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
     return false;
 }
 
-/* A bucket of WAKEUP_BURST, kept as the time at which it will be full again. */
-static bool take_token(Wakeup *wakeup, int64_t now_nsec) {
-    const int64_t one = NSEC_PER_SEC / WAKEUP_PER_SEC;
-
-    if (wakeup->tokens_nsec < now_nsec)
-        wakeup->tokens_nsec = now_nsec;
-    if (wakeup->tokens_nsec - now_nsec > (WAKEUP_BURST - 1) * one)
-        return false;
-    wakeup->tokens_nsec += one;
-    return true;
-}
-
 static void owe(Wakeup *wakeup, Str node) {
     if (node.len > sizeof(wakeup->delayed))
         return;
@@ -70,7 +59,8 @@ static void owe(Wakeup *wakeup, Str node) {
 static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch, void *context) {
     uint64_t name = hash_str(node);
 
-    if (was_marked(wakeup, name, now_nsec) || !take_token(wakeup, now_nsec)) {
+    if (was_marked(wakeup, name, now_nsec) ||
+        !token_take(&wakeup->bucket, WAKEUP_PER_SEC, WAKEUP_BURST, now_nsec)) {
         owe(wakeup, node);
         return;
     }

@@ -47,19 +47,26 @@ static const Shape max_object_shape = {SHAPE_OF(max_fields)};
 static const Shape max_shape = {
     .kind = SHAPE_EITHER, .of = &limit_shape, .other = &max_object_shape};
 
+PodRule max_pods_read(YamlReader *reader, const YamlNode *value) {
+    PodRule rule = {0};
+
+    if (value->kind == YAML_MAPPING)
+        rule = pod_rule_read(reader, &kind_max_pods, value, /* is_own_namespace= */ false);
+    else
+        (void)reader_value(reader, value, kind_max_pods.field.ptr, &limit_shape, &rule.limit);
+    rule.is_same_owner = rule.per == 1;
+    return rule;
+}
+
 /* Only pods that count are limited: one more of the others makes no difference. A node without the
  * topologyKey fails, since the pods of its domain cannot be counted. */
 static void write_max_pods(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    PodRule rule = max_pods_read(reader, value);
     Buf *out = &ret->expression;
-    PodRule rule = {0};
     char before[64], after[64];
 
-    if (value->kind == YAML_MAPPING)
-        rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ false);
-    else
-        (void)reader_value(reader, value, kind->field.ptr, &limit_shape, &rule.limit);
-    rule.is_same_owner = rule.per == 1;
+    (void)kind;
     pod_rule_unless(out, &rule, /* counts= */ true);
     if (!str_is_empty(rule.topology_key))
         pod_rule_has_key(out, &rule, " && ");

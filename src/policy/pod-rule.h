@@ -76,6 +76,9 @@ extern const Shape pod_rule_namespaces_shape;
 PodRule pod_rule_read(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, bool is_own_namespace);
 
+/* The value of maxPods: a mapping, or the limit alone. */
+PodRule max_pods_read(YamlReader *reader, const YamlNode *value);
+
 /* The condition on p, a pod that may count. Empty when every pod counts. */
 void pod_rule_predicate(Buf *out, const PodRule *rule);
 

@@ -17,6 +17,7 @@
 #include "model/selector.h"
 #include "policy/expression.h"
 #include "policy/kind.h"
+#include "policy/publish.h"
 #include "policy/scope.h"
 
 typedef struct Policy Policy;
@@ -44,6 +45,7 @@ typedef struct Filter {
     Expression test;      /* bool: whether the node passes */
     Expression missing;   /* bool: whether one of its metrics is absent; empty: it reads none */
     Expression message;   /* string, for explain; may be empty */
+    SlotRule *slots;      /* NULL: it is not published */
     uint16_t number;
     uint32_t root;         /* of the program's plan */
     uint32_t missing_root; /* UINT32_MAX: none */

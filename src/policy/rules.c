@@ -25,6 +25,7 @@ typedef struct RuleFields {
     double weight, score_on_error, score_on_missing;
     Normalize normalize;
     const YamlNode *message;
+    unsigned publish;
 } RuleFields;
 
 static bool is_one_line(Str text) {
@@ -76,6 +77,9 @@ static const Field filter_fields[] = {
         .about = "verdict when the expression fails on a node; default reject"},
     {OPTIONAL("onMissing"), INTO(RuleFields, on_missing, missing_shape),
         .about = "verdict when a metric that the rule reads is absent; default: as onError"},
+    {OPTIONAL("publish"), INTO(RuleFields, publish, publish_shape),
+        .about = "slots: nodes offer the limit of maxPods as an extended resource, for "
+                 "kube-scheduler and autoscalers"},
 };
 
 static const Field score_fields[] = {
@@ -267,6 +271,7 @@ static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Pol
         .test = rule.expression,
         .missing = rule.missing,
         .message = rule.message,
+        .slots = yaml_find(value, STR("publish")) ? publish_read(reader, value, rule.kind) : NULL,
         .missing_root = UINT32_MAX,
         .part = UINT32_MAX,
     };

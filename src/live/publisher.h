@@ -1,0 +1,51 @@
+#pragma once
+
+/*
+ * Publisher: which nodes should offer other slots than they do (policy/publish.h).
+ *
+ * It compares what each node offers by the watch with what the rules give, so it corrects whatever
+ * else changes a node: another writer, a kubelet that starts anew, a write that was lost. Fewer
+ * slots are written at once; more slots PUBLISHER_OPEN_MSEC after the reason for fewer was last
+ * seen, so that a change that is undone at once costs one write. Slots of policies that are gone
+ * are removed. A write that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/view.h"
+
+#define PUBLISHER_PER_SEC 40 /* writes; well below what an API server takes */
+#define PUBLISHER_BURST 40
+#define PUBLISHER_OPEN_MSEC 1000
+#define PUBLISHER_RETRY_SEC 10
+
+typedef struct Publisher Publisher;
+
+Publisher *publisher_new(void);                  /* NULL when out of memory */
+Publisher *publisher_free(Publisher *publisher); /* takes NULL */
+DEFINE_CLEANUP(Publisher *, publisher_free)
+
+/* @node is to offer @n of @resource, or PUBLISHER_REMOVED. False: not now, try again. */
+#define PUBLISHER_REMOVED (-1)
+typedef bool PublisherWrite(void *context, Str node, Str resource, int64_t n);
+
+/* Calls @write for what is due by @view. Call it for each new view, and about once a second. Costs
+ * little where nothing has changed since @view of the last call. */
+void publisher_run(
+    Publisher *publisher, View *view, int64_t now_nsec, PublisherWrite *write, void *context);
+
+/* Forgets all but how often it wrote: another replica writes from now on. */
+void publisher_reset(Publisher *publisher);
+
+typedef struct PublisherFigures {
+    size_t n_rules;      /* that are published */
+    size_t n_different;  /* nodes, for each resource, that do not offer yet what they should */
+    int64_t oldest_nsec; /* since when one of them does not; 0: none */
+} PublisherFigures;
+
+PublisherFigures publisher_figures(const Publisher *publisher);
