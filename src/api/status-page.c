@@ -206,6 +206,16 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
     json_member_int(writer, "maxScore", program_wire_max(state->view->program));
 }
 
+static void write_publish(JsonWriter *writer, const LiveStatus *live) {
+    json_member_object(writer, "publish");
+    json_member_bool(writer, "enabled", live && live->publishes);
+    if (live && live->publishes) {
+        json_member_bool(writer, "isWriter", live->watcher.publishes);
+        json_member_int(writer, "pendingNodes", (int64_t)live->n_unpublished);
+    }
+    json_write_end_object(writer);
+}
+
 void status_page(const StatusState *state, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
     const StatusFixed *fixed = state->fixed;
@@ -223,6 +233,7 @@ void status_page(const StatusState *state, Buf *out) {
     write_lease(&writer, state->live);
     json_write_end_object(&writer);
     json_member_bool(&writer, "wakeUp", fixed->may_touch);
+    write_publish(&writer, state->live);
     json_member_bool(&writer, "events", state->live && state->live->writes_events);
     field_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
     json_member_array(&writer, "exempt");

@@ -195,6 +195,7 @@ static bool berth_status_read(
         {"bind.lease.error", JSON_FIELD_TEXT, AT(lease_error)},
         {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
         {"events", JSON_FIELD_BOOL, AT(has_events)},
+        {"publish.enabled", JSON_FIELD_BOOL, AT(has_publish)},
         {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
         {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},

@@ -21,6 +21,7 @@ typedef enum Feature {
     FEATURE_LEASE,
     FEATURE_WAKE_UP,
     FEATURE_EVENTS,
+    FEATURE_PUBLISH,
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
     FEATURE_NAMESPACES, /* a policy reads them */
@@ -68,6 +69,8 @@ static const Right rights[] = {
     {FEATURE_LEASE, false, STR("update"), LEASES, WHO_BINDS},
     {FEATURE_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""),
         "to wake pods (--wake-up)"},
+    {FEATURE_PUBLISH, true, STR("patch"), STR(""), STR("nodes"), STR("status"),
+        "to publish slots (--publish)"},
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
@@ -125,6 +128,8 @@ static bool does(const BerthFact *berth, Feature feature) {
         return berth->has_wake_up;
     case FEATURE_EVENTS:
         return berth->has_events;
+    case FEATURE_PUBLISH:
+        return berth->has_publish;
     default:
         return false;
     }

@@ -37,7 +37,7 @@ typedef struct ServeSettings {
     Exemption exempt[EXEMPTIONS_MAX + 1]; /* plus berth's own pods */
     size_t n_exempt;
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
-    char lease_namespace[OWN_NAMESPACE_MAX];
+    char lease_namespace[OWN_NAMESPACE_MAX], publish_lease_namespace[OWN_NAMESPACE_MAX];
     Listen listen, pages_listen;
     bool is_unconfined; /* --sandbox=off */
     Sandbox sandbox;
@@ -89,8 +89,8 @@ static const char *add_exempt(void *context, const char *value) {
 }
 
 /* [NAMESPACE/]NAME; the default namespace depends on other options. */
-static const char *set_lease(void *context, const char *value) {
-    ServeSettings *settings = context;
+static const char *read_lease(
+    const char *value, char namespace_of[static OWN_NAMESPACE_MAX], const char **ret_name) {
     Str name = str_from_c(value), namespace = STR_NULL;
     size_t slash = str_find(name, '/');
 
@@ -98,14 +98,25 @@ static const char *set_lease(void *context, const char *value) {
         namespace = str_take(name, slash);
         name = str_skip(name, slash + 1);
     }
-    if (!node_name_is_valid(name) ||
-        (slash != SIZE_MAX &&
-            (!node_name_is_valid(namespace) || namespace.len >= sizeof(settings->lease_namespace))))
+    if (!node_name_is_valid(name) || (slash != SIZE_MAX && (!node_name_is_valid(namespace) ||
+                                                               namespace.len >= OWN_NAMESPACE_MAX)))
         return "expected NAMESPACE/NAME or NAME, like berth-system/berth";
-    (void)snprintf(
-        settings->lease_namespace, sizeof(settings->lease_namespace), "%.*s", STR_FMT(namespace));
-    settings->daemon.live.watcher.lease_name = name.ptr;
+    (void)snprintf(namespace_of, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(namespace));
+    *ret_name = name.ptr;
     return NULL;
+}
+
+static const char *set_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
+
+    return read_lease(value, settings->lease_namespace, &settings->daemon.live.watcher.lease_name);
+}
+
+static const char *set_publish_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
+
+    return read_lease(value, settings->publish_lease_namespace,
+        &settings->daemon.live.watcher.publish_lease_name);
 }
 
 /* --- options ------------------------------------------------------------------- */
@@ -144,6 +155,10 @@ static const Option serve_options[] = {
     {"wake-up", OPTION_FLAG, AT(daemon.live.may_touch),
         .help = "annotate nodes that have become eligible, so that kube-scheduler retries (needs "
                 "permission to patch nodes)"},
+    {"publish", OPTION_FLAG, AT(daemon.live.watcher.publishes),
+        .help = "write what policies publish to nodes (needs permission to patch nodes/status)"},
+    {"publish-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_publish_lease,
+        .help = "the Lease that decides which of several replicas publishes (permissions as for --lease)"},
     {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
         .help = "write Kubernetes Events: no node passed, a pod bypassed berth, a policy was rejected, "
                 "a metric is stale (needs permission to create events)"},
@@ -285,6 +300,10 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         return "--events needs --kubeconfig or --in-cluster: an API server to write them to";
     if (live->may_touch && !live_is_wanted(live))
         return "--wake-up needs --kubeconfig or --in-cluster";
+    if (live->watcher.publishes && !live_is_wanted(live))
+        return "--publish needs --kubeconfig or --in-cluster";
+    if (live->watcher.publish_lease_name && !live->watcher.publishes)
+        return "--publish-lease needs --publish: it decides which of several replicas publishes";
     return NULL;
 }
 
@@ -357,14 +376,11 @@ static void add_own_pods(ServeSettings *settings) {
         settings->n_exempt++;
 }
 
-/* By default the Lease is in berth's own namespace. */
-static void place_lease(ServeSettings *settings) {
-    LiveOptions *live = &settings->daemon.live;
-
-    if (settings->lease_namespace[0] == '\0' &&
-        !find_namespace(live->is_in_cluster, settings->lease_namespace))
-        (void)snprintf(settings->lease_namespace, sizeof(settings->lease_namespace), "default");
-    live->watcher.lease_namespace = settings->lease_namespace;
+/* By default a Lease is in berth's own namespace. */
+static const char *place_lease(bool is_in_cluster, char namespace[static OWN_NAMESPACE_MAX]) {
+    if (namespace[0] == '\0' && !find_namespace(is_in_cluster, namespace))
+        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
+    return namespace;
 }
 
 /* From the downward API; Events about berth itself need it. */
@@ -399,7 +415,10 @@ static void serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
 
     add_own_pods(settings);
-    place_lease(settings);
+    daemon->live.watcher.lease_namespace =
+        place_lease(daemon->live.is_in_cluster, settings->lease_namespace);
+    daemon->live.watcher.publish_lease_namespace =
+        place_lease(daemon->live.is_in_cluster, settings->publish_lease_namespace);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     daemon->live.self = find_own_pod();

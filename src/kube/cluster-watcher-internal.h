@@ -17,6 +17,7 @@
 #include "kube/bind-permit.h"
 #include "kube/binder.h"
 #include "kube/cluster-watcher.h"
+#include "kube/publish-writer.h"
 #include "kube/reflector.h"
 
 /* One resource: the sink of its reflector. */
@@ -39,6 +40,7 @@ struct ClusterWatcher {
     Access *access;
     Client *client;
     WriteQueue *marks, *events; /* events NULL: no Events are posted */
+    PublishWriter *publish;     /* NULL: nothing is published */
     pthread_t thread;
 
     /* Of the thread alone. */
@@ -62,7 +64,7 @@ struct ClusterWatcher {
     int64_t wait_reported_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
-    bool has_reported_marks, has_reported_events; /* that the right is missing */
+    bool has_reported_marks, has_reported_events, has_reported_publish; /* no right for them */
 
     atomic_bool is_synced;
     atomic_bool is_requested;               /* since the last turn */

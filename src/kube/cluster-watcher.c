@@ -51,8 +51,8 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice) {
 
 /* Reports once that the right for a write is missing. */
 static void notify_forbidden(
-    ClusterWatcher *watcher, WriteQueue *queue, bool *has_reported, WatcherEvent event) {
-    if (*has_reported || !write_queue_figures(queue).is_forbidden)
+    ClusterWatcher *watcher, WriteFigures figures, bool *has_reported, WatcherEvent event) {
+    if (*has_reported || !figures.is_forbidden)
         return;
     *has_reported = true;
     watcher_notify(watcher, (WatcherNotice){.event = event});
@@ -90,6 +90,17 @@ void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
         client_wake(watcher->client);
 }
 
+bool watcher_may_publish(const ClusterWatcher *watcher) {
+    return watcher->publish && publish_writer_is_ours(watcher->publish);
+}
+
+bool watcher_publish(ClusterWatcher *watcher, Str node, Str resource, int64_t n) {
+    if (!publish_writer_add(watcher->publish, node, resource, n))
+        return false;
+    client_wake(watcher->client);
+    return true;
+}
+
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
     size_t n = 0;
@@ -116,15 +127,21 @@ static bool take_binds(ClusterWatcher *watcher) {
     return n == BINDS_AT_ONCE;
 }
 
-static void send_writes(ClusterWatcher *watcher, int64_t now) {
+/* Returns when to call again. */
+static int64_t send_writes(ClusterWatcher *watcher, int64_t now) {
     write_queue_tick(watcher->marks, now);
-    notify_forbidden(
-        watcher, watcher->marks, &watcher->has_reported_marks, WATCHER_MARKS_FORBIDDEN);
-    if (!watcher->events)
-        return;
-    write_queue_tick(watcher->events, now);
-    notify_forbidden(
-        watcher, watcher->events, &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
+    notify_forbidden(watcher, write_queue_figures(watcher->marks), &watcher->has_reported_marks,
+        WATCHER_MARKS_FORBIDDEN);
+    if (watcher->events) {
+        write_queue_tick(watcher->events, now);
+        notify_forbidden(watcher, write_queue_figures(watcher->events),
+            &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
+    }
+    if (!watcher->publish)
+        return INT64_MAX;
+    notify_forbidden(watcher, publish_writer_figures(watcher->publish),
+        &watcher->has_reported_publish, WATCHER_PUBLISH_FORBIDDEN);
+    return publish_writer_tick(watcher->publish, now);
 }
 
 /* --- the lease ----------------------------------------------------------------------------- */
@@ -368,6 +385,9 @@ static void update_status(ClusterWatcher *watcher) {
         bind_permit_status(watcher->permit, &status.lease);
     if (watcher->events)
         status.events = write_queue_figures(watcher->events);
+    status.publishes = watcher_may_publish(watcher);
+    if (watcher->publish)
+        status.publish = publish_writer_figures(watcher->publish);
     pthread_mutex_lock(&watcher->lock);
     watcher->status = status;
     pthread_mutex_unlock(&watcher->lock);
@@ -434,7 +454,7 @@ static int64_t turn(ClusterWatcher *watcher) {
 
     if (take_binds(watcher))
         next_at = now;
-    send_writes(watcher, now);
+    next_at = clock_earlier(next_at, send_writes(watcher, now));
     watcher_keep_wanted(watcher);
     begin_related(watcher);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
@@ -507,6 +527,15 @@ static void hand_over(ClusterWatcher *watcher) {
         wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }
 
+/* Another berth may publish at once. */
+static void hand_over_publishing(ClusterWatcher *watcher) {
+    int64_t end_by;
+
+    while (is_ending(watcher, &end_by) && !publish_writer_release(watcher->publish) &&
+           clock_monotonic_nsec() < end_by)
+        wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
+}
+
 static void *run(void *context) {
     ClusterWatcher *watcher = context;
     int64_t end_by;
@@ -518,6 +547,8 @@ static void *run(void *context) {
         wait_until(watcher, turn(watcher));
     if (watcher->permit)
         hand_over(watcher);
+    if (watcher->publish)
+        hand_over_publishing(watcher);
     refuse_jobs(watcher);
     pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;
@@ -554,7 +585,17 @@ static bool make_optional(ClusterWatcher *watcher) {
         });
     if (options->posts_events)
         watcher->events = event_queue_new(watcher->client, clock_monotonic_nsec);
-    return (watcher->permit || !options->lease_name) && (watcher->events || !options->posts_events);
+    if (options->publishes)
+        watcher->publish = publish_writer_new(&(PublishWriterOptions){
+            .client = watcher->client,
+            .lease_namespace = options->publish_lease_namespace,
+            .lease_name = options->publish_lease_name,
+            .identity = options->identity,
+            .clock = clock_monotonic_nsec,
+            .wall_clock = clock_wall_nsec,
+        });
+    return (watcher->permit || !options->lease_name) &&
+           (watcher->events || !options->posts_events) && (watcher->publish || !options->publishes);
 }
 
 static bool make_members(ClusterWatcher *watcher) {
@@ -589,6 +630,7 @@ static bool make_members(ClusterWatcher *watcher) {
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     bind_permit_free(watcher->permit);
     write_queue_free(watcher->events);
+    publish_writer_free(watcher->publish);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
     for (size_t i = 0; i < _RELATED_KINDS; i++)

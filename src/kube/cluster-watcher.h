@@ -84,7 +84,8 @@ typedef enum WatcherEvent {
     WATCHER_LEASE_LOST,      /* ... it could not be renewed, or was taken by force: why */
     WATCHER_LEASE_HELD_ELSEWHERE, /* requests come, and another berth (why) holds the lease */
     WATCHER_LEASE_FAILED,         /* requests come, and the lease cannot be taken: why */
-    WATCHER_EVENTS_FORBIDDEN, /* Events cannot be written: the right to create them is missing */
+    WATCHER_EVENTS_FORBIDDEN,  /* Events cannot be written: the right to create them is missing */
+    WATCHER_PUBLISH_FORBIDDEN, /* the same for slots of nodes: patch on nodes/status */
 } WatcherEvent;
 
 typedef struct WatcherNotice {
@@ -121,7 +122,11 @@ typedef struct WatcherOptions {
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
     bool posts_events; /* Events are posted (kube/api-writes.h) */
-    uint64_t seed;     /* of delays between retries; 0: a random one */
+    /* Slots of nodes are written (kube/publish-writer.h), by the holder of the Lease; NULL: there
+     * is one berth. They outlive the watcher. */
+    bool publishes;
+    const char *publish_lease_namespace, *publish_lease_name;
+    uint64_t seed; /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
     const ClusterNeeds *needs;
@@ -160,6 +165,13 @@ void watcher_mark_node(ClusterWatcher *watcher, Str node);
 /* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 
+/* Whether this berth writes what is published. Any thread. */
+bool watcher_may_publish(const ClusterWatcher *watcher);
+
+/* @node offers @n of @resource; below 0: none. Written soon. False: it is dropped. Any thread; only
+ * if it publishes. */
+bool watcher_publish(ClusterWatcher *watcher, Str node, Str resource, int64_t n);
+
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published
  * snapshot has them; if not, call it again. Any thread. */
@@ -190,6 +202,8 @@ typedef struct WatcherStatus {
     LeaseStatus lease;
     bool posts_events;
     WriteFigures events;
+    bool publishes; /* it writes slots now */
+    WriteFigures publish;
     char server[256];
 } WatcherStatus;
 

@@ -15,6 +15,7 @@
 #include "cluster/record.h"
 #include "kube/access.h"
 #include "live/bypass.h"
+#include "live/publisher.h"
 #include "live/verb-reply.h"
 #include "live/wakeup.h"
 
@@ -29,8 +30,11 @@ struct Live {
     ClusterWatcher *watcher;
     Bypass *bypass;
     _Atomic uint64_t n_bind_refused, n_annotations_skipped;
-    Wakeup *wakeup;                           /* NULL: it may not touch nodes */
-    KubeEvents *events;                       /* NULL: no Events are written */
+    Wakeup *wakeup;              /* NULL: it may not touch nodes */
+    KubeEvents *events;          /* NULL: no Events are written */
+    Publisher *publisher;        /* NULL: nothing is published */
+    atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
+    _Atomic int64_t unpublished_since;
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
 };
 
@@ -152,6 +156,9 @@ static void take_notice(void *context, const WatcherNotice *notice) {
         break;
     case WATCHER_EVENTS_FORBIDDEN:
         log_warn("Events cannot be written: needs the right create on events.events.k8s.io");
+        break;
+    case WATCHER_PUBLISH_FORBIDDEN:
+        log_warn("slots cannot be published: needs the right patch on nodes/status");
         break;
     case WATCHER_WAIT_FAILED:
         log_error("the client cannot wait", LOG_CSTR("error", notice->why));
@@ -473,14 +480,43 @@ static void touch(void *context, Str node) {
     watcher_mark_node(live->watcher, node);
 }
 
+/* --- published limits --------------------------------------------------------------------- */
+
+static bool write_slots(void *context, Str node, Str resource, int64_t n) {
+    Live *live = context;
+
+    return watcher_publish(live->watcher, node, resource, n);
+}
+
+static void publish_slots(Live *live, int64_t now_nsec) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    PublisherFigures figures;
+
+    if (!live->publisher)
+        return;
+    if (watcher_may_publish(live->watcher)) {
+        view = current_view(live->current);
+        publisher_run(live->publisher, view, now_nsec, write_slots, live);
+    } else {
+        publisher_reset(live->publisher);
+    }
+    figures = publisher_figures(live->publisher);
+    atomic_store(&live->n_unpublished, figures.n_different);
+    atomic_store(&live->unpublished_since, figures.oldest_nsec);
+}
+
+/* --- steps of the view ---------------------------------------------------------------------- */
+
 void live_note_view(Live *live, const View *before, const View *after) {
     if (live->wakeup)
         wakeup_note_view(live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
+    publish_slots(live, clock_monotonic_nsec());
 }
 
 void live_tick(Live *live, int64_t now_nsec) {
     if (live->wakeup)
         wakeup_tick(live->wakeup, now_nsec, touch, live);
+    publish_slots(live, now_nsec);
 }
 
 /* --- events --------------------------------------------------------------------------------- */
@@ -533,7 +569,10 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     if (options->watcher.posts_events)
         live->events = kube_events_new(&(KubeEventsOptions){
             .self = options->self, .recent = recent, .context = live, .post = post_event});
+    if (options->watcher.publishes)
+        live->publisher = publisher_new();
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
+        (options->watcher.publishes && !live->publisher) ||
         (options->watcher.posts_events && !live->events))
         return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
@@ -570,6 +609,7 @@ Live *live_free(Live *live) {
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
     kube_events_free(live->events);
+    publisher_free(live->publisher);
     free(live);
     return NULL;
 }
@@ -585,6 +625,9 @@ void live_status(Live *live, LiveStatus *ret) {
         recent_pods_figures(live->recent, &ret->passed);
     ret->lease_namespace = live->lease_namespace;
     ret->lease_name = live->lease_name;
+    ret->publishes = live->publisher != NULL;
+    ret->n_unpublished = atomic_load(&live->n_unpublished);
+    ret->unpublished_since = atomic_load(&live->unpublished_since);
     ret->writes_events = live->events != NULL;
     if (live->events)
         ret->n_events_dropped = kube_events_dropped(live->events);

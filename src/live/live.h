@@ -112,6 +112,9 @@ typedef struct LiveStatus {
     uint64_t n_annotations_skipped;           /* of binds: their expressions failed */
     PassedFigures passed;                     /* all zero without bind */
     const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
+    bool publishes;            /* watcher.publishes: and this berth is the one that writes */
+    size_t n_unpublished;      /* nodes that do not offer yet what they should */
+    int64_t unpublished_since; /* monotonic: the first of them; 0: none */
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the watcher's, for being too many */
 } LiveStatus;

@@ -98,6 +98,26 @@ static void print_announced(const LiveStatus *live, Buf *out) {
         events->n_written, events->n_failed, events->n_dropped + live->n_events_dropped);
 }
 
+static void print_published(const LiveStatus *live, int64_t now_nsec, Buf *out) {
+    const WriteFigures *writes = &live->watcher.publish;
+
+    exposition_gauge(out, "berth_publish_writer", "1: this berth writes what policies publish.",
+        live->watcher.publishes);
+    exposition_head(
+        out, "berth_publish_writes_total", "counter", "Slots of nodes written by berth.");
+    buf_printf(out,
+        "berth_publish_writes_total{result=\"written\"} %" PRIu64 "\n"
+        "berth_publish_writes_total{result=\"failed\"} %" PRIu64 "\n"
+        "berth_publish_writes_total{result=\"dropped\"} %" PRIu64 "\n",
+        writes->n_written, writes->n_failed, writes->n_dropped);
+    exposition_gauge(out, "berth_publish_pending_nodes",
+        "Nodes that do not offer yet what policies publish.", (double)live->n_unpublished);
+    exposition_gauge(out, "berth_publish_pending_seconds",
+        "How long the first of these nodes has been waiting.",
+        live->unpublished_since == 0 ? 0
+                                     : (double)(now_nsec - live->unpublished_since) / NSEC_PER_SEC);
+}
+
 void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const WatcherStatus *watcher = &live->watcher;
 
@@ -128,6 +148,8 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         print_lease(&live->watcher.lease, out);
     if (live->writes_events)
         print_announced(live, out);
+    if (live->publishes)
+        print_published(live, now_nsec, out);
     exposition_count(
         out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->marks.n_written);
     exposition_count(out, "berth_wake_up_failures_total", "Nodes that could not be marked.",

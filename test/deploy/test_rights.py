@@ -1,6 +1,6 @@
 """berth's rights equal the table, one role for each feature.
 
-decide: read nodes and pods. events, bind (with a Lease), wake-up, namespaces and claims: only where they are switched on.
+decide: read nodes and pods. events, bind and publish (with a Lease), wake-up, namespaces and claims: only where they are switched on.
 """
 
 import pytest
@@ -17,6 +17,7 @@ CLAIMS = {
     for verb in ("get", "list", "watch")
 }
 WAKE_UP = {("*", "", "nodes", "", "patch")}
+PUBLISH = {("*", "", "nodes/status", "", "patch")}
 SCHEDULER_ROLES = {
     ("*", "ClusterRole", "system:kube-scheduler"),
     ("*", "ClusterRole", "system:volume-scheduler"),
@@ -69,6 +70,8 @@ def expected(given, name="berth"):
         rights |= BIND | lease(f"{name}-bind")
     if given.get("wakeUp", {}).get("enabled"):
         rights |= WAKE_UP
+    if given.get("publish", {}).get("enabled"):
+        rights |= PUBLISH | lease(f"{name}-publish")
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
     if given.get("rbac", {}).get("claims"):
@@ -140,6 +143,7 @@ def test_overlay(kustomize, name):
     ("events", {"events": {"enabled": True}}),
     ("wake-up", {"wakeUp": {"enabled": True}}),
     ("bind", {"bind": {"enabled": True}}),
+    ("publish", {"publish": {"enabled": True}}),
     ("namespaces", {"rbac": {"namespaces": True}}),
     ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip

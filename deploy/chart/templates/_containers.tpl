@@ -60,6 +60,10 @@ seccompProfile: {type: RuntimeDefault}
 {{- if $v.wakeUp.enabled }}
 - --wake-up
 {{- end }}
+{{- if $v.publish.enabled }}
+- --publish
+- --publish-lease={{ .Release.Namespace }}/{{ include "berth.fullname" . }}-publish
+{{- end }}
 {{- if $v.events.enabled }}
 - --events
 {{- end }}

@@ -1,0 +1,48 @@
+#pragma once
+
+/*
+ * PublishWriter: writes extended resources of nodes (nodes/status), on one berth of several.
+ *
+ * With a Lease the holder writes; the lease is always wanted, other than that of binds (which
+ * follows kube-scheduler). Without one there is one berth. Writes are a queue (kube/write-queue.h):
+ * what is lost is written again by who asked for it, since the watch does not show it.
+ *
+ * Threads: publish_writer_is_ours(), _add() and _figures() any, the rest the client's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/write-queue.h"
+
+typedef struct PublishWriter PublishWriter;
+
+typedef struct PublishWriterOptions {
+    Client *client;
+    const char *lease_namespace, *lease_name; /* name NULL: there is one berth */
+    const char *identity;                     /* of the holder */
+    int64_t (*clock)(void);                   /* monotonic, in ns */
+    int64_t (*wall_clock)(void);              /* since 1970, in ns */
+} PublishWriterOptions;
+
+PublishWriter *publish_writer_new(const PublishWriterOptions *options); /* NULL: out of memory */
+PublishWriter *publish_writer_free(PublishWriter *writer);              /* takes NULL */
+DEFINE_CLEANUP(PublishWriter *, publish_writer_free)
+
+/* Whether this berth writes. */
+bool publish_writer_is_ours(const PublishWriter *writer);
+
+/* @node offers @n of @resource, as capacity and allocatable; below 0: the resource is removed. The
+ * caller wakes the client. False: it is dropped. */
+bool publish_writer_add(PublishWriter *writer, Str node, Str resource, int64_t n);
+
+/* Does the work that is due; returns when to call again. */
+int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec);
+
+/* Gives the lease up. True when there is nothing left to do: call again until it is. */
+bool publish_writer_release(PublishWriter *writer);
+
+WriteFigures publish_writer_figures(PublishWriter *writer);

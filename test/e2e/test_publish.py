@@ -1,0 +1,138 @@
+"""publish: slots. A stock kube-scheduler counts a limit of berth by itself."""
+
+import collections
+import signal
+
+import client
+from nodemode import Live
+from verbs import NOBODY
+from waiting import wait_for
+
+SLOTS = "berth.dev/slots.e2e"
+POLICY = "filters: [{name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: web}}}, publish: slots}]"
+WEB = {"app": "web"}
+ASKS = {SLOTS: "1"}
+
+
+def offered(cluster):
+    """{node: (capacity, allocatable)}; None where it offers nothing."""
+    nodes = cluster.api.get("/api/v1/nodes")["items"]
+    statuses = {node["metadata"]["name"]: node["status"] for node in nodes}
+    return {name: tuple(each[kind].get(SLOTS) for kind in ("capacity", "allocatable")) for name, each in statuses.items()}
+
+
+def wait_offered(cluster, expected):
+    expected = {name: (n, n) for name, n in expected.items()}
+    wait_for("the slots of nodes", lambda: offered(cluster), lambda seen: seen == expected)
+
+
+def start_publisher(cluster, *flags, policy=POLICY):
+    return cluster.start_berth(*Live().flags(cluster), "--policy", cluster.write_policy(policy), "--publish", *flags)
+
+
+def test_bursts_keep_the_limit_without_an_extender(cluster):
+    """20 bursts of 50 pods, 5 nodes, room for 20: kube-scheduler has never heard of berth."""
+    names = [f"node-{i}" for i in range(5)]
+    for name in names:
+        cluster.add_node(name)
+    start_publisher(cluster)
+    wait_offered(cluster, dict.fromkeys(names, "4"))
+    cluster.start_scheduler()
+    for burst in range(20):
+        pods = [f"pod-{burst}-{i}" for i in range(50)]
+        for name in pods:
+            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", asks=ASKS)
+        places = cluster.wait_places(20)
+        last = max(set(pods) - set(places))
+        cluster.wait_pending(last, f"5 Insufficient {SLOTS}")
+        assert collections.Counter(cluster.places().values()) == dict.fromkeys(names, 4)
+        for name in pods:
+            cluster.delete_pod(name)
+        wait_for("the pods to be gone", lambda: not cluster.pods())
+    assert offered(cluster) == dict.fromkeys(names, ("4", "4"))
+
+
+def test_pods_without_the_request_take_slots(cluster):
+    for name in ("one", "two"):
+        cluster.add_node(name)
+    cluster.add_pod("before", WEB, nodeName="one")
+    cluster.add_pod("other", {"app": "db"}, nodeName="one")
+    berth = start_publisher(cluster)
+    wait_offered(cluster, {"one": "3", "two": "4"})
+    cluster.add_pod("late", WEB, nodeName="two")
+    wait_offered(cluster, {"one": "3", "two": "3"})
+    cluster.delete_pod("before")
+    wait_offered(cluster, {"one": "4", "two": "3"})
+    cluster.add_pod("asks", WEB, nodeName="one", asks=ASKS)
+    cluster.add_node("three")
+    wait_offered(cluster, {"one": "4", "two": "3", "three": "4"})
+    cluster.wait_figure(berth, "berth_publish_pending_nodes", 0)
+    assert client.metrics(berth)['berth_publish_writes_total{result="failed"}'] == 0
+
+
+def test_what_is_not_published_any_more_is_removed(cluster):
+    cluster.add_node("one")
+    berth = start_publisher(cluster)
+    wait_offered(cluster, {"one": "4"})
+    cluster.edit_policy(berth, POLICY.replace("limit: 4", "limit: 7"))
+    wait_offered(cluster, {"one": "7"})
+    cluster.edit_policy(berth, POLICY.replace(", publish: slots", ""))
+    wait_offered(cluster, {"one": None})
+
+
+def test_other_writers_are_corrected(cluster):
+    cluster.add_node("one")
+    start_publisher(cluster)
+    wait_offered(cluster, {"one": "4"})
+    status = {"status": {"capacity": {SLOTS: "40"}, "allocatable": {SLOTS: "40"}}}
+    cluster.api.patch("/api/v1/nodes/one/status", status)
+    wait_offered(cluster, {"one": "4"})
+
+
+def test_one_of_two_replicas_writes(cluster):
+    """Killed, the other takes over; halted or stopped berths leave nodes as they are."""
+    cluster.add_node("one")
+    lease = ["--publish-lease", "berth-system/berth-publish"]
+    first = start_publisher(cluster, *lease)
+    cluster.wait_figure(first, "berth_publish_writer", 1)
+    second = start_publisher(cluster, *lease)
+    wait_offered(cluster, {"one": "4"})
+    assert client.metrics(second)["berth_publish_writer"] == 0
+    first.stop(signal.SIGKILL)
+    cluster.add_pod("before", WEB, nodeName="one")
+    cluster.wait_figure(second, "berth_publish_writer", 1)
+    wait_offered(cluster, {"one": "3"})
+
+
+def test_without_the_right_to_publish(cluster):
+    cluster.add_node("one")
+    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
+    cluster.expect_denials("berth-reads: patch nodes/status")
+    berth = start_publisher(cluster, "--kubeconfig", kubeconfig)
+    wait_for("the log", lambda: "needs the right patch on nodes/status" in berth.log.read_text())
+    assert offered(cluster) == {"one": (None, None)}
+
+
+def test_kill_at_any_time(cluster):
+    """berth is killed and started again during bursts; pods that ask stay within the limit, and no node stays closed."""
+    names = [f"node-{i}" for i in range(3)]
+    for name in names:
+        cluster.add_node(name)
+    berth = start_publisher(cluster)
+    wait_offered(cluster, dict.fromkeys(names, "4"))
+    cluster.start_scheduler()
+    for round_ in range(5):
+        cluster.add_pod(f"old-{round_}", WEB, nodeName=names[round_ % 3], schedulerName=NOBODY)
+        berth.stop(signal.SIGKILL)
+        pods = [f"pod-{round_}-{i}" for i in range(15)]
+        for name in pods:
+            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", asks=ASKS)
+        berth = start_publisher(cluster)
+        cluster.delete_pod(f"old-{round_}")
+        cluster.wait_places(12)
+        asking = collections.Counter(node for name, node in cluster.places().items() if name.startswith("pod-"))
+        assert max(asking.values()) <= 4
+        for name in pods:
+            cluster.delete_pod(name)
+        wait_for("the pods to be gone", lambda: not cluster.pods())
+    wait_offered(cluster, dict.fromkeys(names, "4"))
