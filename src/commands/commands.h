@@ -19,5 +19,6 @@ extern const Command demo_command;
 extern const Command certs_command;
 extern const Command completion_command;
 extern const Command config_command;
+extern const Command publish_command;
 extern const Command install_command;
 extern const Command version_command;

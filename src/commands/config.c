@@ -22,6 +22,7 @@
 #include "cli/terminal.h"
 #include "collect/collect.h"
 #include "commands/commands.h"
+#include "commands/config-admission.h"
 #include "input/file.h"
 #include "wiring/scheduler-config.h"
 
@@ -36,6 +37,7 @@ typedef struct ConfigSettings {
     ConfigFormat format;
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
+    bool is_admission; /* print admission policies instead */
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
     size_t n_managed;
@@ -85,6 +87,9 @@ static const Option config_options[] = {
     {"format", OPTION_CHOICE, .argument = "v1|v1alpha1|policy", OPTION_AT(ConfigSettings, format), .initial = "v1",
         .help = "KubeSchedulerConfiguration; for 1.16 to 1.18 one that names a Policy, and that Policy; or the "
                 "legacy Policy alone"},
+
+    {"admission", OPTION_FLAG, OPTION_AT(ConfigSettings, is_admission),
+        .help = "instead: MutatingAdmissionPolicies for what the policies of --policy publish"},
 
     OPTION_GROUP("Which verbs berth answers"),
     {"server", OPTION_TEXT, .argument = "URL", AT(source.access.server),
@@ -207,6 +212,8 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 
     if (wrong)
         return wrong;
+    if (settings->is_admission)
+        return settings->policies.n > 0 ? NULL : "--admission needs --policy";
     if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))
         return "--server queries a running berth, which knows its policies and whether it binds";
     if (!settings->source.access.server && server_source_is_given(&settings->source))
@@ -543,6 +550,24 @@ static int make_config(const ConfigSettings *settings) {
     return print(&config, &berth, arena);
 }
 
+static int make_admission(const ConfigSettings *settings) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    _cleanup_(program_unrefp) Program *program = NULL;
+    int r;
+
+    if (!arena)
+        return terminal_out_of_memory(WHO, "the policies", NULL);
+    r = policy_files_load(&settings->policies, WHO, arena, &program);
+    if (r == 0)
+        r = config_admission_write(program, &out);
+    if (r != 0)
+        return r;
+    if (buf_error(&out) < 0)
+        return terminal_text_failed(WHO, "the admission policies", &out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
 static void init(void *context) {
     ConfigSettings *settings = context;
 
@@ -550,7 +575,8 @@ static void init(void *context) {
 }
 
 static int run(void *settings, const Arguments *arguments) {
-    return make_config(settings);
+    return ((const ConfigSettings *)settings)->is_admission ? make_admission(settings)
+                                                            : make_config(settings);
 }
 
 const Command config_command = {

@@ -53,6 +53,7 @@ const Command *const commands[] = {
     &certs_command,
     &completion_command,
     &config_command,
+    &publish_command,
     &install_command,
     &version_command,
 };

@@ -44,7 +44,9 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
     const CallOptions options = {
         .method = request->method ? request->method : "GET",
         .path = request->path,
-        .content_type = has_body ? "application/json" : NULL,
+        .content_type = !has_body               ? NULL
+                        : request->content_type ? request->content_type
+                                                : "application/json",
         .body = request->body,
         .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
         .bytes_max = bytes_max(request),

@@ -21,13 +21,14 @@
 #define BLOCKING_CLIENT_ERROR_MAX 1024u
 
 typedef struct BlockingRequest {
-    const char *method;    /* NULL: "GET" */
-    const char *path;      /* with the query; begins with '/' */
-    Str body;              /* JSON; empty: none */
-    unsigned sec;          /* 0: BLOCKING_CLIENT_SEC */
-    size_t bytes_max;      /* of the answer; 0: BLOCKING_CLIENT_BYTES_MAX */
-    bool accepts_401;      /* it is an answer, too */
-    const Header *headers; /* of this request, as in CallOptions */
+    const char *method;       /* NULL: "GET" */
+    const char *path;         /* with the query; begins with '/' */
+    Str body;                 /* JSON; empty: none */
+    const char *content_type; /* of the body; NULL: "application/json" */
+    unsigned sec;             /* 0: BLOCKING_CLIENT_SEC */
+    size_t bytes_max;         /* of the answer; 0: BLOCKING_CLIENT_BYTES_MAX */
+    bool accepts_401;         /* it is an answer, too */
+    const Header *headers;    /* of this request, as in CallOptions */
     size_t n_headers;
 } BlockingRequest;
 

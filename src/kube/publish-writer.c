@@ -23,6 +23,42 @@ struct PublishWriter {
     atomic_bool is_ours;
 };
 
+/* --- the request -------------------------------------------------------------------------------
+ */
+
+void publish_path(Str node, Buf *out) {
+    buf_append(out, STR("/api/v1/nodes/"));
+    url_escape(out, node);
+    buf_append(out, STR("/status"));
+}
+
+static void write_amount(JsonWriter *writer, const char *field, Str resource, int64_t n) {
+    char text[32];
+
+    json_member_object(writer, field);
+    (void)snprintf(text, sizeof(text), "%" PRId64, n);
+    json_write_key(writer, resource);
+    if (n < 0)
+        json_write_null(writer);
+    else
+        json_write_string(writer, str_from_c(text));
+    json_write_end_object(writer);
+}
+
+void publish_body(Str resource, int64_t n, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_member_object(&writer, "status");
+    write_amount(&writer, "capacity", resource, n);
+    write_amount(&writer, "allocatable", resource, n);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- the writer --------------------------------------------------------------------------------
+ */
+
 PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
     PublishWriter *writer = calloc(1, sizeof(*writer));
 
@@ -34,7 +70,7 @@ PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
         .client = options->client,
         .clock = options->clock,
         .method = "PATCH",
-        .content_type = "application/merge-patch+json",
+        .content_type = PUBLISH_CONTENT_TYPE,
         .verb = "patch",
         .ok_status = 200,
         .n_calls = WRITE_QUEUE_CALLS_MAX,
@@ -67,34 +103,13 @@ bool publish_writer_is_ours(const PublishWriter *writer) {
     return atomic_load(&writer->is_ours);
 }
 
-static void write_amount(JsonWriter *writer, const char *field, Str resource, int64_t n) {
-    char text[32];
-
-    json_member_object(writer, field);
-    (void)snprintf(text, sizeof(text), "%" PRId64, n);
-    json_write_key(writer, resource);
-    if (n < 0)
-        json_write_null(writer);
-    else
-        json_write_string(writer, str_from_c(text));
-    json_write_end_object(writer);
-}
-
 bool publish_writer_add(PublishWriter *writer, Str node, Str resource, int64_t n) {
     _cleanup_(buf_done) Buf path = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
-    JsonWriter json = JSON_WRITER(&body);
 
     if (!node_name_is_valid(node))
         return false;
-    buf_append(&path, STR("/api/v1/nodes/"));
-    url_escape(&path, node);
-    buf_append(&path, STR("/status"));
-    json_write_object(&json);
-    json_member_object(&json, "status");
-    write_amount(&json, "capacity", resource, n);
-    write_amount(&json, "allocatable", resource, n);
-    json_write_end_object(&json);
-    json_write_end_object(&json);
+    publish_path(node, &path);
+    publish_body(resource, n, &body);
     return write_queue_add(writer->queue, &path, &body);
 }
 

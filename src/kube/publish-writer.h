@@ -13,10 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/write-queue.h"
+
+#define PUBLISH_REMOVED (-1)
+#define PUBLISH_CONTENT_TYPE "application/merge-patch+json"
+
+/* The request that lets a node offer @n of @resource, as capacity and allocatable; PUBLISH_REMOVED:
+ * none. Its method is PATCH. */
+void publish_path(Str node, Buf *out);
+void publish_body(Str resource, int64_t n, Buf *out);
 
 typedef struct PublishWriter PublishWriter;
 
@@ -35,8 +44,8 @@ DEFINE_CLEANUP(PublishWriter *, publish_writer_free)
 /* Whether this berth writes. */
 bool publish_writer_is_ours(const PublishWriter *writer);
 
-/* @node offers @n of @resource, as capacity and allocatable; below 0: the resource is removed. The
- * caller wakes the client. False: it is dropped. */
+/* Writes that @node offers @n of @resource, or PUBLISH_REMOVED. The caller wakes the client. False:
+ * it is dropped. */
 bool publish_writer_add(PublishWriter *writer, Str node, Str resource, int64_t n);
 
 /* Does the work that is due; returns when to call again. */

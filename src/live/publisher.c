@@ -155,7 +155,7 @@ static bool is_due(const Run *run, const Difference *difference, int64_t want, i
 static void write_offer(
     const Run *run, Str node, const Offer *offer, int64_t want, Difference *difference) {
     if (!token_take(&run->publisher->bucket, PUBLISHER_PER_SEC, PUBLISHER_BURST, run->now) ||
-        !run->write(run->context, node, offer->resource, offer->rule ? want : PUBLISHER_REMOVED))
+        !run->write(run->context, node, offer->resource, offer->rule ? want : PUBLISH_REMOVED))
         return;
     difference->want = want;
     difference->written_at = run->now;

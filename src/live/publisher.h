@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "extender/view.h"
+#include "kube/publish-writer.h"
 
 #define PUBLISHER_PER_SEC 40 /* writes; well below what an API server takes */
 #define PUBLISHER_BURST 40
@@ -30,8 +31,7 @@ Publisher *publisher_new(void);                  /* NULL when out of memory */
 Publisher *publisher_free(Publisher *publisher); /* takes NULL */
 DEFINE_CLEANUP(Publisher *, publisher_free)
 
-/* @node is to offer @n of @resource, or PUBLISHER_REMOVED. False: not now, try again. */
-#define PUBLISHER_REMOVED (-1)
+/* @node is to offer @n of @resource, or PUBLISH_REMOVED. False: not now, try again. */
 typedef bool PublisherWrite(void *context, Str node, Str resource, int64_t n);
 
 /* Calls @write for what is due by @view. Call it for each new view, and about once a second. Costs

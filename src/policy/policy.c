@@ -43,12 +43,12 @@ static void read_namespace_selector(YamlReader *reader, const YamlNode *value, v
     Policy *policy = &((PolicyReading *)into)->policy;
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
     size_t n_errors = reader->diags->n_errors;
-    Selector selector = {0};
+    Selector *selector = &policy->match.namespace_selector;
 
-    reader_value(reader, value, "namespaceSelector", &shape_selector, &selector);
-    if (reader->diags->n_errors > n_errors || selector.n == 0)
+    reader_value(reader, value, "namespaceSelector", &shape_selector, selector);
+    if (reader->diags->n_errors > n_errors || selector->n == 0)
         return;
-    cel_text_selector(&text, &selector, "namespace.metadata.labels");
+    cel_text_selector(&text, selector, "namespace.metadata.labels");
     if (buf_error(&text)) {
         reader_error(reader, value, "namespaceSelector is too large");
         return;

@@ -86,8 +86,8 @@ typedef struct BindAnnotation {
 
 typedef struct Match {
     StrList namespaces; /* empty: all */
-    Selector pod_selector;
-    Expression namespace_test; /* bool, written from namespaceSelector; may be empty */
+    Selector pod_selector, namespace_selector;
+    Expression namespace_test; /* bool, written from the latter; may be empty */
     Expression expression;     /* bool, of the pod; may be empty */
     uint32_t namespace_root, root;
 } Match;

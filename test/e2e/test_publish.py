@@ -1,13 +1,18 @@
 """publish: slots. A stock kube-scheduler counts a limit of berth by itself."""
 
 import collections
+import itertools
 import signal
 
 import client
+import pytest
+import yaml
 from nodemode import Live
+from objects import make_pod
 from verbs import NOBODY
 from waiting import wait_for
 
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 SLOTS = "berth.dev/slots.e2e"
 POLICY = "filters: [{name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: web}}}, publish: slots}]"
 WEB = {"app": "web"}
@@ -50,6 +55,79 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
             cluster.delete_pod(name)
         wait_for("the pods to be gone", lambda: not cluster.pods())
     assert offered(cluster) == dict.fromkeys(names, ("4", "4"))
+
+
+def apply_admission(cluster):
+    """Creates what `berth config --admission` prints. Returns when it is in force."""
+    done = cluster.run_berth("config", "--admission", "--policy", cluster.folder / "policy.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    policy, binding = yaml.safe_load_all(done.stdout)
+    cluster.api.create(f"{ADMISSION}/mutatingadmissionpolicies", policy)
+    cluster.api.create(f"{ADMISSION}/mutatingadmissionpolicybindings", binding)
+    tried = itertools.count()
+
+    def is_in_force():
+        name = f"try-{next(tried)}"
+        asks = requests(cluster.add_pod(name, WEB, schedulerName=NOBODY))
+        cluster.delete_pod(name)
+        return SLOTS in asks
+
+    wait_for("the admission policy to be in force", is_in_force)
+
+
+@pytest.fixture
+def admission(cluster):
+    yield
+    for kind in ("mutatingadmissionpolicybindings", "mutatingadmissionpolicies"):
+        cluster.api.delete(f"{ADMISSION}/{kind}/berth-slots.e2e")
+
+
+def requests(pod):
+    return pod["spec"]["containers"][0].get("resources", {}).get("requests", {})
+
+
+def test_admission_adds_the_request(cluster, admission):
+    cluster.add_node("one")
+    start_publisher(cluster)
+    wait_offered(cluster, {"one": "4"})
+    apply_admission(cluster)
+    with_others = cluster.add_pod("with-others", WEB)
+    assert requests(with_others) == {"cpu": "100m", "memory": "64Mi", **ASKS}
+    bare = make_pod("bare", WEB)
+    del bare["spec"]["containers"][0]["resources"]
+    assert requests(cluster.api.create(cluster.pods_path, bare)) == ASKS
+    limited = make_pod("limited", WEB)
+    del limited["spec"]["containers"][0]["resources"]["requests"]
+    assert requests(cluster.api.create(cluster.pods_path, limited)) == {"cpu": "100m", "memory": "64Mi", **ASKS}
+    assert requests(cluster.add_pod("asks-two", WEB, asks={SLOTS: "2"}))[SLOTS] == "2"
+    assert SLOTS not in requests(cluster.add_pod("other", {"app": "db"}))
+    assert SLOTS not in requests(cluster.add_pod("has-a-node", WEB, nodeName="one"))
+    wait_offered(cluster, {"one": "3"})
+    cluster.start_scheduler()
+    cluster.wait_places(5)  # with-others, bare, limited, other, has-a-node
+    cluster.wait_pending("asks-two", f"1 Insufficient {SLOTS}")
+
+
+def test_clear(cluster):
+    access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
+    for name in ("one", "two"):
+        cluster.add_node(name)
+    berth = start_publisher(cluster)
+    wait_offered(cluster, {"one": "4", "two": "4"})
+    cluster.add_pod("asks", WEB, nodeName="one", asks=ASKS)
+    assert berth.stop() == 0
+    assert cluster.run_berth("publish", *access).stdout == (
+        "NODE  RESOURCE             OFFERED  REQUESTED\n"
+        "one   berth.dev/slots.e2e        4          1\n"
+        "two   berth.dev/slots.e2e        4          0\n"
+    )
+    assert cluster.run_berth("publish", "--clear", *access).stdout == "removed 2\n"
+    wait_offered(cluster, {"one": None, "two": None})
+    reader = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
+    cluster.api.patch("/api/v1/nodes/one/status", {"status": {kind: {SLOTS: "1"} for kind in ("capacity", "allocatable")}})
+    cluster.expect_denials("berth-reads: patch nodes/status")
+    refused = cluster.run_berth("publish", "--clear", "--kubeconfig", reader)
+    assert refused.returncode != 0 and "node one" in refused.stderr and "nodes/status" in refused.stderr
 
 
 def test_pods_without_the_request_take_slots(cluster):

@@ -1,0 +1,195 @@
+/*
+ * Each PlacementPolicy with slots becomes one MutatingAdmissionPolicy that selects the same pods by
+ * labels and namespaces, and adds a request for one slot to their first container.
+ */
+
+#include "commands/config-admission.h"
+
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "json/write.h"
+
+#define WHO "berth config"
+
+/* --- the pods that it selects ----------------------------------------------------------------- */
+
+static void write_requirement(JsonWriter *json, const Requirement *requirement) {
+    json_write_object(json);
+    json_write_member(json, STR("key"), requirement->key);
+    json_write_member(json, STR("operator"), selector_op_words[requirement->op]);
+    if (requirement->n_values > 0) {
+        json_member_array(json, "values");
+        for (size_t i = 0; i < requirement->n_values; i++)
+            json_write_string(json, requirement->values[i]);
+        json_write_end_array(json);
+    }
+    json_write_end_object(json);
+}
+
+static bool is_same(const Requirement *a, const Requirement *b) {
+    bool is_same = str_eq(a->key, b->key) && a->op == b->op && a->n_values == b->n_values;
+
+    for (size_t i = 0; is_same && i < a->n_values; i++)
+        is_same = str_eq(a->values[i], b->values[i]);
+    return is_same;
+}
+
+/* Those of @selector that are not in @written. */
+static void write_requirements(
+    JsonWriter *json, const Selector *selector, const Selector *written) {
+    for (size_t i = 0; i < selector->n; i++) {
+        bool is_known = false;
+
+        for (size_t j = 0; j < written->n; j++)
+            is_known |= is_same(&selector->items[i], &written->items[j]);
+        if (!is_known)
+            write_requirement(json, &selector->items[i]);
+    }
+}
+
+static void write_names(JsonWriter *json, const StrList *namespaces) {
+    const Requirement requirement = {.key = STR("kubernetes.io/metadata.name"),
+        .op = SELECTOR_IN,
+        .values = namespaces->items,
+        .n_values = namespaces->n};
+
+    if (namespaces->n > 0)
+        write_requirement(json, &requirement);
+}
+
+/* A line "    namespaceSelector: {"matchExpressions":[…]}"; JSON is YAML. */
+static void write_namespaces(const Match *match, const SlotRule *slots, Buf *out) {
+    JsonWriter json = JSON_WRITER(out);
+
+    if (match->namespaces.n + slots->namespaces.n + match->namespace_selector.n == 0)
+        return;
+    buf_append(out, STR("    namespaceSelector: "));
+    json_write_object(&json);
+    json_member_array(&json, "matchExpressions");
+    write_names(&json, &match->namespaces);
+    write_names(&json, &slots->namespaces);
+    write_requirements(&json, &match->namespace_selector, &(Selector){0});
+    json_write_end_array(&json);
+    json_write_end_object(&json);
+    buf_append(out, STR("\n"));
+}
+
+static void write_labels(const Match *match, const SlotRule *slots, Buf *out) {
+    JsonWriter json = JSON_WRITER(out);
+
+    if (match->pod_selector.n + slots->selector.n == 0)
+        return;
+    buf_append(out, STR("    objectSelector: "));
+    json_write_object(&json);
+    json_member_array(&json, "matchExpressions");
+    write_requirements(&json, &match->pod_selector, &(Selector){0});
+    write_requirements(&json, &slots->selector, &match->pod_selector);
+    json_write_end_array(&json);
+    json_write_end_object(&json);
+    buf_append(out, STR("\n"));
+}
+
+/* What label selectors cannot express. NULL: nothing. */
+static const char *find_obstacle(const Policy *policy) {
+    const Selector *selectors[] = {&policy->match.pod_selector, &policy->match.namespace_selector};
+
+    if (!str_is_empty(policy->match.expression.text))
+        return "match.expression: admission selects pods by labels and namespaces only";
+    for (size_t i = 0; i < ELEMENTS_OF(selectors); i++)
+        for (size_t j = 0; j < selectors[i]->n; j++)
+            if (selectors[i]->items[j].op > SELECTOR_ABSENT)
+                return "the operators Gt and Lt: Kubernetes has them for nodes only";
+    return NULL;
+}
+
+/* --- the policy ------------------------------------------------------------------------------- */
+
+/* After the name of the resource. Pods that have a node, or are of a DaemonSet, are left alone; so
+ * are those that request a slot already. */
+static const char rest_of_policy[] =
+    "    resourceRules:\n"
+    "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE]}\n"
+    "  matchConditions:\n"
+    "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || object.spec.nodeName == "
+    "''\"}\n"
+    "    - name: is-not-of-a-daemonset\n"
+    "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
+    "'DaemonSet')\"\n"
+    "    - name: requests-none\n"
+    "      expression: \"!object.spec.containers.exists(c, '%.*s' in "
+    "c.?resources.?requests.orValue({}))\"\n"
+    "  variables:\n"
+    "    - {name: has, expression: \"has(object.spec.containers[0].resources)\"}\n"
+    "    - {name: hasRequests, expression: \"variables.has && "
+    "has(object.spec.containers[0].resources.requests)\"}\n"
+    "    - {name: hasLimits, expression: \"variables.has && "
+    "has(object.spec.containers[0].resources.limits)\"}\n"
+    "  mutations:\n"
+    "    - patchType: JSONPatch\n"
+    "      jsonPatch:\n"
+    "        expression: |\n"
+    "          (variables.has ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources', value: {}}])\n"
+    "            + (variables.hasRequests ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources/requests', value: {}}])\n"
+    "            + (variables.hasLimits ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources/limits', value: {}}])\n"
+    "            + ['requests', 'limits'].map(part, JSONPatch{op: 'add', value: '1',\n"
+    "                path: '/spec/containers/0/resources/' + part + '/' + "
+    "jsonpatch.escapeKey('%.*s')})\n";
+
+static void write_policy(const Policy *policy, const SlotRule *slots, Buf *out) {
+    buf_printf(out,
+        "# New pods of the policy %.*s request one of its slots. For Kubernetes 1.36 and later.\n"
+        "apiVersion: admissionregistration.k8s.io/v1\n"
+        "kind: MutatingAdmissionPolicy\n"
+        "metadata: {name: berth-slots.%.*s}\n"
+        "spec:\n"
+        "  failurePolicy: Fail\n"
+        "  reinvocationPolicy: IfNeeded\n"
+        "  matchConstraints:\n",
+        STR_FMT(policy->name), STR_FMT(policy->name));
+    write_namespaces(&policy->match, slots, out);
+    write_labels(&policy->match, slots, out);
+    buf_printf(out, rest_of_policy, STR_FMT(slots->resource), STR_FMT(slots->resource));
+    buf_printf(out,
+        "---\n"
+        "apiVersion: admissionregistration.k8s.io/v1\n"
+        "kind: MutatingAdmissionPolicyBinding\n"
+        "metadata: {name: berth-slots.%.*s}\n"
+        "spec: {policyName: berth-slots.%.*s}\n",
+        STR_FMT(policy->name), STR_FMT(policy->name));
+}
+
+static const SlotRule *find_slots(const Policy *policy) {
+    for (size_t i = 0; i < policy->n_filters; i++)
+        if (policy->filters[i].slots && !policy->is_observed)
+            return policy->filters[i].slots;
+    return NULL;
+}
+
+int config_admission_write(const Program *program, Buf *out) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const SlotRule *slots = find_slots(policy);
+        const char *obstacle = slots ? find_obstacle(policy) : NULL;
+
+        if (obstacle) {
+            (void)fprintf(stderr, WHO ": the policy %.*s cannot select its pods by admission: %s\n",
+                STR_FMT(policy->name), obstacle);
+            return EXIT_FAILED;
+        }
+        if (slots && n++ > 0)
+            buf_append(out, STR("---\n"));
+        if (slots)
+            write_policy(policy, slots, out);
+    }
+    if (n > 0)
+        return 0;
+    (void)fprintf(
+        stderr, WHO ": no policy publishes anything: add `publish: slots` to a maxPods filter\n");
+    return EXIT_FAILED;
+}
