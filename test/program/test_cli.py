@@ -18,7 +18,7 @@ from client import FAILED, FINE, PATIENCE, REPOSITORY, UNREACHABLE, USAGE, get
 
 COMMANDS = [
     "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "bundle", "eval", "dump", "demo",
-    "certs", "completion", "config", "install", "version",
+    "certs", "completion", "config", "publish", "install", "version",
 ]  # fmt: skip
 
 GOOD = """\
@@ -215,7 +215,7 @@ def test_every_misspelt_option_gets_a_suggestion(run, command):
 
 
 SWITCHES = {
-    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events", "--no-dashboard",
+    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--publish", "--events", "--no-dashboard",
 }
 
 
@@ -232,6 +232,9 @@ def test_help_lists_every_flag_of_serve(run):
     "flags, error",
     [
         (["--lease", "berth"], "--lease needs --bind"),
+        (["--publish-lease", "berth"], "--publish-lease needs --publish"),
+        (["--publish-lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
+        (["--publish"], "--publish needs --kubeconfig or --in-cluster"),
         (["--lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "/berth"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "Berth"], "expected NAMESPACE/NAME or NAME"),

@@ -295,3 +295,51 @@ def test_a_berth_without_a_cluster(config, policy, start_berth):
 def test_fails_without_server(config):
     code, out, err = config("--server", "http://127.0.0.1:1")
     assert (code, out) == (UNREACHABLE, "") and "127.0.0.1:1" in err
+
+
+# --- admission policies of published limits ---
+
+MATCH = "  match: {namespaces: [team-a], namespaceSelector: {matchExpressions: [{key: tier, operator: Exists}]}, podSelector: {matchLabels: {app: ws}}}\n"
+SLOTS = "  filters:\n    - {name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: ws, size: s}}}, publish: slots}\n"
+
+
+def test_admission(config, policy):
+    code, text, error = config("--admission", "--policy", policy(MATCH, SLOTS))
+    assert (code, error) == (FINE, "")
+    mutation, binding = yaml.safe_load_all(text)
+    assert (mutation["kind"], binding["kind"]) == ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    assert binding["spec"] == {"policyName": mutation["metadata"]["name"]} == {"policyName": "berth-slots.p"}
+    constraints = mutation["spec"]["matchConstraints"]
+    assert constraints["namespaceSelector"]["matchExpressions"] == [
+        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["team-a"]},
+        {"key": "tier", "operator": "Exists"},
+    ]
+    assert constraints["objectSelector"]["matchExpressions"] == [
+        {"key": "app", "operator": "In", "values": ["ws"]},
+        {"key": "size", "operator": "In", "values": ["s"]},
+    ]
+    assert "berth.dev/slots.p" in mutation["spec"]["mutations"][0]["jsonPatch"]["expression"]
+
+
+def test_admission_for_all_pods(config, policy):
+    """Without a match the policy is for all pods; empty selectors would be that, too, but are noise."""
+    _, text, _ = config("--admission", "--policy", policy("  filters: [{name: limit, maxPods: 4, publish: slots}]\n"))
+    assert list(next(yaml.safe_load_all(text))["spec"]["matchConstraints"]) == ["resourceRules"]
+
+
+@pytest.mark.parametrize(
+    "parts, error",
+    [
+        ([FILTERS], "no policy publishes anything"),
+        (["  mode: Observe\n", SLOTS], "no policy publishes anything"),
+        (["  match: {expression: 'pod.spec.priority > 0'}\n", SLOTS], "cannot select its pods by admission: match.expression"),
+    ],
+)
+def test_admission_that_cannot_be_written(config, policy, parts, error):
+    code, text, message = config("--admission", "--policy", policy(*parts))
+    assert (code, text) == (FAILED, "") and error in message
+
+
+def test_admission_needs_policies(config):
+    code, _, message = config("--admission")
+    assert code == USAGE and "--admission needs --policy" in message

@@ -40,7 +40,7 @@ spec:
 
 FIELDS = [
     "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
-    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "events",
+    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "publish", "events",
     "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
 ]  # fmt: skip
 
@@ -109,6 +109,7 @@ def test_of_a_file(start_berth, cluster, policy):
     assert shown["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
     assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
     assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
+    assert shown["publish"] == {"enabled": False}
 
 
 def test_the_largest_score(start_berth, policy):
