@@ -206,8 +206,9 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
     json_member_int(writer, "maxScore", program_wire_max(state->view->program));
 }
 
-static void write_publish(JsonWriter *writer, const LiveStatus *live) {
+static void write_publish(JsonWriter *writer, const Program *program, const LiveStatus *live) {
     json_member_object(writer, "publish");
+    json_member_int(writer, "rules", (int64_t)program_count_slots(program));
     json_member_bool(writer, "enabled", live && live->publishes);
     if (live && live->publishes) {
         json_member_bool(writer, "isWriter", live->watcher.publishes);
@@ -233,7 +234,7 @@ void status_page(const StatusState *state, Buf *out) {
     write_lease(&writer, state->live);
     json_write_end_object(&writer);
     json_member_bool(&writer, "wakeUp", fixed->may_touch);
-    write_publish(&writer, state->live);
+    write_publish(&writer, state->view->program, state->live);
     json_member_bool(&writer, "events", state->live && state->live->writes_events);
     field_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
     json_member_array(&writer, "exempt");

@@ -55,7 +55,9 @@ typedef struct BerthFact {
     double uptime_sec;
     double clock_skew_sec; /* its clock less ours */
     bool answers_bind;
-    bool has_wake_up, has_events, has_publish;
+    bool has_wake_up, has_events;
+    bool has_publish, is_publish_writer;
+    size_t n_published; /* limits that its policies publish */
     bool knows_cluster; /* it may be sent names */
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */

@@ -141,6 +141,10 @@ CHECK(B211, BERTH, false, berth_sandboxed,
     "berth runs in its sandbox",
     "A fault in berth would give an intruder more of the machine.")
 
+CHECK(B212, BERTH, false, publish_works,
+    "one berth writes what policies publish",
+    "Nodes do not offer the slots of published limits, or an old number of them.")
+
 /* --- rights */
 CHECK(B301, RIGHTS, false, server_reached,
     "the API server answers",

@@ -196,6 +196,8 @@ static bool berth_status_read(
         {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
         {"events", JSON_FIELD_BOOL, AT(has_events)},
         {"publish.enabled", JSON_FIELD_BOOL, AT(has_publish)},
+        {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
+        {"publish.rules", JSON_FIELD_COUNT, AT(n_published)},
         {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
         {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},

@@ -543,6 +543,14 @@ void program_each_expression(const Program *program, ProgramVisit *visit, void *
     }
 }
 
+size_t program_count_slots(const Program *program) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->n_filters; i++)
+        n += program->filters[i]->slots && !program->filters[i]->policy->is_observed;
+    return n;
+}
+
 uint32_t program_wire_max(const Program *program) {
     uint32_t most = WIRE_MAX_DEFAULT;
 

@@ -81,6 +81,9 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
 typedef void ProgramVisit(void *context, const Policy *policy, const Expression *expression);
 void program_each_expression(const Program *program, ProgramVisit *visit, void *context);
 
+/* How many filters are published as slots, by policies that are enforced. */
+size_t program_count_slots(const Program *program);
+
 /* The highest score on the wire, over all policies that are enforced. */
 uint32_t program_wire_max(const Program *program);
 

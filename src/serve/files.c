@@ -73,6 +73,8 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
         log_warn("policy warning", LOG_STR("file", diags.diags.items[i].place.file),
             LOG_INT("line", diags.diags.items[i].place.line),
             LOG_STR("warning", diags.diags.items[i].text));
+    if (r == 0 && !options->live.watcher.publishes && program_count_slots(ret->program) > 0)
+        log_warn("policies publish slots, but this berth runs without --publish: no node gets any");
     if (r < 0)
         (void)message_failed(error, size, "the policies", r, ret->arena);
     return error_fold(r);
