@@ -207,8 +207,11 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
 }
 
 static void write_publish(JsonWriter *writer, const Program *program, const LiveStatus *live) {
+    size_t n_labels, n = program_count_published(program, &n_labels);
+
     json_member_object(writer, "publish");
-    json_member_int(writer, "rules", (int64_t)program_count_slots(program));
+    json_member_int(writer, "filters", (int64_t)n);
+    json_member_int(writer, "labels", (int64_t)n_labels);
     json_member_bool(writer, "enabled", live && live->publishes);
     if (live && live->publishes) {
         json_member_bool(writer, "isWriter", live->watcher.publishes);

@@ -236,9 +236,9 @@ void judge_publish_works(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return;
     if (n_rules == 0) {
-        verdict_skip(verdict, "no policy publishes anything");
+        verdict_skip(verdict, "no policy publishes a filter");
     } else if (n_enabled == 0) {
-        verdict_fail(verdict, "policies have publish: slots, and no berth runs with --publish");
+        verdict_fail(verdict, "policies publish filters, and no berth runs with --publish");
         verdict_fix(verdict, "berth serve --publish ...   # helm: publish.enabled=true");
     } else if (n_writers == 0) {
         verdict_warn(verdict, "no replica holds the lease of --publish-lease");

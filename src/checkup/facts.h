@@ -57,7 +57,7 @@ typedef struct BerthFact {
     bool answers_bind;
     bool has_wake_up, has_events;
     bool has_publish, is_publish_writer;
-    size_t n_published; /* limits that its policies publish */
+    size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
     bool knows_cluster; /* it may be sent names */
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */

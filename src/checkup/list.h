@@ -143,7 +143,7 @@ CHECK(B211, BERTH, false, berth_sandboxed,
 
 CHECK(B212, BERTH, false, publish_works,
     "one berth writes what policies publish",
-    "Nodes do not offer the slots of published limits, or an old number of them.")
+    "Nodes do not show the published filters, or not as they are now.")
 
 /* --- rights */
 CHECK(B301, RIGHTS, false, server_reached,

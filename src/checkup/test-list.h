@@ -231,7 +231,7 @@ CASE(B210, lease_idle, WARNED, "no replica holds it", "get lease", s->berths[0].
 CASE(B210, lease_not_wanted, PASSED, "", "", s->berths[0].holds_lease = false; s->berths[0].lease_holder = s->berths[1].lease_holder = STR("");
     s->schedulers[0][0].last_request_sec = s->schedulers[1][0].last_request_sec = 60)
 CASE(B210, lease_absent, SKIPPED, "no berth has a lease", "", s->berths[0].has_lease = s->berths[1].has_lease = false)
-CASE(B212, publish_none, SKIPPED, "no policy publishes", "", s->berths[0].n_published = 0)
+CASE(B212, publish_none, SKIPPED, "no policy publishes a filter", "", s->berths[0].n_published = 0)
 CASE(B212, publish_off, FAILED, "no berth runs with --publish", "--publish", s->berths[0].has_publish = s->berths[0].is_publish_writer = false)
 CASE(B212, publish_lease, WARNED, "no replica holds the lease", "get lease", s->berths[0].is_publish_writer = false)
 CASE(B212, publish_twice, WARNED, "2 berths write", "--publish-lease", s->berths[1].is_publish_writer = true)

@@ -68,7 +68,7 @@ static const Right rights[] = {
     {FEATURE_LEASE, false, STR("get"), LEASES, WHO_BINDS},
     {FEATURE_LEASE, false, STR("update"), LEASES, WHO_BINDS},
     {FEATURE_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""),
-        "to wake pods (--wake-up)"},
+        "to wake pods (--wake-up), or to publish labels (--publish)"},
     {FEATURE_PUBLISH, true, STR("patch"), STR(""), STR("nodes"), STR("status"),
         "to publish slots (--publish)"},
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
@@ -125,7 +125,7 @@ static bool does(const BerthFact *berth, Feature feature) {
     case FEATURE_LEASE:
         return berth->has_lease;
     case FEATURE_WAKE_UP:
-        return berth->has_wake_up;
+        return berth->has_wake_up || (berth->has_publish && berth->n_published_labels > 0);
     case FEATURE_EVENTS:
         return berth->has_events;
     case FEATURE_PUBLISH:

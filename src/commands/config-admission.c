@@ -1,6 +1,6 @@
 /*
- * Each PlacementPolicy with slots becomes one MutatingAdmissionPolicy that selects the same pods by
- * labels and namespaces, and adds a request for one slot to their first container.
+ * A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
+ * label. They select the same pods by labels and namespaces.
  */
 
 #include "commands/config-admission.h"
@@ -103,19 +103,60 @@ static const char *find_obstacle(const Policy *policy) {
     return NULL;
 }
 
-/* --- the policy ------------------------------------------------------------------------------- */
+/* --- the policies ------------------------------------------------------------------------------
+ */
 
-/* After the name of the resource. Pods that have a node, or are of a DaemonSet, are left alone; so
- * are those that request a slot already. */
-static const char rest_of_policy[] =
-    "    resourceRules:\n"
-    "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE]}\n"
-    "  matchConditions:\n"
-    "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || object.spec.nodeName == "
-    "''\"}\n"
-    "    - name: is-not-of-a-daemonset\n"
-    "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
-    "'DaemonSet')\"\n"
+/* One MutatingAdmissionPolicy: its name is berth-KIND.POLICY. */
+typedef struct Admission {
+    const Policy *policy;
+    const char *kind, *about;
+    const SlotRule *slots; /* whose pods it also selects; may be NULL */
+} Admission;
+
+static void write_head(const Admission *admission, Buf *out) {
+    static const SlotRule no_slots;
+    const SlotRule *slots = admission->slots ? admission->slots : &no_slots;
+    Str name = admission->policy->name;
+
+    if (out->len > 0)
+        buf_append(out, STR("---\n"));
+    buf_printf(out,
+        "# New pods of the policy %.*s %s. For Kubernetes 1.36 and later.\n"
+        "apiVersion: admissionregistration.k8s.io/v1\n"
+        "kind: MutatingAdmissionPolicy\n"
+        "metadata: {name: berth-%s.%.*s}\n"
+        "spec:\n"
+        "  failurePolicy: Fail\n"
+        "  reinvocationPolicy: IfNeeded\n"
+        "  matchConstraints:\n",
+        STR_FMT(name), admission->about, admission->kind, STR_FMT(name));
+    write_namespaces(&admission->policy->match, slots, out);
+    write_labels(&admission->policy->match, slots, out);
+    buf_append(out,
+        STR("    resourceRules:\n"
+            "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: "
+            "[CREATE]}\n"
+            "  matchConditions:\n"
+            "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || "
+            "object.spec.nodeName == ''\"}\n"
+            "    - name: is-not-of-a-daemonset\n"
+            "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
+            "'DaemonSet')\"\n"));
+}
+
+static void write_binding(const Admission *admission, Buf *out) {
+    buf_printf(out,
+        "---\n"
+        "apiVersion: admissionregistration.k8s.io/v1\n"
+        "kind: MutatingAdmissionPolicyBinding\n"
+        "metadata: {name: berth-%s.%.*s}\n"
+        "spec: {policyName: berth-%s.%.*s}\n",
+        admission->kind, STR_FMT(admission->policy->name), admission->kind,
+        STR_FMT(admission->policy->name));
+}
+
+/* A request for one slot in the first container. Pods that request some already keep that. */
+static const char slots_mutation[] =
     "    - name: requests-none\n"
     "      expression: \"!object.spec.containers.exists(c, '%.*s' in "
     "c.?resources.?requests.orValue({}))\"\n"
@@ -139,57 +180,110 @@ static const char rest_of_policy[] =
     "                path: '/spec/containers/0/resources/' + part + '/' + "
     "jsonpatch.escapeKey('%.*s')})\n";
 
-static void write_policy(const Policy *policy, const SlotRule *slots, Buf *out) {
-    buf_printf(out,
-        "# New pods of the policy %.*s request one of its slots. For Kubernetes 1.36 and later.\n"
-        "apiVersion: admissionregistration.k8s.io/v1\n"
-        "kind: MutatingAdmissionPolicy\n"
-        "metadata: {name: berth-slots.%.*s}\n"
-        "spec:\n"
-        "  failurePolicy: Fail\n"
-        "  reinvocationPolicy: IfNeeded\n"
-        "  matchConstraints:\n",
-        STR_FMT(policy->name), STR_FMT(policy->name));
-    write_namespaces(&policy->match, slots, out);
-    write_labels(&policy->match, slots, out);
-    buf_printf(out, rest_of_policy, STR_FMT(slots->resource), STR_FMT(slots->resource));
-    buf_printf(out,
-        "---\n"
-        "apiVersion: admissionregistration.k8s.io/v1\n"
-        "kind: MutatingAdmissionPolicyBinding\n"
-        "metadata: {name: berth-slots.%.*s}\n"
-        "spec: {policyName: berth-slots.%.*s}\n",
-        STR_FMT(policy->name), STR_FMT(policy->name));
+static void write_slots(const Policy *policy, const SlotRule *slots, Buf *out) {
+    const Admission admission = {policy, "slots", "request one of its slots", slots};
+
+    write_head(&admission, out);
+    buf_printf(out, slots_mutation, STR_FMT(slots->resource), STR_FMT(slots->resource));
+    write_binding(&admission, out);
+}
+
+/* Those of the term t. What is read from the pod and what is written are different types, which one
+ * list cannot hold. */
+#define REQUIREMENTS(field)                                                                        \
+    "t.?" field ".orValue([]).map(e,\n"                                                            \
+    "                               dyn({'key': dyn(e.key), 'operator': dyn(e.operator), "         \
+    "'values': "                                                                                   \
+    "dyn(e.?values.orValue([]).map(v, v))}))"
+
+/* A required node affinity. Terms are alternatives, so each gets the condition; an empty one
+ * selects no node, and stays empty. Cluster Autoscaler simulates new nodes as copies of real ones,
+ * with their label: each term is there a second time for these, which it marks. */
+static const char label_mutation[] =
+    "    - name: requires-none\n"
+    "      expression: |-\n"
+    "        !object.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+    ".?nodeSelectorTerms.orValue([])\n"
+    "          .exists(t, t.?matchExpressions.orValue([]).exists(e, e.key == '%.*s'))\n"
+    "    - name: selects-nodes\n"
+    "      expression: |-\n"
+    "        !has(object.spec.affinity) || !has(object.spec.affinity.nodeAffinity)\n"
+    "          || "
+    "!has(object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution)\n"
+    "          || object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    ".nodeSelectorTerms\n"
+    "              .exists(t, has(t.matchExpressions) || has(t.matchFields))\n"
+    "  variables:\n"
+    "    - {name: hasAffinity, expression: \"has(object.spec.affinity)\"}\n"
+    "    - {name: hasNode, expression: \"variables.hasAffinity && "
+    "has(object.spec.affinity.nodeAffinity)\"}\n"
+    "    - {name: hasRequired, expression: \"variables.hasNode && "
+    "has(object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution)\"}\n"
+    "    - {name: open, expression: \"[dyn({'key': '%.*s', 'operator': 'DoesNotExist'})]\"}\n"
+    "    - {name: simulated, expression: \"[dyn({'key': "
+    "'cluster-autoscaler.kubernetes.io/template-node', 'operator': 'Exists'})]\"}\n"
+    "  mutations:\n"
+    "    - patchType: JSONPatch\n"
+    "      jsonPatch:\n"
+    "        expression: |\n"
+    "          (variables.hasAffinity ? [] : [JSONPatch{op: 'add', path: '/spec/affinity', value: "
+    "{}}])\n"
+    "            + (variables.hasNode ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/affinity/nodeAffinity', value: {}}])\n"
+    "            + [JSONPatch{op: 'add',\n"
+    "                path: "
+    "'/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution',\n"
+    "                value: {'nodeSelectorTerms': [variables.open, "
+    "variables.simulated].map(condition,\n"
+    "                  !variables.hasRequired ? [dyn({'matchExpressions': condition})]\n"
+    "                  : object.spec.affinity.nodeAffinity"
+    ".requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.map(t,\n"
+    "                      !has(t.matchExpressions) && !has(t.matchFields) ? dyn({})\n"
+    "                      : dyn({'matchFields': " REQUIREMENTS(
+        "matchFields") ",\n"
+                       "                             'matchExpressions': " REQUIREMENTS(
+                           "matchExpressions") " + "
+                                               "condition}))).flatten()}}]\n";
+
+static void write_label(const Policy *policy, Buf *out) {
+    const Admission admission = {policy, "label", "require a node that it is not closed to", NULL};
+    Str key = policy->closed_label;
+
+    write_head(&admission, out);
+    buf_printf(out, label_mutation, STR_FMT(key), STR_FMT(key));
+    write_binding(&admission, out);
 }
 
 static const SlotRule *find_slots(const Policy *policy) {
     for (size_t i = 0; i < policy->n_filters; i++)
-        if (policy->filters[i].slots && !policy->is_observed)
+        if (policy->filters[i].slots)
             return policy->filters[i].slots;
     return NULL;
 }
 
 int config_admission_write(const Program *program, Buf *out) {
-    size_t n = 0;
-
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
         const SlotRule *slots = find_slots(policy);
-        const char *obstacle = slots ? find_obstacle(policy) : NULL;
+        bool is_published = slots || !str_is_empty(policy->closed_label);
+        const char *obstacle = is_published ? find_obstacle(policy) : NULL;
 
+        if (policy->is_observed)
+            continue;
         if (obstacle) {
             (void)fprintf(stderr, WHO ": the policy %.*s cannot select its pods by admission: %s\n",
                 STR_FMT(policy->name), obstacle);
             return EXIT_FAILED;
         }
-        if (slots && n++ > 0)
-            buf_append(out, STR("---\n"));
         if (slots)
-            write_policy(policy, slots, out);
+            write_slots(policy, slots, out);
+        if (!str_is_empty(policy->closed_label))
+            write_label(policy, out);
     }
-    if (n > 0)
+    if (out->len > 0 || buf_error(out) < 0)
         return 0;
-    (void)fprintf(
-        stderr, WHO ": no policy publishes anything: add `publish: slots` to a maxPods filter\n");
+    (void)fprintf(stderr, WHO
+        ": no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
+        "label` to one that reads only the node\n");
     return EXIT_FAILED;
 }

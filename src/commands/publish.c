@@ -22,73 +22,105 @@ typedef struct Settings {
     bool clears;
 } Settings;
 
-/* One extended resource of berth on one node. */
+/* One resource or label of berth on one node. */
 typedef struct Published {
-    Str node, resource;
+    PublishChange removal; /* the request that would remove it */
     int64_t offered, requested;
 } Published;
 
+typedef int PublishedVisit(void *context, const Published *published);
+
+static int visit_resources(
+    const NodeTable *table, uint32_t row, PublishedVisit *visit, void *context) {
+    const Node *node = table_node(table, row);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < node->allocatable.n; i++) {
+        const Resource *resource = &node->allocatable.items[i];
+        size_t column = table_find_resource(table, resource->name);
+        const Published published = {
+            .removal = {.target = PUBLISH_TO_STATUS,
+                .node = node->name,
+                .name = resource->name,
+                .n = PUBLISH_REMOVED},
+            .offered = resource->amount,
+            .requested =
+                column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED),
+        };
+
+        if (str_has_prefix(resource->name, STR(SLOTS_PREFIX)))
+            r = visit(context, &published);
+    }
+    return r;
+}
+
+static int visit_labels(const Node *node, PublishedVisit *visit, void *context) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < node->labels.n; i++) {
+        const Published published = {.removal = {.target = PUBLISH_TO_LABELS,
+                                         .node = node->name,
+                                         .name = node->labels.items[i].key,
+                                         .n = PUBLISH_REMOVED}};
+
+        if (str_has_prefix(published.removal.name, STR(CLOSED_PREFIX)))
+            r = visit(context, &published);
+    }
+    return r;
+}
+
 /* Calls @visit for each, until it returns something else than 0, which is returned. */
-static int each_published(const NodeTable *table,
-    int (*visit)(void *context, const Published *published), void *context) {
-    for (uint32_t row = 0; row < table->n_rows; row++) {
+static int each_published(const NodeTable *table, PublishedVisit *visit, void *context) {
+    int r = 0;
+
+    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++) {
         const Node *node = table_node(table, row);
 
-        for (size_t i = 0; node && i < node->allocatable.n; i++) {
-            const Resource *resource = &node->allocatable.items[i];
-            size_t column = table_find_resource(table, resource->name);
-            Published published = {.node = node->name,
-                .resource = resource->name,
-                .offered = resource->amount,
-                .requested =
-                    column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED)};
-            int r =
-                str_has_prefix(resource->name, STR(SLOTS_PREFIX)) ? visit(context, &published) : 0;
-
-            if (r != 0)
-                return r;
-        }
+        if (node)
+            r = visit_resources(table, row, visit, context);
+        if (node && r == 0)
+            r = visit_labels(node, visit, context);
     }
-    return 0;
+    return r;
 }
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
-typedef struct Widths {
-    int node, resource;
-} Widths;
-
-static int measure(void *context, const Published *published) {
-    Widths *widths = context;
-
-    if (widths->node < (int)published->node.len)
-        widths->node = (int)published->node.len;
-    if (widths->resource < (int)published->resource.len)
-        widths->resource = (int)published->resource.len;
-    return 0;
-}
-
 typedef struct Printer {
-    Widths widths;
+    int node, name; /* widths */
     Buf *out;
 } Printer;
+
+static int measure(void *context, const Published *published) {
+    Printer *printer = context;
+
+    if (printer->node < (int)published->removal.node.len)
+        printer->node = (int)published->removal.node.len;
+    if (printer->name < (int)published->removal.name.len)
+        printer->name = (int)published->removal.name.len;
+    return 0;
+}
 
 static int print_one(void *context, const Published *published) {
     Printer *printer = context;
 
-    buf_printf(printer->out, "%-*.*s  %-*.*s  %7" PRId64 "  %9" PRId64 "\n", printer->widths.node,
-        STR_FMT(published->node), printer->widths.resource, STR_FMT(published->resource),
-        published->offered, published->requested);
+    buf_printf(printer->out, "%-*.*s  %-*.*s", printer->node, STR_FMT(published->removal.node),
+        printer->name, STR_FMT(published->removal.name));
+    if (published->removal.target == PUBLISH_TO_STATUS)
+        buf_printf(printer->out, "  %5" PRId64 "  %9" PRId64 "\n", published->offered,
+            published->requested);
+    else
+        buf_append(printer->out, STR("  label          -\n"));
     return 0;
 }
 
 static int show(const NodeTable *table) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    Printer printer = {.widths = {.node = 4, .resource = 8}, .out = &out};
+    Printer printer = {.node = 4, .name = 9, .out = &out};
 
-    (void)each_published(table, measure, &printer.widths);
-    buf_printf(&out, "%-*s  %-*s  %7s  %9s\n", printer.widths.node, "NODE", printer.widths.resource,
-        "RESOURCE", "OFFERED", "REQUESTED");
+    (void)each_published(table, measure, &printer);
+    buf_printf(&out, "%-*s  %-*s  %5s  %9s\n", printer.node, "NODE", printer.name, "PUBLISHED",
+        "SLOTS", "REQUESTED");
     (void)each_published(table, print_one, &printer);
     if (buf_error(&out) < 0)
         return terminal_text_failed(WHO, "the list", &out);
@@ -111,8 +143,8 @@ static int remove_one(void *context, const Published *published) {
     BlockingReply reply = {0};
     int r;
 
-    publish_path(published->node, &path);
-    publish_body(published->resource, PUBLISH_REMOVED, &body);
+    publish_path(&published->removal, &path);
+    publish_body(&published->removal, &body);
     r = blocking_client_request_with(remover->client,
         &(BlockingRequest){.method = "PATCH",
             .path = url_text(&path),
@@ -124,8 +156,8 @@ static int remove_one(void *context, const Published *published) {
     if (r == 0 && reply.status != 200)
         blocking_client_explain(&reply, remover->arena, error);
     if (r != 0 || reply.status != 200) {
-        (void)fprintf(stderr, WHO ": node %.*s, %.*s: %s\n", STR_FMT(published->node),
-            STR_FMT(published->resource), error);
+        (void)fprintf(stderr, WHO ": node %.*s, %.*s: %s\n", STR_FMT(published->removal.node),
+            STR_FMT(published->removal.name), error);
         return EXIT_UNREACHABLE;
     }
     arena_reset(remover->arena);
@@ -185,9 +217,10 @@ const Command publish_command = {
     .name = "publish",
     .summary = "show or remove what policies publish on nodes",
     .usage = "[--kubeconfig FILE | --in-cluster | --cluster FILE] [--clear]",
-    .about = "Lists the extended resources that `berth serve --publish` maintains on nodes "
-             "(berth.dev/slots.POLICY), with how many of them pods request. With --clear it "
-             "removes them; needs permission to patch nodes/status.",
+    .about = "Lists what `berth serve --publish` maintains on nodes: extended resources "
+             "(berth.dev/slots.POLICY), with how many of them pods request, and labels "
+             "(closed.berth.dev/POLICY). With --clear it removes them; needs permission to patch "
+             "nodes/status, and nodes for labels.",
     .options = options,
     .settings_size = sizeof(Settings),
     .check = check,

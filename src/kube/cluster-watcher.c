@@ -94,8 +94,8 @@ bool watcher_may_publish(const ClusterWatcher *watcher) {
     return watcher->publish && publish_writer_is_ours(watcher->publish);
 }
 
-bool watcher_publish(ClusterWatcher *watcher, Str node, Str resource, int64_t n) {
-    if (!publish_writer_add(watcher->publish, node, resource, n))
+bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change) {
+    if (!publish_writer_add(watcher->publish, change))
         return false;
     client_wake(watcher->client);
     return true;

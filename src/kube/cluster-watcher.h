@@ -27,6 +27,7 @@
 #include "kube/access.h"
 #include "kube/api-writes.h"
 #include "kube/lease.h"
+#include "kube/publish-writer.h"
 #include "kube/reflector.h"
 #include "model/labels.h"
 #include "model/pod.h"
@@ -85,7 +86,7 @@ typedef enum WatcherEvent {
     WATCHER_LEASE_HELD_ELSEWHERE, /* requests come, and another berth (why) holds the lease */
     WATCHER_LEASE_FAILED,         /* requests come, and the lease cannot be taken: why */
     WATCHER_EVENTS_FORBIDDEN,  /* Events cannot be written: the right to create them is missing */
-    WATCHER_PUBLISH_FORBIDDEN, /* the same for slots of nodes: patch on nodes/status */
+    WATCHER_PUBLISH_FORBIDDEN, /* the same for what is published: patch on nodes/status, nodes */
 } WatcherEvent;
 
 typedef struct WatcherNotice {
@@ -122,8 +123,8 @@ typedef struct WatcherOptions {
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
     bool posts_events; /* Events are posted (kube/api-writes.h) */
-    /* Slots of nodes are written (kube/publish-writer.h), by the holder of the Lease; NULL: there
-     * is one berth. They outlive the watcher. */
+    /* Published filters are written to nodes (kube/publish-writer.h), by the holder of the Lease;
+     * NULL: there is one berth. They outlive the watcher. */
     bool publishes;
     const char *publish_lease_namespace, *publish_lease_name;
     uint64_t seed; /* of delays between retries; 0: a random one */
@@ -168,9 +169,8 @@ void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 /* Whether this berth writes what is published. Any thread. */
 bool watcher_may_publish(const ClusterWatcher *watcher);
 
-/* @node offers @n of @resource; below 0: none. Written soon. False: it is dropped. Any thread; only
- * if it publishes. */
-bool watcher_publish(ClusterWatcher *watcher, Str node, Str resource, int64_t n);
+/* Written soon. False: it is dropped. Any thread; only if it publishes. */
+bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
 
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published

@@ -1,4 +1,4 @@
-/* Writes extended resources of nodes while this berth holds the lease. */
+/* Writes extended resources and labels of nodes while this berth holds the lease. */
 
 #include "kube/publish-writer.h"
 
@@ -26,32 +26,39 @@ struct PublishWriter {
 /* --- the request -------------------------------------------------------------------------------
  */
 
-void publish_path(Str node, Buf *out) {
+void publish_path(const PublishChange *change, Buf *out) {
     buf_append(out, STR("/api/v1/nodes/"));
-    url_escape(out, node);
-    buf_append(out, STR("/status"));
+    url_escape(out, change->node);
+    if (change->target == PUBLISH_TO_STATUS)
+        buf_append(out, STR("/status"));
 }
 
-static void write_amount(JsonWriter *writer, const char *field, Str resource, int64_t n) {
-    char text[32];
-
+/* "field": {"name": "value"}, or null. */
+static void write_field(
+    JsonWriter *writer, const char *field, const PublishChange *change, const char *value) {
     json_member_object(writer, field);
-    (void)snprintf(text, sizeof(text), "%" PRId64, n);
-    json_write_key(writer, resource);
-    if (n < 0)
+    json_write_key(writer, change->name);
+    if (change->n == PUBLISH_REMOVED)
         json_write_null(writer);
     else
-        json_write_string(writer, str_from_c(text));
+        json_write_string(writer, str_from_c(value));
     json_write_end_object(writer);
 }
 
-void publish_body(Str resource, int64_t n, Buf *out) {
+void publish_body(const PublishChange *change, Buf *out) {
+    bool is_label = change->target == PUBLISH_TO_LABELS;
     JsonWriter writer = JSON_WRITER(out);
+    char n[32];
 
+    (void)snprintf(n, sizeof(n), "%" PRId64, change->n);
     json_write_object(&writer);
-    json_member_object(&writer, "status");
-    write_amount(&writer, "capacity", resource, n);
-    write_amount(&writer, "allocatable", resource, n);
+    json_member_object(&writer, is_label ? "metadata" : "status");
+    if (is_label) {
+        write_field(&writer, "labels", change, "true");
+    } else {
+        write_field(&writer, "capacity", change, n);
+        write_field(&writer, "allocatable", change, n);
+    }
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }
@@ -103,13 +110,13 @@ bool publish_writer_is_ours(const PublishWriter *writer) {
     return atomic_load(&writer->is_ours);
 }
 
-bool publish_writer_add(PublishWriter *writer, Str node, Str resource, int64_t n) {
+bool publish_writer_add(PublishWriter *writer, const PublishChange *change) {
     _cleanup_(buf_done) Buf path = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
 
-    if (!node_name_is_valid(node))
+    if (!node_name_is_valid(change->node))
         return false;
-    publish_path(node, &path);
-    publish_body(resource, n, &body);
+    publish_path(change, &path);
+    publish_body(change, &body);
     return write_queue_add(writer->queue, &path, &body);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * PublishWriter: writes extended resources of nodes (nodes/status), on one berth of several.
+ * PublishWriter: writes extended resources and labels of nodes, on one berth of several.
  *
  * With a Lease the holder writes; the lease is always wanted, other than that of binds (which
  * follows kube-scheduler). Without one there is one berth. Writes are a queue (kube/write-queue.h):
@@ -19,13 +19,24 @@
 #include "kube/client.h"
 #include "kube/write-queue.h"
 
-#define PUBLISH_REMOVED (-1)
 #define PUBLISH_CONTENT_TYPE "application/merge-patch+json"
+#define PUBLISH_REMOVED (-1)
 
-/* The request that lets a node offer @n of @resource, as capacity and allocatable; PUBLISH_REMOVED:
- * none. Its method is PATCH. */
-void publish_path(Str node, Buf *out);
-void publish_body(Str resource, int64_t n, Buf *out);
+typedef enum PublishTarget {
+    PUBLISH_TO_STATUS, /* an extended resource: capacity and allocatable of nodes/status */
+    PUBLISH_TO_LABELS, /* a label of the node, with the value "true" */
+} PublishTarget;
+
+typedef struct PublishChange {
+    PublishTarget target;
+    Str node;
+    Str name;  /* of the resource, or the label's key */
+    int64_t n; /* of the resource; PUBLISH_REMOVED: there is none, nor the label */
+} PublishChange;
+
+/* The request for it. Its method is PATCH. */
+void publish_path(const PublishChange *change, Buf *out);
+void publish_body(const PublishChange *change, Buf *out);
 
 typedef struct PublishWriter PublishWriter;
 
@@ -44,9 +55,8 @@ DEFINE_CLEANUP(PublishWriter *, publish_writer_free)
 /* Whether this berth writes. */
 bool publish_writer_is_ours(const PublishWriter *writer);
 
-/* Writes that @node offers @n of @resource, or PUBLISH_REMOVED. The caller wakes the client. False:
- * it is dropped. */
-bool publish_writer_add(PublishWriter *writer, Str node, Str resource, int64_t n);
+/* The caller wakes the client. False: it is dropped. */
+bool publish_writer_add(PublishWriter *writer, const PublishChange *change);
 
 /* Does the work that is due; returns when to call again. */
 int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec);

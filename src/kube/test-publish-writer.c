@@ -33,14 +33,22 @@ static int tear_down(void **state) {
     return 0;
 }
 
+static bool add(PublishTarget target, const char *node, const char *name, int64_t n) {
+    return publish_writer_add(
+        writer, &(PublishChange){
+                    .target = target, .node = str_from_c(node), .name = str_from_c(name), .n = n});
+}
+
 static void test_requests(void **state) {
     make(NULL);
     assert_true(publish_writer_is_ours(writer));
-    assert_true(publish_writer_add(writer, STR("n1.example"), STR("berth.dev/slots.p"), 4));
-    assert_true(publish_writer_add(writer, STR("n2"), STR("berth.dev/slots.p"), PUBLISH_REMOVED));
-    assert_false(publish_writer_add(writer, STR("../pods"), STR("berth.dev/slots.p"), 4));
+    assert_true(add(PUBLISH_TO_STATUS, "n1.example", "berth.dev/slots.p", 4));
+    assert_true(add(PUBLISH_TO_STATUS, "n2", "berth.dev/slots.p", PUBLISH_REMOVED));
+    assert_true(add(PUBLISH_TO_LABELS, "n3", "closed.berth.dev/p", 0));
+    assert_true(add(PUBLISH_TO_LABELS, "n4", "closed.berth.dev/p", PUBLISH_REMOVED));
+    assert_false(add(PUBLISH_TO_STATUS, "../pods", "berth.dev/slots.p", 4));
     (void)publish_writer_tick(writer, now);
-    assert_int_equal(fake_n_calls(client), 2);
+    assert_int_equal(fake_n_calls(client), 4);
     assert_string_equal(fake_call(client, 0).method, "PATCH");
     assert_string_equal(fake_call(client, 0).path, "/api/v1/nodes/n1.example/status");
     assert_string_equal(fake_call(client, 0).content_type, "application/merge-patch+json");
@@ -50,6 +58,11 @@ static void test_requests(void **state) {
     assert_string_equal(fake_call(client, 1).body,
         "{\"status\":{\"capacity\":{\"berth.dev/slots.p\":null},"
         "\"allocatable\":{\"berth.dev/slots.p\":null}}}");
+    assert_string_equal(fake_call(client, 2).path, "/api/v1/nodes/n3");
+    assert_string_equal(
+        fake_call(client, 2).body, "{\"metadata\":{\"labels\":{\"closed.berth.dev/p\":\"true\"}}}");
+    assert_string_equal(
+        fake_call(client, 3).body, "{\"metadata\":{\"labels\":{\"closed.berth.dev/p\":null}}}");
     fake_answer(client, 0, 200, "{}");
     fake_answer(client, 1, 403, "");
     (void)client_wait(client, 0);

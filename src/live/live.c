@@ -158,7 +158,9 @@ static void take_notice(void *context, const WatcherNotice *notice) {
         log_warn("Events cannot be written: needs the right create on events.events.k8s.io");
         break;
     case WATCHER_PUBLISH_FORBIDDEN:
-        log_warn("slots cannot be published: needs the right patch on nodes/status");
+        log_warn("filters cannot be published: needs the right patch on nodes/status for slots, on "
+                 "nodes "
+                 "for labels");
         break;
     case WATCHER_WAIT_FAILED:
         log_error("the client cannot wait", LOG_CSTR("error", notice->why));
@@ -480,15 +482,15 @@ static void touch(void *context, Str node) {
     watcher_mark_node(live->watcher, node);
 }
 
-/* --- published limits --------------------------------------------------------------------- */
+/* --- published filters --------------------------------------------------------------------- */
 
-static bool write_slots(void *context, Str node, Str resource, int64_t n) {
+static bool write_published(void *context, const PublishChange *change) {
     Live *live = context;
 
-    return watcher_publish(live->watcher, node, resource, n);
+    return watcher_publish(live->watcher, change);
 }
 
-static void publish_slots(Live *live, int64_t now_nsec) {
+static void publish_filters(Live *live, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = NULL;
     PublisherFigures figures;
 
@@ -496,7 +498,7 @@ static void publish_slots(Live *live, int64_t now_nsec) {
         return;
     if (watcher_may_publish(live->watcher)) {
         view = current_view(live->current);
-        publisher_run(live->publisher, view, now_nsec, write_slots, live);
+        publisher_run(live->publisher, view, now_nsec, write_published, live);
     } else {
         publisher_reset(live->publisher);
     }
@@ -510,13 +512,13 @@ static void publish_slots(Live *live, int64_t now_nsec) {
 void live_note_view(Live *live, const View *before, const View *after) {
     if (live->wakeup)
         wakeup_note_view(live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
-    publish_slots(live, clock_monotonic_nsec());
+    publish_filters(live, clock_monotonic_nsec());
 }
 
 void live_tick(Live *live, int64_t now_nsec) {
     if (live->wakeup)
         wakeup_tick(live->wakeup, now_nsec, touch, live);
-    publish_slots(live, now_nsec);
+    publish_filters(live, now_nsec);
 }
 
 /* --- events --------------------------------------------------------------------------------- */

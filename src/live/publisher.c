@@ -1,13 +1,17 @@
-/* Compares what nodes offer with the slots that rules give them. */
+/* Compares what nodes show with what published filters say. */
 
 #include "live/publisher.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/token-bucket.h"
 #include "policy/publish.h"
+
+#define OFFERS_BUDGET ((size_t)4 * 1024 * 1024)
+#define LEFT_LABELS_MAX 64u /* names without a policy that are removed at a time */
 
 /* One resource of one row. All zero: the node offers what it should. */
 typedef struct Difference {
@@ -18,15 +22,18 @@ typedef struct Difference {
     int64_t written_at;
 } Difference;
 
-/* One rule, or slots of a policy that is gone. */
+/* What one resource or label of all nodes should be. */
 typedef struct Offer {
-    const SlotRule *rule; /* NULL: to be removed */
-    Str resource;
-    size_t column; /* of the table; SIZE_MAX: no node offers it */
+    PublishTarget target;
+    Str name;
+    const SlotRule *slots; /* of the resource; and */
+    const Policy *policy;  /* of the label; both NULL: it is removed */
+    size_t column;         /* of the table; SIZE_MAX: no node offers the resource */
 } Offer;
 
 struct Publisher {
-    View *view; /* of the last run; NULL: none. Owns the texts of the offers */
+    View *view;   /* of the last run; NULL: none */
+    Arena *arena; /* of the offers, and of names of labels that are left */
     Offer *offers;
     size_t n_offers;
     Difference *differences; /* by row, then by offer */
@@ -38,7 +45,7 @@ struct Publisher {
 
 typedef struct Run {
     Publisher *publisher;
-    const NodeTable *table;
+    const View *view;
     int64_t now;
     PublisherWrite *write;
     void *context;
@@ -50,7 +57,7 @@ Publisher *publisher_new(void) {
 
 void publisher_reset(Publisher *publisher) {
     view_unref(publisher->view);
-    free(publisher->offers);
+    arena_free(publisher->arena);
     free(publisher->differences);
     free(publisher->is_open);
     *publisher = (Publisher){.bucket = publisher->bucket};
@@ -66,40 +73,86 @@ Publisher *publisher_free(Publisher *publisher) {
 
 /* --- what nodes should offer ----------------------------------------------------------------- */
 
-static bool has_offer(const Offer *offers, size_t n, Str resource) {
+static bool has_offer(const Offer *offers, size_t n, Str name) {
     for (size_t i = 0; i < n; i++)
-        if (str_eq(offers[i].resource, resource))
+        if (str_eq(offers[i].name, name))
             return true;
     return false;
 }
 
-/* The offers of @view: its rules, then resources that no rule has any more. NULL: out of memory. */
-static Offer *list_offers(const View *view, size_t *ret_n) {
-    const NodeTable *table = view->table;
-    const Program *program = view->program;
-    Offer *offers = calloc(program->n_filters + table->n_resources + 1, sizeof(*offers));
+/* One for each published resource and label of policies that are enforced. */
+static size_t list_published(const Program *program, Offer *offers) {
     size_t n = 0;
 
-    for (size_t i = 0; offers && i < program->n_filters; i++)
-        if (program->filters[i]->slots && !program->filters[i]->policy->is_observed)
-            offers[n++] = (Offer){.rule = program->filters[i]->slots,
-                .resource = program->filters[i]->slots->resource};
-    for (size_t i = 0; offers && i < table->n_resources; i++)
-        if (str_has_prefix(table->resources[i], STR(SLOTS_PREFIX)) &&
-            !has_offer(offers, n, table->resources[i]))
-            offers[n++] = (Offer){.resource = table->resources[i]};
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (policy->is_observed)
+            continue;
+        for (size_t j = 0; j < policy->n_filters; j++)
+            if (policy->filters[j].slots)
+                offers[n++] = (Offer){.target = PUBLISH_TO_STATUS,
+                    .name = policy->filters[j].slots->resource,
+                    .slots = policy->filters[j].slots};
+        if (!str_is_empty(policy->closed_label))
+            offers[n++] = (Offer){
+                .target = PUBLISH_TO_LABELS, .name = policy->closed_label, .policy = policy};
+    }
+    return n;
+}
+
+/* Adds @name, if it is berth's and no policy publishes it any more. */
+static size_t list_leftover(
+    PublishTarget target, const char *prefix, Str name, Offer *offers, size_t n) {
+    if (!str_has_prefix(name, str_from_c(prefix)) || has_offer(offers, n, name))
+        return n;
+    offers[n] = (Offer){.target = target, .name = name};
+    return n + 1;
+}
+
+/* Labels that nodes have without a policy: a few names, each on many nodes. They are copied: nodes
+ * come and go. */
+static size_t list_left_labels(const NodeTable *table, Arena *arena, Offer *offers, size_t n) {
+    size_t n_max = n + LEFT_LABELS_MAX, first = n;
+
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const Labels *labels = table_labels(table, row);
+
+        for (size_t i = 0; i < labels->n && n < n_max; i++)
+            n = list_leftover(PUBLISH_TO_LABELS, CLOSED_PREFIX, labels->items[i].key, offers, n);
+    }
+    for (size_t i = first; i < n; i++)
+        offers[i].name = arena_copy(arena, offers[i].name);
+    return n;
+}
+
+/* NULL: out of memory. */
+static Offer *list_offers(const View *view, Arena *arena, size_t *ret_n) {
+    const NodeTable *table = view->table;
+    const Program *program = view->program;
+    Offer *offers = ARENA_ARRAY(arena, Offer,
+        program->n_filters + program->n_policies + table->n_resources + LEFT_LABELS_MAX + 1);
+    size_t n;
+
+    if (!offers)
+        return NULL;
+    n = list_published(program, offers);
+    for (size_t i = 0; i < table->n_resources; i++)
+        n = list_leftover(PUBLISH_TO_STATUS, SLOTS_PREFIX, table->resources[i], offers, n);
+    n = list_left_labels(table, arena, offers, n);
     for (size_t i = 0; i < n; i++)
-        offers[i].column = table_find_resource(table, offers[i].resource);
+        offers[i].column = table_find_resource(table, offers[i].name);
     *ret_n = n;
-    return offers;
+    return arena_has_failed(arena) ? NULL : offers;
 }
 
 static bool are_same(const Publisher *publisher, const Offer *offers, size_t n) {
     if (n != publisher->n_offers)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!str_eq(offers[i].resource, publisher->offers[i].resource) ||
-            !offers[i].rule != !publisher->offers[i].rule)
+        if (!str_eq(offers[i].name, publisher->offers[i].name) ||
+            !offers[i].slots != !publisher->offers[i].slots ||
+            !offers[i].policy != !publisher->offers[i].policy)
             return false;
     return true;
 }
@@ -107,8 +160,9 @@ static bool are_same(const Publisher *publisher, const Offer *offers, size_t n) 
 /* Takes the offers of @view, after which all rows are compared. Differences are kept as long as
  * they are about the same rows and offers. False when out of memory. */
 static bool take_offers(Publisher *publisher, const View *view) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(OFFERS_BUDGET);
     size_t n_chunks = view->table->n_chunks, n;
-    Offer *offers = list_offers(view, &n);
+    Offer *offers = arena ? list_offers(view, arena, &n) : NULL;
 
     if (!offers)
         return false;
@@ -117,7 +171,8 @@ static bool take_offers(Publisher *publisher, const View *view) {
         publisher->differences = calloc(n_chunks * CHUNK_ROWS * n + 1, sizeof(Difference));
         publisher->is_open = calloc(n_chunks, sizeof(bool));
     }
-    free(publisher->offers);
+    arena_free(publisher->arena);
+    publisher->arena = TAKE_PTR(arena);
     publisher->offers = offers;
     publisher->n_offers = n;
     publisher->n_chunks = n_chunks;
@@ -137,12 +192,42 @@ static bool has_same_offers(const Publisher *publisher, const View *view) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static int64_t count_wanted(const Offer *offer, const PodList *pods) {
-    int64_t n = offer->rule->limit;
+/* A label is as one slot that is there or not: @have and @want are 0 for a closed node. */
+typedef struct Room {
+    int64_t have, want;
+} Room;
 
-    for (uint32_t i = 0; pods && i < pods->n && n > 0; i++)
-        n -= slot_rule_takes(offer->rule, pods->items[i]);
-    return n;
+static Room count_slots(const Run *run, uint32_t row, const Offer *offer) {
+    const PodList *pods = table_chunk(run->view->table, row)->pods[table_slot(row)];
+    Room room = {.want = offer->slots ? offer->slots->limit : 0};
+
+    if (offer->column != SIZE_MAX)
+        room.have = table_amount(run->view->table, row, offer->column, AMOUNT_ALLOCATABLE);
+    for (uint32_t i = 0; offer->slots && pods && i < pods->n && room.want > 0; i++)
+        room.want -= slot_rule_takes(offer->slots, pods->items[i]);
+    return room;
+}
+
+/* Where a metric is absent the node stays as it is: berth may just have started. */
+static Room count_label(const Run *run, uint32_t row, const Offer *offer) {
+    const Str *value = labels_find(table_labels(run->view->table, row), offer->name);
+    const Program *program = run->view->program;
+    Room room = {.have = value ? 0 : 1, .want = 1};
+
+    if (run->view->facts.is_late)
+        room.want = room.have;
+    for (size_t i = 0; offer->policy && i < offer->policy->n_filters; i++) {
+        const Filter *filter = &offer->policy->filters[i];
+        KnownVerdict verdict = KNOWN_PASSES;
+
+        if (filter->is_label && filter->is_known && !run->view->facts.is_late)
+            verdict = facts_verdict(program, &run->view->facts, filter, row);
+        if (verdict == KNOWN_REJECTS)
+            room.want = 0;
+        else if (verdict == KNOWN_MISSING && room.want > 0)
+            room.want = room.have;
+    }
+    return room;
 }
 
 /* Whether it may be written now. */
@@ -154,24 +239,29 @@ static bool is_due(const Run *run, const Difference *difference, int64_t want, i
 
 static void write_offer(
     const Run *run, Str node, const Offer *offer, int64_t want, Difference *difference) {
+    bool is_removed = offer->target == PUBLISH_TO_LABELS ? want > 0 : !offer->slots;
+    const PublishChange change = {.target = offer->target,
+        .node = node,
+        .name = offer->name,
+        .n = is_removed ? PUBLISH_REMOVED : want};
+
     if (!token_take(&run->publisher->bucket, PUBLISHER_PER_SEC, PUBLISHER_BURST, run->now) ||
-        !run->write(run->context, node, offer->resource, offer->rule ? want : PUBLISH_REMOVED))
+        !run->write(run->context, &change))
         return;
     difference->want = want;
     difference->written_at = run->now;
 }
 
-/* Whether the row offers what it should. */
+/* Whether the row shows what it should. */
 static bool compare(const Run *run, uint32_t row, const Offer *offer, Difference *difference) {
-    const NodeChunk *chunk = table_chunk(run->table, row);
-    const Node *node = chunk->nodes[table_slot(row)];
-    int64_t want, have;
+    const Node *node = row < run->view->table->n_rows ? table_node(run->view->table, row) : NULL;
+    Room room = {0};
 
-    have = node && offer->column != SIZE_MAX
-               ? table_amount(run->table, row, offer->column, AMOUNT_ALLOCATABLE)
-               : 0;
-    want = node && offer->rule ? count_wanted(offer, chunk->pods[table_slot(row)]) : 0;
-    if (want == have) {
+    if (node && offer->target == PUBLISH_TO_STATUS)
+        room = count_slots(run, row, offer);
+    else if (node)
+        room = count_label(run, row, offer);
+    if (room.want == room.have) {
         *difference = (Difference){0};
         return true;
     }
@@ -179,8 +269,8 @@ static bool compare(const Run *run, uint32_t row, const Offer *offer, Difference
         *difference = (Difference){.node = hash_str(node->name),
             .since = run->now,
             .open_from = run->now + PUBLISHER_OPEN_MSEC * NSEC_PER_MSEC};
-    if (is_due(run, difference, want, have))
-        write_offer(run, node->name, offer, want, difference);
+    if (is_due(run, difference, room.want, room.have))
+        write_offer(run, node->name, offer, room.want, difference);
     return false;
 }
 
@@ -204,7 +294,7 @@ static void count_differences(Publisher *publisher) {
 
     *figures = (PublisherFigures){0};
     for (size_t i = 0; i < publisher->n_offers; i++)
-        figures->n_rules += publisher->offers[i].rule != NULL;
+        figures->n_rules += publisher->offers[i].slots || publisher->offers[i].policy;
     for (size_t i = 0; i < publisher->n_chunks; i++) {
         const Difference *first = publisher->differences + i * CHUNK_ROWS * publisher->n_offers;
 
@@ -217,13 +307,16 @@ static void count_differences(Publisher *publisher) {
     }
 }
 
+static bool is_same_chunk(const View *before, const View *after, size_t i) {
+    return before->table->chunks[i] == after->table->chunks[i] &&
+           before->facts.n_chunks == after->facts.n_chunks &&
+           (i >= after->facts.n_chunks || before->facts.chunks[i] == after->facts.chunks[i]);
+}
+
 void publisher_run(
     Publisher *publisher, View *view, int64_t now_nsec, PublisherWrite *write, void *context) {
-    const Run run = {.publisher = publisher,
-        .table = view->table,
-        .now = now_nsec,
-        .write = write,
-        .context = context};
+    const Run run = {
+        .publisher = publisher, .view = view, .now = now_nsec, .write = write, .context = context};
 
     if (!view->snapshot)
         return;
@@ -232,7 +325,7 @@ void publisher_run(
         return;
     }
     for (size_t i = 0; i < publisher->n_chunks; i++)
-        if (publisher->is_open[i] || publisher->view->table->chunks[i] != view->table->chunks[i])
+        if (publisher->is_open[i] || !is_same_chunk(publisher->view, view, i))
             publisher->is_open[i] = !compare_chunk(&run, i);
     count_differences(publisher);
     view_unref(publisher->view);

@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * Publisher: which nodes should offer other slots than they do (policy/publish.h).
+ * Publisher: which nodes do not show published filters as they are now (policy/publish.h).
  *
- * It compares what each node offers by the watch with what the rules give, so it corrects whatever
- * else changes a node: another writer, a kubelet that starts anew, a write that was lost. Fewer
- * slots are written at once; more slots PUBLISHER_OPEN_MSEC after the reason for fewer was last
- * seen, so that a change that is undone at once costs one write. Slots of policies that are gone
- * are removed. A write that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
+ * It compares each node as the watch shows it with what the filters say, so it corrects whatever
+ * else changes a node: another writer, a kubelet that starts anew, a write that was lost. A node is
+ * closed (fewer slots, a label) at once, and opened PUBLISHER_OPEN_MSEC later, so that a change
+ * that is undone at once costs one write. What no policy publishes any more is removed. A write
+ * that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
  *
  * Threads: one at a time.
  */
@@ -31,8 +31,8 @@ Publisher *publisher_new(void);                  /* NULL when out of memory */
 Publisher *publisher_free(Publisher *publisher); /* takes NULL */
 DEFINE_CLEANUP(Publisher *, publisher_free)
 
-/* @node is to offer @n of @resource, or PUBLISH_REMOVED. False: not now, try again. */
-typedef bool PublisherWrite(void *context, Str node, Str resource, int64_t n);
+/* False: not now, try again. */
+typedef bool PublisherWrite(void *context, const PublishChange *change);
 
 /* Calls @write for what is due by @view. Call it for each new view, and about once a second. Costs
  * little where nothing has changed since @view of the last call. */
@@ -43,7 +43,7 @@ void publisher_run(
 void publisher_reset(Publisher *publisher);
 
 typedef struct PublisherFigures {
-    size_t n_rules;      /* that are published */
+    size_t n_rules;      /* resources and labels that are published */
     size_t n_different;  /* nodes, for each resource, that do not offer yet what they should */
     int64_t oldest_nsec; /* since when one of them does not; 0: none */
 } PublisherFigures;

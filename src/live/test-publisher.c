@@ -18,14 +18,15 @@ typedef struct Fixture {
     char written[4096];
 } Fixture;
 
-static bool note_write(void *context, Str node, Str resource, int64_t n) {
+static bool note_write(void *context, const PublishChange *change) {
     Fixture *fixture = context;
     size_t len = strlen(fixture->written);
+    size_t prefix = strlen(change->target == PUBLISH_TO_LABELS ? "closed.berth." : SLOTS_PREFIX);
 
     if (fixture->is_deaf)
         return false;
     (void)snprintf(fixture->written + len, sizeof(fixture->written) - len, "%s%.*s %.*s=%" PRId64,
-        len ? ", " : "", STR_FMT(node), STR_FMT(str_skip(resource, strlen(SLOTS_PREFIX))), n);
+        len ? ", " : "", STR_FMT(change->node), STR_FMT(str_skip(change->name, prefix)), change->n);
     return true;
 }
 
@@ -175,6 +176,60 @@ static void test_removes_what_no_policy_publishes(void **state) {
     fixture_done(&fixture);
 }
 
+static void set_labelled(Fixture *fixture, const char *name, bool is_ready, const char *closed) {
+    Label label = {closed ? str_from_c(closed) : STR_NULL, STR("true")};
+    Node node = {.name = str_from_c(name),
+        .is_ready = is_ready,
+        .labels = {.items = &label, .n = closed != NULL}};
+
+    assert_int_equal(store_apply_node(fixture->store, &node), 0);
+}
+
+static void test_labels_of_rejected_nodes(void **state) {
+    Fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture, "policy:\n"
+                           "  filters:\n"
+                           "    - {name: ready, nodeReady: true, publish: label}\n"
+                           "    - {name: few, maxPods: 1, publish: label}\n"
+                           "    - {name: other, nodeLabels: {pool: x}}\n");
+    set_labelled(&fixture, "a", true, NULL);
+    set_labelled(&fixture, "b", false, NULL);
+    set_labelled(&fixture, "c", true, "closed.berth.dev/gone");
+    assert_string_equal(publish(&fixture, 5000), "b dev/policy=0");
+    assert_string_equal(run(&fixture, 6000), "c dev/gone=-1");
+    set_labelled(&fixture, "b", false, "closed.berth.dev/policy");
+    set_labelled(&fixture, "c", true, NULL);
+    assert_string_equal(publish(&fixture, 6001), "");
+    assert_int_equal(publisher_figures(fixture.publisher).n_different, 0);
+    set_pod(&fixture, "p", "web", "a", 0);
+    assert_string_equal(publish(&fixture, 6002), "a dev/policy=0"); /* full: at once */
+    set_labelled(&fixture, "b", true, "closed.berth.dev/policy");
+    assert_string_equal(publish(&fixture, 6003), "");
+    assert_string_equal(run(&fixture, 7003), "b dev/policy=-1"); /* ready again: after a second */
+    fixture_done(&fixture);
+}
+
+/* Before a metric has been read, nodes stay as they are: closed or open. */
+static void test_labels_where_a_metric_is_absent(void **state) {
+    Fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture,
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: up}}]\n"
+        "  filters:\n"
+        "    - {name: cool, metricLimit: {metric: load, max: 1}, publish: label}\n"
+        "    - {name: ready, nodeReady: true, publish: label}\n");
+    set_labelled(&fixture, "open", true, NULL);
+    set_labelled(&fixture, "closed", true, "closed.berth.dev/policy");
+    set_labelled(&fixture, "down", false, NULL);
+    assert_string_equal(publish(&fixture, 5000), "down dev/policy=0");
+    assert_string_equal(run(&fixture, 9000), "");
+    fixture_done(&fixture);
+}
+
 /* Taints make a new dictionary of the table; nothing is forgotten then. */
 static void test_keeps_differences(void **state) {
     Taint taint = {.key = STR("k"), .effect = TAINT_NO_SCHEDULE};
@@ -221,6 +276,8 @@ int main(void) {
         cmocka_unit_test(test_pods_without_the_request_take_slots),
         cmocka_unit_test(test_corrects_and_repeats),
         cmocka_unit_test(test_removes_what_no_policy_publishes),
+        cmocka_unit_test(test_labels_of_rejected_nodes),
+        cmocka_unit_test(test_labels_where_a_metric_is_absent),
         cmocka_unit_test(test_keeps_differences),
         cmocka_unit_test(test_limits_the_pace),
     };

@@ -206,7 +206,7 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
 
     reading.policy.match.namespace_root = reading.policy.match.root = UINT32_MAX;
     reader_fields(reader, document, "a policy", &policy_shape, &reading);
-    publish_name(reader, &reading.policy);
+    publish_name(reader, document, &reading.policy);
     *ret = reading.policy;
     if (name)
         ret->place = name->place;

@@ -45,7 +45,8 @@ typedef struct Filter {
     Expression test;      /* bool: whether the node passes */
     Expression missing;   /* bool: whether one of its metrics is absent; empty: it reads none */
     Expression message;   /* string, for explain; may be empty */
-    SlotRule *slots;      /* NULL: it is not published */
+    SlotRule *slots;      /* publish: slots; NULL: not */
+    bool is_label;        /* publish: label */
     uint16_t number;
     uint32_t root;         /* of the program's plan */
     uint32_t missing_root; /* UINT32_MAX: none */
@@ -110,6 +111,7 @@ struct Policy {
     uint32_t narrow_to;  /* number of nodes to return at most; 0: all */
     Fallback on_timeout; /* of nodes that were not evaluated before the deadline */
     uint32_t wire_max;   /* the highest score on the wire */
+    Str closed_label;    /* of nodes that its published filters reject; empty: none is published */
 };
 
 #define WIRE_MAX_DEFAULT 10u

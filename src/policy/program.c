@@ -543,11 +543,18 @@ void program_each_expression(const Program *program, ProgramVisit *visit, void *
     }
 }
 
-size_t program_count_slots(const Program *program) {
+size_t program_count_published(const Program *program, size_t *ret_n_labels) {
     size_t n = 0;
 
-    for (size_t i = 0; i < program->n_filters; i++)
-        n += program->filters[i]->slots && !program->filters[i]->policy->is_observed;
+    *ret_n_labels = 0;
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+
+        if (filter->policy->is_observed)
+            continue;
+        n += filter->slots || filter->is_label;
+        *ret_n_labels += filter->is_label;
+    }
     return n;
 }
 

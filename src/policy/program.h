@@ -81,8 +81,8 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
 typedef void ProgramVisit(void *context, const Policy *policy, const Expression *expression);
 void program_each_expression(const Program *program, ProgramVisit *visit, void *context);
 
-/* How many filters are published as slots, by policies that are enforced. */
-size_t program_count_slots(const Program *program);
+/* How many filters are published, by policies that are enforced; and of these as labels. */
+size_t program_count_published(const Program *program, size_t *ret_n_labels);
 
 /* The highest score on the wire, over all policies that are enforced. */
 uint32_t program_wire_max(const Program *program);

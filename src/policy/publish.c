@@ -1,4 +1,4 @@
-/* Filters that are published as extended resources of nodes. */
+/* Filters that are published as extended resources or labels of nodes. */
 
 #include "policy/publish.h"
 
@@ -6,12 +6,16 @@
 #include "policy/pod-rule.h"
 #include "policy/policy.h"
 
-#define RESOURCE_NAME_MAX 63u /* after the slash */
+#define NAME_MAX_BYTES 63u /* of resources and labels, after the slash */
 
-static const char *const publish_words[] = {"slots", NULL};
+static const char *const publish_words[] = {"slots", "label", NULL};
 const Shape publish_shape = {.kind = SHAPE_WORD,
     .words = publish_words,
-    .hint = "slots: nodes offer the limit of maxPods as an extended resource"};
+    .hint = "slots: nodes offer the limit of maxPods as an extended resource; label: nodes that "
+            "the filter rejects have a label"};
+
+/* --- slots -------------------------------------------------------------------------------------
+ */
 
 /* The field for which one number per node cannot stand. NULL: none. */
 static const char *find_obstacle(const PodRule *rule) {
@@ -24,17 +28,15 @@ static const char *find_obstacle(const PodRule *rule) {
     return NULL;
 }
 
-SlotRule *publish_read(YamlReader *reader, const YamlNode *rule, const RuleKind *kind) {
-    const YamlNode *at = yaml_find(rule, STR("publish"));
+static SlotRule *read_slots(
+    YamlReader *reader, const YamlNode *rule, const RuleKind *kind, const YamlNode *at) {
     const char *obstacle;
     SlotRule *slots;
     PodRule read;
 
-    if (!str_is(at->text, publish_words[0]))
-        return NULL; /* reported with the fields */
     if (kind != &kind_max_pods) {
-        reader_error_hint(
-            reader, at, STR("leave publish out"), "only maxPods can be published as slots");
+        reader_error_hint(reader, at, STR("publish: label is for filters that read only the node"),
+            "only maxPods can be published as slots");
         return NULL;
     }
     read = max_pods_read(reader, yaml_find(rule, kind->field));
@@ -46,43 +48,108 @@ SlotRule *publish_read(YamlReader *reader, const YamlNode *rule, const RuleKind 
     }
     slots = ARENA_NEW(reader->arena, SlotRule);
     if (slots)
-        *slots = (SlotRule){.limit = read.limit,
-            .selector = read.selector,
-            .namespaces = read.namespaces,
-            .at = at};
+        *slots = (SlotRule){
+            .limit = read.limit, .selector = read.selector, .namespaces = read.namespaces};
     return slots;
 }
 
-void publish_name(YamlReader *reader, Policy *policy) {
-    const SlotRule *first = NULL;
+int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
+    bool is_in = rule->namespaces.n == 0;
+
+    for (size_t i = 0; i < rule->namespaces.n && !is_in; i++)
+        is_in = str_eq(rule->namespaces.items[i], pod->namespace);
+    return is_in && selector_matches(&rule->selector, &pod->labels) &&
+           resources_get(&pod->requests, rule->resource) == 0;
+}
+
+/* --- labels ------------------------------------------------------------------------------------
+ */
+
+/* The first part of @tree that is no part of a node: `pod.requests.milliCPU`. False: a variable
+ * hides it. */
+static bool find_foreign(const CelTree *tree, uint32_t *ret_from, uint32_t *ret_to) {
+    static const char *const foreign[] = {"pod", "namespace", "cluster", "workload", "now"};
+
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        uint32_t end = i;
+
+        for (size_t j = 0; j < ELEMENTS_OF(foreign); j++) {
+            if (tree->nodes[i].kind != CEL_NODE_IDENT || !str_is(tree->nodes[i].name, foreign[j]))
+                continue;
+            while (end + 1 < tree->n_nodes && tree->nodes[end + 1].kind == CEL_NODE_SELECT)
+                end++;
+            *ret_from = tree->nodes[i].from;
+            *ret_to = tree->nodes[end].to;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_label(YamlReader *reader, const Expression *test, const YamlNode *at) {
+    Str text = STR("a published filter can read only the node and its pods, and this reads more");
+    ExpressionFinding finding = {.level = DIAG_ERROR,
+        .text = text,
+        .hint = STR("do not publish it, or split the filter in two")};
+
+    if (!(test->groups & ~SCHEMA_BIT(SCHEMA_NODE)))
+        return true;
+    if (!test->is_built_in && find_foreign(test->checked->tree, &finding.from, &finding.to))
+        expression_report(reader, test, &finding);
+    else
+        reader_error_hint(reader, at, finding.hint, "%.*s", STR_FMT(text));
+    return false;
+}
+
+/* --- both --------------------------------------------------------------------------------------
+ */
+
+void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter) {
+    const YamlNode *at = yaml_find(rule, STR("publish"));
+
+    if (at && str_is(at->text, publish_words[PUBLISH_SLOTS]))
+        filter->slots = read_slots(reader, rule, filter->kind, at);
+    else if (at && str_is(at->text, publish_words[PUBLISH_LABEL]))
+        filter->is_label = check_label(reader, &filter->test, at);
+}
+
+/* Where it is published. NULL: not, or in vain. */
+static const YamlNode *find_publish(const YamlNode *document, const Filter *filter) {
+    const YamlNode *filters = yaml_find(yaml_find(document, STR("spec")), STR("filters"));
+
+    for (size_t i = 0; (filter->slots || filter->is_label) && i < filters->n; i++) {
+        const YamlNode *name = yaml_find(filters->items[i], STR("name"));
+
+        if (name && str_eq(name->text, filter->name))
+            return yaml_find(filters->items[i], STR("publish"));
+    }
+    return NULL;
+}
+
+void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) {
+    const char *const prefixes[] = {SLOTS_PREFIX, CLOSED_PREFIX};
+    bool has_slots = false;
 
     for (size_t i = 0; i < policy->n_filters; i++) {
-        SlotRule *slots = policy->filters[i].slots;
+        Filter *filter = &policy->filters[i];
+        const YamlNode *at = find_publish(document, filter);
+        const char *prefix = prefixes[filter->is_label];
+        size_t room = NAME_MAX_BYTES - strlen(strchr(prefix, '/') + 1);
 
-        if (!slots)
+        if (!at)
             continue;
-        if (first)
-            reader_error_hint(reader, slots->at, STR("publish it from a policy of its own"),
+        if (policy->name.len > room)
+            reader_error_hint(reader, at, STR("rename the policy"),
+                "the policy's name is too long: %sNAME has room for %zu characters", prefix, room);
+        if (filter->slots && has_slots)
+            reader_error_hint(reader, at, STR("publish it from a policy of its own"),
                 "the policy publishes slots already");
-        else if (strlen("slots.") + policy->name.len > RESOURCE_NAME_MAX)
-            reader_error_hint(reader, slots->at, STR("rename the policy"),
-                "the policy's name is too long for a resource: " SLOTS_PREFIX
-                "NAME has room for %zu characters",
-                RESOURCE_NAME_MAX - strlen("slots."));
-        first = slots;
-        slots->resource = arena_printf(reader->arena, SLOTS_PREFIX "%.*s", STR_FMT(policy->name));
+        has_slots |= filter->slots != NULL;
+        if (filter->slots)
+            filter->slots->resource =
+                arena_printf(reader->arena, SLOTS_PREFIX "%.*s", STR_FMT(policy->name));
+        else
+            policy->closed_label =
+                arena_printf(reader->arena, CLOSED_PREFIX "%.*s", STR_FMT(policy->name));
     }
-}
-
-static bool is_in(const StrList *list, Str name) {
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->items[i], name))
-            return true;
-    return list->n == 0;
-}
-
-int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
-    return is_in(&rule->namespaces, pod->namespace) &&
-           selector_matches(&rule->selector, &pod->labels) &&
-           resources_get(&pod->requests, rule->resource) == 0;
 }

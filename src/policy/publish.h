@@ -1,13 +1,19 @@
 #pragma once
 
 /*
- * SlotRule: a filter with `publish: slots`.
+ * Published filters: kube-scheduler and autoscalers, which do not ask berth, see them at the nodes.
  *
- *     filters: [{name: limit, maxPods: 4, publish: slots}]   # of the policy workspaces
+ *     filters:                                          # of the policy workspaces
+ *       - {name: limit, maxPods: 4, publish: slots}
+ *       - {name: ready, nodeReady: true, publish: label}
  *
- * Nodes offer the limit as the extended resource berth.dev/slots.workspaces, and the policy's pods
- * request one of it (`berth config --admission`). kube-scheduler and autoscalers then count these
- * pods themselves. Pods that count and request none lower what the node offers.
+ * slots: nodes offer the limit as the extended resource berth.dev/slots.workspaces, and the
+ * policy's pods request one of it. Pods that count and request none lower what the node offers.
+ *
+ * label: nodes that the filter rejects have the label closed.berth.dev/workspaces, and the policy's
+ * pods require a node without it.
+ *
+ * `berth config --admission` writes what lets pods do so.
  */
 
 #include <stdbool.h>
@@ -20,26 +26,34 @@
 #include "policy/shape.h"
 
 #define SLOTS_PREFIX "berth.dev/slots."
+#define CLOSED_PREFIX "closed.berth.dev/"
+#define CLOSED_VALUE "true"
 
 typedef struct Policy Policy;
+typedef struct Filter Filter;
+
+typedef enum Publish {
+    PUBLISH_SLOTS,
+    PUBLISH_LABEL,
+    PUBLISH_NOTHING, /* not a word of the file */
+} Publish;
 
 typedef struct SlotRule {
     Str resource;       /* SLOTS_PREFIX and the policy's name */
     int64_t limit;      /* pods on a node, at most */
     Selector selector;  /* the pods that count; and */
     StrList namespaces; /* their namespaces; empty: all */
-    const YamlNode *at; /* the word slots */
 } SlotRule;
 
-/* What `publish` may be. */
+/* What `publish` may be: a Publish. */
 extern const Shape publish_shape;
 
-/* Reads `publish` of the filter @rule, whose kind is @kind (NULL: an expression). NULL: it cannot
- * be published, which was reported; or there is no memory. */
-SlotRule *publish_read(YamlReader *reader, const YamlNode *rule, const RuleKind *kind);
+/* Sets what is published of @filter, which was read from @rule. Reports what cannot be. */
+void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter);
 
-/* Names the resources, after all of @policy has been read, and reports what is wrong with that. */
-void publish_name(YamlReader *reader, Policy *policy);
+/* Names the resource and the label, after all of @policy has been read, and reports what is wrong
+ * with them. */
+void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy);
 
 /* How many slots @pod takes that kube-scheduler does not know of: 1 if it counts and does not
  * request the resource. */

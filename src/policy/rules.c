@@ -78,8 +78,9 @@ static const Field filter_fields[] = {
     {OPTIONAL("onMissing"), INTO(RuleFields, on_missing, missing_shape),
         .about = "verdict when a metric that the rule reads is absent; default: as onError"},
     {OPTIONAL("publish"), INTO(RuleFields, publish, publish_shape),
-        .about = "slots: nodes offer the limit of maxPods as an extended resource, for "
-                 "kube-scheduler and autoscalers"},
+        .about =
+            "shows it to kube-scheduler and autoscalers; slots: nodes offer the limit of maxPods "
+            "as an extended resource; label: nodes that it rejects have a label"},
 };
 
 static const Field score_fields[] = {
@@ -271,13 +272,13 @@ static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Pol
         .test = rule.expression,
         .missing = rule.missing,
         .message = rule.message,
-        .slots = yaml_find(value, STR("publish")) ? publish_read(reader, value, rule.kind) : NULL,
         .missing_root = UINT32_MAX,
         .part = UINT32_MAX,
     };
     if (str_is_empty(filter->reason))
         filter->reason =
             arena_printf(reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
+    publish_read(reader, value, filter);
     policy->n_filters++;
 }
 

@@ -56,6 +56,7 @@ static void read_policy_done(ReadPolicy *read) {
 static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *error, size_t size) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
+    size_t n_labels;
     int r;
 
     ret->arena = arena_new(POLICIES_BUDGET);
@@ -73,8 +74,10 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
         log_warn("policy warning", LOG_STR("file", diags.diags.items[i].place.file),
             LOG_INT("line", diags.diags.items[i].place.line),
             LOG_STR("warning", diags.diags.items[i].text));
-    if (r == 0 && !options->live.watcher.publishes && program_count_slots(ret->program) > 0)
-        log_warn("policies publish slots, but this berth runs without --publish: no node gets any");
+    if (r == 0 && !options->live.watcher.publishes &&
+        program_count_published(ret->program, &n_labels) > 0)
+        log_warn("policies publish filters, but this berth runs without --publish: no node shows "
+                 "them");
     if (r < 0)
         (void)message_failed(error, size, "the policies", r, ret->arena);
     return error_fold(r);

@@ -57,40 +57,42 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
     assert offered(cluster) == dict.fromkeys(names, ("4", "4"))
 
 
-def apply_admission(cluster):
-    """Creates what `berth config --admission` prints. Returns when it is in force."""
-    done = cluster.run_berth("config", "--admission", "--policy", cluster.folder / "policy.yaml")
-    assert (done.returncode, done.stderr) == (0, "")
-    policy, binding = yaml.safe_load_all(done.stdout)
-    cluster.api.create(f"{ADMISSION}/mutatingadmissionpolicies", policy)
-    cluster.api.create(f"{ADMISSION}/mutatingadmissionpolicybindings", binding)
-    tried = itertools.count()
-
-    def is_in_force():
-        name = f"try-{next(tried)}"
-        asks = requests(cluster.add_pod(name, WEB, schedulerName=NOBODY))
-        cluster.delete_pod(name)
-        return SLOTS in asks
-
-    wait_for("the admission policy to be in force", is_in_force)
-
-
 @pytest.fixture
-def admission(cluster):
-    yield
-    for kind in ("mutatingadmissionpolicybindings", "mutatingadmissionpolicies"):
-        cluster.api.delete(f"{ADMISSION}/{kind}/berth-slots.e2e")
+def apply_admission(cluster):
+    """apply_admission(changed) creates what `berth config --admission` prints; it returns when new pods are changed."""
+    created = []
+
+    def apply(is_changed):
+        done = cluster.run_berth("config", "--admission", "--policy", cluster.folder / "policy.yaml")
+        assert (done.returncode, done.stderr) == (0, "")
+        for each in yaml.safe_load_all(done.stdout):
+            kind = {"MutatingAdmissionPolicy": "policies", "MutatingAdmissionPolicyBinding": "policybindings"}[each["kind"]]
+            created.append(f"{ADMISSION}/mutatingadmission{kind}/{each['metadata']['name']}")
+            cluster.api.create(f"{ADMISSION}/mutatingadmission{kind}", each)
+        tried = itertools.count()
+
+        def is_in_force():
+            name = f"try-{next(tried)}"
+            pod = cluster.add_pod(name, WEB, schedulerName=NOBODY)
+            cluster.delete_pod(name)
+            return is_changed(pod)
+
+        wait_for("the admission policy to be in force", is_in_force)
+
+    yield apply
+    for path in reversed(created):
+        cluster.api.delete(path)
 
 
 def requests(pod):
     return pod["spec"]["containers"][0].get("resources", {}).get("requests", {})
 
 
-def test_admission_adds_the_request(cluster, admission):
+def test_admission_adds_the_request(cluster, apply_admission):
     cluster.add_node("one")
     start_publisher(cluster)
     wait_offered(cluster, {"one": "4"})
-    apply_admission(cluster)
+    apply_admission(lambda pod: SLOTS in requests(pod))
     with_others = cluster.add_pod("with-others", WEB)
     assert requests(with_others) == {"cpu": "100m", "memory": "64Mi", **ASKS}
     bare = make_pod("bare", WEB)
@@ -117,9 +119,9 @@ def test_clear(cluster):
     cluster.add_pod("asks", WEB, nodeName="one", asks=ASKS)
     assert berth.stop() == 0
     assert cluster.run_berth("publish", *access).stdout == (
-        "NODE  RESOURCE             OFFERED  REQUESTED\n"
-        "one   berth.dev/slots.e2e        4          1\n"
-        "two   berth.dev/slots.e2e        4          0\n"
+        "NODE  PUBLISHED            SLOTS  REQUESTED\n"
+        "one   berth.dev/slots.e2e      4          1\n"
+        "two   berth.dev/slots.e2e      4          0\n"
     )
     assert cluster.run_berth("publish", "--clear", *access).stdout == "removed 2\n"
     wait_offered(cluster, {"one": None, "two": None})
@@ -214,3 +216,74 @@ def test_kill_at_any_time(cluster):
             cluster.delete_pod(name)
         wait_for("the pods to be gone", lambda: not cluster.pods())
     wait_offered(cluster, dict.fromkeys(names, "4"))
+
+
+# --- labels ---
+
+CLOSED = "closed.berth.dev/e2e"
+FEW = "filters: [{name: few, maxPods: 2, publish: label}]"
+
+
+def closed(cluster):
+    nodes = cluster.api.get("/api/v1/nodes")["items"]
+    return {each["metadata"]["name"] for each in nodes if each["metadata"]["labels"].get(CLOSED) == "true"}
+
+
+def wait_closed(cluster, *names):
+    wait_for("the labels of nodes", lambda: closed(cluster), lambda seen: seen == set(names))
+
+
+def terms(pod):
+    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    return affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms")
+
+
+def test_full_nodes_have_a_label(cluster):
+    for name in ("one", "two"):
+        cluster.add_node(name)
+    berth = start_publisher(cluster, policy=FEW)
+    for name in ("a", "b"):
+        cluster.add_pod(name, nodeName="one")
+    wait_closed(cluster, "one")
+    cluster.delete_pod("a")
+    wait_closed(cluster)
+    cluster.add_pod("c", nodeName="one")
+    wait_closed(cluster, "one")
+    access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
+    assert f"one   {CLOSED}  label          -" in cluster.run_berth("publish", *access).stdout
+    cluster.edit_policy(berth, FEW.replace(", publish: label", ""))
+    wait_closed(cluster)
+
+
+def test_admission_avoids_closed_nodes(cluster, apply_admission):
+    """By a stock kube-scheduler."""
+    own = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["x"]}]}
+    by_name = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["two"]}]}
+    for name, color in (("one", "red"), ("two", "blue")):
+        cluster.add_node(name, {"pool": "x", "color": color})
+    start_publisher(cluster, policy="filters: [{name: blue, nodeLabels: {color: blue}, publish: label}]")
+    wait_closed(cluster, "one")
+    apply_admission(lambda pod: terms(pod))
+
+    def with_terms(name, *given):
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(given)}}
+        return terms(cluster.add_pod(name, WEB, affinity={"nodeAffinity": required}))
+
+    is_open, is_simulated = (
+        {"key": CLOSED, "operator": "DoesNotExist"},
+        {"key": "cluster-autoscaler.kubernetes.io/template-node", "operator": "Exists"},
+    )
+    assert terms(cluster.add_pod("bare", WEB)) == [{"matchExpressions": [each]} for each in (is_open, is_simulated)]
+    assert with_terms("own", own) == [
+        {"matchExpressions": [*own["matchExpressions"], each]} for each in (is_open, is_simulated)
+    ]
+    assert with_terms("by-name", by_name) == [{**by_name, "matchExpressions": [each]} for each in (is_open, is_simulated)]
+    assert with_terms("nowhere", {}) == [{}]
+    assert with_terms("partly", {}, own)[1] == {"matchExpressions": [*own["matchExpressions"], is_open]}
+    others = {"podAntiAffinity": {}}
+    assert terms(cluster.add_pod("others", WEB, affinity=others))[0] == {"matchExpressions": [is_open]}
+    assert not terms(cluster.add_pod("has-a-node", WEB, nodeName="two"))
+    cluster.start_scheduler()
+    for name in ("bare", "own", "by-name", "partly", "others"):
+        assert cluster.wait_bound(name) == "two"
+    cluster.wait_pending("nowhere", "0/2 nodes are available")

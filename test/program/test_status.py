@@ -109,7 +109,7 @@ def test_of_a_file(start_berth, cluster, policy):
     assert shown["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
     assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
     assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
-    assert shown["publish"] == {"rules": 0, "enabled": False}
+    assert shown["publish"] == {"filters": 0, "labels": 0, "enabled": False}
 
 
 def test_the_largest_score(start_berth, policy):
