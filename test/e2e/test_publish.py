@@ -101,13 +101,13 @@ def test_admission_adds_the_request(cluster, apply_admission):
     limited = make_pod("limited", WEB)
     del limited["spec"]["containers"][0]["resources"]["requests"]
     assert requests(cluster.api.create(cluster.pods_path, limited)) == {"cpu": "100m", "memory": "64Mi", **ASKS}
-    assert requests(cluster.add_pod("asks-two", WEB, asks={SLOTS: "2"}))[SLOTS] == "2"
+    assert requests(cluster.add_pod("asks-four", WEB, asks={SLOTS: "4"}))[SLOTS] == "4"
     assert SLOTS not in requests(cluster.add_pod("other", {"app": "db"}))
     assert SLOTS not in requests(cluster.add_pod("has-a-node", WEB, nodeName="one"))
     wait_offered(cluster, {"one": "3"})
     cluster.start_scheduler()
     cluster.wait_places(5)  # with-others, bare, limited, other, has-a-node
-    cluster.wait_pending("asks-two", f"1 Insufficient {SLOTS}")
+    cluster.wait_pending("asks-four", f"1 Insufficient {SLOTS}")
 
 
 def test_clear(cluster):
