@@ -18,6 +18,7 @@ CLAIMS = {
 }
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 PUBLISH = {("*", "", "nodes/status", "", "patch")}
+PUBLISH_LABELS = {("*", "", "nodes", "", "patch")}
 SCHEDULER_ROLES = {
     ("*", "ClusterRole", "system:kube-scheduler"),
     ("*", "ClusterRole", "system:volume-scheduler"),
@@ -72,6 +73,8 @@ def expected(given, name="berth"):
         rights |= WAKE_UP
     if given.get("publish", {}).get("enabled"):
         rights |= PUBLISH | lease(f"{name}-publish")
+    if given.get("publish", {}).get("labels"):
+        rights |= PUBLISH_LABELS
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
     if given.get("rbac", {}).get("claims"):
@@ -144,6 +147,7 @@ def test_overlay(kustomize, name):
     ("wake-up", {"wakeUp": {"enabled": True}}),
     ("bind", {"bind": {"enabled": True}}),
     ("publish", {"publish": {"enabled": True}}),
+    ("publish-labels", {"publish": {"labels": True}}),
     ("namespaces", {"rbac": {"namespaces": True}}),
     ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip
