@@ -58,7 +58,7 @@ typedef struct BerthFact {
     bool has_wake_up, has_events;
     bool has_publish, is_publish_writer;
     size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
-    bool knows_cluster; /* it may be sent names */
+    bool knows_cluster;                     /* it may be sent names */
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
