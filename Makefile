@@ -79,6 +79,11 @@ e2e: setup-test ## berth against a real control plane (built the first time: min
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/e2e -q $(E2E)
 
+autoscale-test: setup-test ## published filters with a real Karpenter (built the first time: minutes; needs Go)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/autoscale-test
+
 compat: setup-test ## the core of e2e with Kubernetes 1.27 to 1.37 (MINORS="1.29 1.34": only these)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
@@ -176,5 +181,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance differential e2e compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance differential e2e autoscale-test compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

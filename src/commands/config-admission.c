@@ -1,10 +1,12 @@
 /*
  * A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
- * label. They select the same pods by labels and namespaces.
+ * label. They select the same pods by labels and namespaces. For Karpenter, its slots become a
+ * NodeOverlay.
  */
 
 #include "commands/config-admission.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -285,5 +287,33 @@ int config_admission_write(const Program *program, Buf *out) {
     (void)fprintf(stderr, WHO
         ": no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
         "label` to one that reads only the node\n");
+    return EXIT_FAILED;
+}
+
+/* --- Karpenter ------------------------------------------------------------------------------- */
+
+int config_node_overlay_write(const Program *program, const char *pool, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const SlotRule *slots = policy->is_observed ? NULL : find_slots(policy);
+
+        if (!slots)
+            continue;
+        if (out->len > 0)
+            buf_append(out, STR("---\n"));
+        buf_printf(out,
+            "# What new nodes of Karpenter's NodePool %s offer. Needs its feature gate "
+            "NodeOverlay.\n"
+            "apiVersion: karpenter.sh/v1alpha1\n"
+            "kind: NodeOverlay\n"
+            "metadata: {name: berth-slots.%.*s.%s}\n"
+            "spec:\n"
+            "  requirements: [{key: karpenter.sh/nodepool, operator: In, values: [%s]}]\n"
+            "  capacity: {%.*s: \"%" PRId64 "\"}\n",
+            pool, STR_FMT(policy->name), pool, pool, STR_FMT(slots->resource), slots->limit);
+    }
+    if (out->len > 0 || buf_error(out) < 0)
+        return 0;
+    (void)fprintf(stderr, WHO ": no policy publishes slots\n");
     return EXIT_FAILED;
 }

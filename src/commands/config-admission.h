@@ -1,6 +1,7 @@
 #pragma once
 
-/* The admission policies that let pods request the slots of published rules (policy/publish.h). */
+/* What published filters need besides berth (policy/publish.h): admission policies for pods, and
+ * what Karpenter's new nodes offer. */
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -9,3 +10,7 @@
 /* MutatingAdmissionPolicies with their bindings, for all policies of @program that publish slots.
  * Reports on stderr what cannot be written. 0 or an exit code. */
 int config_admission_write(const Program *program, Buf *out);
+
+/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
+ * same. */
+int config_node_overlay_write(const Program *program, const char *pool, Buf *out);

@@ -24,6 +24,7 @@
 #include "commands/commands.h"
 #include "commands/config-admission.h"
 #include "input/file.h"
+#include "model/node.h"
 #include "wiring/scheduler-config.h"
 
 #define WHO "berth config"
@@ -37,7 +38,8 @@ typedef struct ConfigSettings {
     ConfigFormat format;
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
-    bool is_admission; /* print admission policies instead */
+    bool is_admission;        /* print admission policies instead, */
+    const char *node_overlay; /* or NodeOverlays for this NodePool */
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
     size_t n_managed;
@@ -90,6 +92,8 @@ static const Option config_options[] = {
 
     {"admission", OPTION_FLAG, OPTION_AT(ConfigSettings, is_admission),
         .help = "instead: MutatingAdmissionPolicies for what the policies of --policy publish"},
+    {"node-overlay", OPTION_TEXT, .argument = "NODEPOOL", AT(node_overlay),
+        .help = "instead: NodeOverlays of Karpenter for the slots that they publish"},
 
     OPTION_GROUP("Which verbs berth answers"),
     {"server", OPTION_TEXT, .argument = "URL", AT(source.access.server),
@@ -206,14 +210,24 @@ static const char *check_format(const ConfigSettings *settings) {
     return NULL;
 }
 
+static const char *check_published(const ConfigSettings *settings) {
+    if (settings->policies.n == 0)
+        return "--admission and --node-overlay need --policy";
+    if (settings->node_overlay && !node_name_is_valid(str_from_c(settings->node_overlay)))
+        return "--node-overlay: expected the name of a NodePool";
+    return NULL;
+}
+
 static const char *config_settings_check(void *context, const Arguments *arguments) {
     const ConfigSettings *settings = context;
     const char *wrong = check_format(settings);
 
     if (wrong)
         return wrong;
-    if (settings->is_admission)
-        return settings->policies.n > 0 ? NULL : "--admission needs --policy";
+    if (settings->is_admission && settings->node_overlay)
+        return "--admission or --node-overlay, not both";
+    if (settings->is_admission || settings->node_overlay)
+        return check_published(settings);
     if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))
         return "--server queries a running berth, which knows its policies and whether it binds";
     if (!settings->source.access.server && server_source_is_given(&settings->source))
@@ -550,7 +564,7 @@ static int make_config(const ConfigSettings *settings) {
     return print(&config, &berth, arena);
 }
 
-static int make_admission(const ConfigSettings *settings) {
+static int make_published(const ConfigSettings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -560,11 +574,13 @@ static int make_admission(const ConfigSettings *settings) {
         return terminal_out_of_memory(WHO, "the policies", NULL);
     r = policy_files_load(&settings->policies, WHO, arena, &program);
     if (r == 0)
-        r = config_admission_write(program, &out);
+        r = settings->is_admission
+                ? config_admission_write(program, &out)
+                : config_node_overlay_write(program, settings->node_overlay, &out);
     if (r != 0)
         return r;
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "the admission policies", &out);
+        return terminal_text_failed(WHO, "what is published", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
@@ -575,8 +591,9 @@ static void init(void *context) {
 }
 
 static int run(void *settings, const Arguments *arguments) {
-    return ((const ConfigSettings *)settings)->is_admission ? make_admission(settings)
-                                                            : make_config(settings);
+    const ConfigSettings *given = settings;
+
+    return given->is_admission || given->node_overlay ? make_published(given) : make_config(given);
 }
 
 const Command config_command = {

@@ -341,5 +341,19 @@ def test_admission_that_cannot_be_written(config, policy, parts, error):
 
 
 def test_admission_needs_policies(config):
-    code, _, message = config("--admission")
-    assert code == USAGE and "--admission needs --policy" in message
+    for flags in (["--admission"], ["--node-overlay", "default"]):
+        code, _, message = config(*flags)
+        assert code == USAGE and "need --policy" in message
+
+
+def test_node_overlay(config, policy):
+    code, text, error = config("--node-overlay", "default", "--policy", policy(MATCH, SLOTS))
+    assert (code, error) == (FINE, "")
+    overlay = yaml.safe_load(text)
+    assert overlay["kind"] == "NodeOverlay" and overlay["spec"] == {
+        "requirements": [{"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]}],
+        "capacity": {"berth.dev/slots.p": "4"},
+    }
+    assert config("--node-overlay", "default", "--policy", policy(FILTERS))[0] == FAILED
+    assert config("--node-overlay", "a b", "--policy", policy(SLOTS))[0] == USAGE
+    assert config("--node-overlay", "a", "--admission", "--policy", policy(SLOTS))[0] == USAGE
