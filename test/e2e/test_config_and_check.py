@@ -165,6 +165,7 @@ def test_legacy_policy(cluster):
 NOT_TOLD = {
     "B124", "B127",  # no managed resources, one configuration
     "B205", "B207",  # all of it is on loopback
+    "B212",  # no policy publishes
     "B502",  # it has just been started
     "B505", "B506",  # no metrics
 }  # fmt: skip
@@ -174,7 +175,7 @@ class Installation(Wiring):
     """Two berths that do everything, their pods, and a kube-scheduler that asks the first."""
 
     def __init__(self, cluster):
-        super().__init__(cluster, *BINDS, "--wake-up", "--events")
+        super().__init__(cluster, *BINDS, "--wake-up", "--publish", "--events")
         self.second = cluster.start_berth(*self.flags)
         for i, node in enumerate(("red", "blue")):
             cluster.add_pod(f"berth-{i}", {"app.kubernetes.io/name": "berth"}, nodeName=node)
