@@ -28,7 +28,6 @@ static const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_NEIGHBOURS] = "podAffinity or podAntiAffinity",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
     [UNMODELLED_CLAIMS] = "resourceClaims",
-    [UNMODELLED_GATES] = "schedulingGates",
 };
 
 const char *unmodelled_name(UnmodelledFeature unmodelled) {
@@ -214,8 +213,6 @@ static void decode_part(
         request->unmodelled |= has_elements(reader) << UNMODELLED_SPREAD;
     else if (json_key_is(reader, key, STR("resourceClaims")))
         request->unmodelled |= has_elements(reader) << UNMODELLED_CLAIMS;
-    else if (json_key_is(reader, key, STR("schedulingGates")))
-        request->unmodelled |= has_elements(reader) << UNMODELLED_GATES;
     else if (json_key_is(reader, key, STR("volumes")))
         decode_volumes(reader, arena, request, draft);
     else if (json_key_is(reader, key, STR("nodeSelector")))

@@ -34,7 +34,6 @@ typedef enum UnmodelledFeature {
     UNMODELLED_NEIGHBOURS, /* podAffinity, podAntiAffinity */
     UNMODELLED_VOLUMES,    /* persistentVolumeClaim, ephemeral, and disks of clouds */
     UNMODELLED_CLAIMS,     /* resourceClaims */
-    UNMODELLED_GATES,      /* schedulingGates: ignored */
     UNMODELLED_MAX,
 } UnmodelledFeature;
 

@@ -136,15 +136,20 @@ static void note_followed(Run *run, uint32_t number, const Choice *choice) {
             (FollowMismatch){.arrival = number, .choice = *choice};
 }
 
+/* kube-scheduler does not try a pod before its gates are removed. */
+static bool is_gated(const Run *run, uint32_t number) {
+    return run->input->arrivals[number].request->pod.details->n_scheduling_gates > 0;
+}
+
 /* 0: it stays pending; 1: it is placed; or -ENOMEM. */
 static int try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
-    Choice choice;
-    int r = choose(run, number, inspected, &choice);
+    Choice choice = {.row = NO_ROW, .reason = REASON_GATED};
+    int r = is_gated(run, number) ? 0 : choose(run, number, inspected, &choice);
 
     if (r < 0)
         return r;
-    if (inspected != NO_ROW) {
+    if (inspected != NO_ROW && choice.reason != REASON_GATED) {
         note_followed(run, number, &choice);
         choice.row = inspected;
     }
@@ -176,7 +181,7 @@ static int retry(Run *run) {
         uint32_t number = pending->items[i].number;
         Str key = run->input->arrivals[number].request->whole_key;
         bool is_tried = r >= 0 && n_tries < RUN_RETRIES_MAX && map_find(&failed, key) == MAP_NONE &&
-                        !is_over(run);
+                        !is_gated(run, number) && !is_over(run);
         int placed = 0;
 
         if (is_tried) {

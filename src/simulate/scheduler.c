@@ -341,6 +341,8 @@ void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason
         buf_append(out, STR("left out: others are better (narrowing)"));
     } else if (reason == REASON_NO_NODES) {
         buf_append(out, STR("no nodes available to schedule pods"));
+    } else if (reason == REASON_GATED) {
+        buf_append(out, STR("SchedulingGated: spec.schedulingGates is not empty"));
     } else if (reason >= REASON_RESOURCE) {
         if (reason < REASON_UNKNOWN_RESOURCE)
             resource = scheduler->cluster->table->resources[reason - REASON_RESOURCE];

@@ -40,6 +40,7 @@ typedef uint32_t SchedulingReason;
 #define REASON_UNKNOWN_RESOURCE 512u /* + index of a resource that no node has */
 #define REASON_UNKNOWN_RESOURCE_MAX 64u
 #define REASON_NO_NODES 1000u
+#define REASON_GATED 1001u    /* spec.schedulingGates: it is not tried */
 #define REASON_EXTENDER 1024u /* + the extender's own number */
 _Static_assert(REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_UNKNOWN_RESOURCE, "no overlap");
 

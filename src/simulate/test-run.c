@@ -175,6 +175,27 @@ static void test_reason_of_a_policy_is_reported(void **state) {
     test_simulation_done(&simulation);
 }
 
+/* A gated pod is pending, and is no attempt; others go on. */
+static void test_gated_pods_are_not_placed(void **state) {
+    SimulationResult *result;
+    TestSimulation simulation;
+
+    (void)state;
+    test_simulation_load(&simulation, NODES("a"), NULL,
+        "- {at: 0, pod: {metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/g}], "
+        "containers: [{name: c}]}}}\n" LINE("1", ", lifetime: 5", "x", "1")
+            LINE("9", "", "y", "1"));
+    result = play(simulation.input, 1, NULL);
+    assert_int_equal(result_of(&simulation, result, "gated")->kind, RESULT_PENDING);
+    assert_int_equal(result->n_placed, 2);
+    assert_int_equal(result->n_attempts, 2);
+    assert_int_equal(simulation.input->n_any_unmodelled, 0);
+    assert_text(
+        "reason", result->reasons[0].text, "SchedulingGated: spec.schedulingGates is not empty");
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
+}
+
 /* Packing leaves empty nodes that an autoscaler can remove; the default, spreading, does not. */
 static void test_packing_leaves_empty_nodes(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
@@ -241,6 +262,7 @@ int main(void) {
         cmocka_unit_test(test_random_runs_keep_invariants),
         cmocka_unit_test(test_pending_pods_go_by_priority),
         cmocka_unit_test(test_reason_of_a_policy_is_reported),
+        cmocka_unit_test(test_gated_pods_are_not_placed),
         cmocka_unit_test(test_packing_leaves_empty_nodes),
         cmocka_unit_test(test_ends_at_the_given_time),
         cmocka_unit_test(test_pods_end_in_order_of_time),

@@ -199,6 +199,16 @@ def test_reports_unmodelled_fields(run, files, cluster):
     assert seen["notModelled"]["pods"] == 3
 
 
+def test_gated_pods_stay_pending(run, files, cluster):
+    pods = files("pods.json", list_of(
+        pod("gated", schedulingGates=[{"name": "example.com/quota"}]), pod("free")))
+    assert "SchedulingGated: spec.schedulingGates is not empty" in run(
+        "--cluster", cluster, "--pods", pods).stdout
+    seen = json.loads(run("--cluster", cluster, "--pods", pods, "-o", "json").stdout)
+    assert seen["notModelled"] == {"pods": 0}
+    assert seen["policies"][0]["placed"] == 1 and seen["policies"][0]["pending"] == 1
+
+
 def test_metrics_are_absent_unless_given(run, files, cluster):
     policy = files("load.yaml", HEAD + (
         "metadata: {name: load}\nspec:\n  metrics: [{name: load, prometheus: {query: load}}]\n"
