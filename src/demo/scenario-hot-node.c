@@ -42,8 +42,8 @@ static PodRequest all_of_them(const DemoPod *pod, Resource items[static RESOURCE
         items[i].amount *= N_PODS;
     }
     all.pod.requests.items = items;
-    all.nonzero_cpu *= N_PODS;
-    all.nonzero_memory *= N_PODS;
+    all.scored.cpu *= N_PODS;
+    all.scored.memory *= N_PODS;
     return all;
 }
 

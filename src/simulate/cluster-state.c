@@ -140,8 +140,7 @@ ClusterState *cluster_state_free(ClusterState *cluster) {
 Footprint footprint_of(const PodRequest *request) {
     return (Footprint){
         .requests = &request->pod.requests,
-        .nonzero_cpu = request->nonzero_cpu,
-        .nonzero_memory = request->nonzero_memory,
+        .nonzero = request->nonzero,
         .ports = request->ports,
         .is_own = !str_is(request->pod.owner_kind, "DaemonSet") &&
                   !str_is(request->pod.owner_kind, "Node"),
@@ -180,9 +179,9 @@ static void change_amounts(
     }
     if (cluster->pods != SIZE_MAX)
         cluster->requested[cluster->pods][row] += sign;
-    cluster->nonzero_cpu[row] = add_up(cluster->nonzero_cpu[row], sign * footprint->nonzero_cpu);
+    cluster->nonzero_cpu[row] = add_up(cluster->nonzero_cpu[row], sign * footprint->nonzero.cpu);
     cluster->nonzero_memory[row] =
-        add_up(cluster->nonzero_memory[row], sign * footprint->nonzero_memory);
+        add_up(cluster->nonzero_memory[row], sign * footprint->nonzero.memory);
     cluster->n_own[row] += (uint32_t)(sign * footprint->is_own);
     if (cluster->n_own[row] > 0)
         count_use(cluster, row, 1);

@@ -50,7 +50,7 @@ typedef struct ClusterState {
 /* What a pod uses on its node. */
 typedef struct Footprint {
     const Resources *requests; /* borrowed */
-    int64_t nonzero_cpu, nonzero_memory;
+    NonzeroRequests nonzero;
     HostPorts ports; /* borrowed as long as the cluster lives */
     bool is_own;     /* its node is in use because of it */
 } Footprint;

@@ -8,7 +8,7 @@
 
 Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended) {
     const Resources *requests = &request->pod.requests;
-    Fit fit = {.nonzero_cpu = request->nonzero_cpu, .nonzero_memory = request->nonzero_memory};
+    Fit fit = {.scored = request->scored};
 
     for (size_t i = 0; i < requests->n && fit.n_requests < FIT_RESOURCES_MAX; i++) {
         const Resource *item = &requests->items[i];
@@ -63,8 +63,8 @@ int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_
     int64_t allocatable[] = {
         cluster->allocatable[TABLE_CPU][row], cluster->allocatable[TABLE_MEMORY][row]};
     int64_t requested[] = {
-        sum(cluster->nonzero_cpu[row], fit->nonzero_cpu),
-        sum(cluster->nonzero_memory[row], fit->nonzero_memory),
+        sum(cluster->nonzero_cpu[row], fit->scored.cpu),
+        sum(cluster->nonzero_memory[row], fit->scored.memory),
     };
 
     return least_allocated_score(requested, allocatable, 2);

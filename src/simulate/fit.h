@@ -23,7 +23,8 @@ typedef struct Fit {
     } requests[FIT_RESOURCES_MAX];
     size_t n_requests;
     Str unknown_resource; /* a requested resource that no node has; empty: none */
-    int64_t cpu, memory, nonzero_cpu, nonzero_memory;
+    int64_t cpu, memory;
+    NonzeroRequests scored;
 } Fit;
 
 /* @ignores_extended: resources with a domain in their name, such as nvidia.com/gpu, do not count.

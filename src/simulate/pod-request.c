@@ -283,22 +283,52 @@ static void fill_in(JsonReader *reader, Arena *arena, Str name, Str amount, Amou
     list->is_given = true;
 }
 
-/* Containers without requests count as 100m and 200Mi, as in kube-scheduler's NonZeroRequested,
- * so that a node full of them does not look empty. */
-static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
-    Container *lists[] = {draft->requests.spec.containers, draft->requests.spec.init_containers};
-    Resources sum = {0};
-    bool is_whole;
+static void fill_in_all(
+    JsonReader *reader, Arena *arena, Str name, Str amount, PodSpecRequests *spec) {
+    Container *lists[] = {spec->containers, spec->init_containers};
 
     for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
-        for (Container *container = lists[i]; container; container = container->next) {
-            fill_in(reader, arena, STR("cpu"), STR(NONZERO_CPU), &container->of.requests);
-            fill_in(reader, arena, STR("memory"), STR(NONZERO_MEMORY), &container->of.requests);
-        }
-    is_whole = pod_requests_sum(&draft->requests, reader, arena, &sum);
+        for (Container *container = lists[i]; container; container = container->next)
+            fill_in(reader, arena, name, amount, &container->of.requests);
+}
+
+static NonzeroRequests sum_nonzero(JsonReader *reader, Arena *arena, PodRequests *requests) {
+    Resources sum = {0};
+    bool is_whole = pod_requests_sum(requests, reader, arena, &sum);
+
     (void)is_whole; /* pod_decode() has checked it */
-    request->nonzero_cpu = resources_get(&sum, STR("cpu"));
-    request->nonzero_memory = resources_get(&sum, STR("memory"));
+    return (NonzeroRequests){
+        .cpu = resources_get(&sum, STR("cpu")), .memory = resources_get(&sum, STR("memory"))};
+}
+
+static bool has_pod_level(const AmountList *list) {
+    for (size_t i = 0; i < list->n; i++)
+        if (pod_level_covers(list->items[i].name))
+            return true;
+    return false;
+}
+
+/* Containers without requests count as 100m and 200Mi, so that a node full of them does not look
+ * empty. On its node a pod with pod-level requests (limits become such) counts these for a resource
+ * only if nothing requests it; the scorer of NodeResourcesFit ignores pod-level requests and the
+ * status of the pod to be placed. */
+static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
+    static const struct {
+        Str name, amount;
+    } defaults[] = {{STR("cpu"), STR(NONZERO_CPU)}, {STR("memory"), STR(NONZERO_MEMORY)}};
+    PodSpecRequests *spec = &draft->requests.spec;
+    bool is_pod_level = has_pod_level(&spec->requests) || has_pod_level(&spec->limits);
+    PodRequests own;
+
+    for (size_t i = 0; i < ELEMENTS_OF(defaults); i++)
+        if (!is_pod_level || !resources_find(&request->pod.requests, defaults[i].name))
+            fill_in_all(reader, arena, defaults[i].name, defaults[i].amount, spec);
+    request->nonzero = sum_nonzero(reader, arena, &draft->requests);
+    for (size_t i = 0; i < ELEMENTS_OF(defaults); i++)
+        fill_in_all(reader, arena, defaults[i].name, defaults[i].amount, spec);
+    own = (PodRequests){.spec = *spec};
+    own.spec.requests = own.spec.limits = (AmountList){0};
+    request->scored = sum_nonzero(reader, arena, &own);
 }
 
 /* --- keys --------------------------------------------------------------- */

@@ -37,16 +37,21 @@ typedef enum UnmodelledFeature {
     UNMODELLED_MAX,
 } UnmodelledFeature;
 
+/* Requests with 100m and 200Mi where a container has none: kube-scheduler's NonZeroRequested. */
+typedef struct NonzeroRequests {
+    int64_t cpu, memory;
+} NonzeroRequests;
+
 typedef struct PodRequest {
     Pod pod;             /* with details */
     NodeTerms preferred; /* node affinity */
     HostPorts ports;
     Str *images; /* of init containers, containers and image volumes, with a tag */
     size_t n_images;
-    size_t n_containers; /* init containers included */
-    int64_t nonzero_cpu,
-        nonzero_memory;  /* requests, with 100m and 200Mi where a container has none */
-    uint32_t unmodelled; /* bits by UnmodelledFeature */
+    size_t n_containers;     /* init containers included */
+    NonzeroRequests nonzero; /* what it counts for on its node */
+    NonzeroRequests scored;  /* what NodeResourcesFit adds to a node to score it */
+    uint32_t unmodelled;     /* bits by UnmodelledFeature */
 
     /* Plugins that ignore running pods give the same results for pods with the same place_key; all
      * plugins do for pods with the same whole_key. */

@@ -280,6 +280,30 @@ static void test_plugins_score_nodes(void **state) {
              * (0.5 against 0), with the pod |0.75 - 0.25| / 2: 75 again: 75.
              * b: 75 and 75: 75; 100 before and after: 75. */
             {300 + 48 + 75, 300 + 75 + 75}},
+        {"pod-level requests: half of both for balance, 100m and 200Mi for least allocated",
+            PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
+            "resources: {requests: {cpu: 2, memory: 4Gi}}, containers: [{name: c}]",
+            {BASE + 75, BASE + 75}},
+        {"pod-level requests and those of containers: least allocated has the latter",
+            PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
+            "resources: {requests: {cpu: 2, memory: 4Gi}}, containers: [{name: c, resources: "
+            "{requests: {cpu: 1, memory: 2Gi}}}]",
+            {300 + 75 + 75, 300 + 75 + 75}},
+        {"a running pod with pod-level requests: its second container adds no 100m",
+            PLAIN("a", "", "") "}\n" PLAIN("b", "",
+                "") "}\n---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, resources: "
+                    "{requests: {memory: 1Gi}}, containers: [{name: c, resources: "
+                    "{requests: {cpu: 1}}}, {name: d}]}\n",
+            "containers: [{name: c}]",
+            /* a: cpu (4-1.1)/4 = 72; memory (8192-1024-200)/8192 = 85; 78. */
+            {300 + 78, BASE}},
+        {"a running pod with pod-level requests of one resource: each container adds the other",
+            PLAIN("a", "", "") "}\n" PLAIN("b", "",
+                "") "}\n---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, resources: "
+                    "{requests: {memory: 1Gi}}, containers: [{name: c}, {name: d}]}\n",
+            "containers: [{name: c}]",
+            /* a: cpu (4-0.3)/4 = 92; memory 85; 88. */
+            {300 + 88, BASE}},
     };
 
     (void)state;
