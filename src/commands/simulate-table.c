@@ -336,6 +336,9 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             buf_printf(&notes, "  %zu %s %s: not modelled\n", input->n_unmodelled[i],
                 input->n_unmodelled[i] == 1 ? "pod has" : "pods have",
                 unmodelled_name((UnmodelledFeature)i));
+    if (input->lacks_services)
+        buf_append(&notes,
+            STR("  the files have no Services: pods that only a Service selects may be spread\n"));
     if (input->n_left_pending > 0)
         buf_printf(&notes,
             "  %zu pending pods of the cluster are not placed; --pending places them first\n",

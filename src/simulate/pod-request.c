@@ -21,6 +21,7 @@ typedef struct Draft {
     VEC(HostPort) ports;
     VEC(Str) images;
     Str selector, affinity, tolerations; /* as text, for the keys */
+    Str host_users;
 } Draft;
 
 static const char *const unmodelled_names[UNMODELLED_MAX] = {
@@ -28,6 +29,9 @@ static const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_NEIGHBOURS] = "podAffinity or podAntiAffinity",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
     [UNMODELLED_CLAIMS] = "resourceClaims",
+    [UNMODELLED_DEFAULT_SPREAD] =
+        "default topology spread (of a ReplicaSet, StatefulSet or Service)",
+    [UNMODELLED_NODE_FEATURES] = "features that nodes must declare",
 };
 
 const char *unmodelled_name(UnmodelledFeature unmodelled) {
@@ -103,8 +107,31 @@ static void add_image(JsonReader *reader, Arena *arena, Str image, Draft *draft)
         json_fail(reader, JSON_E_RANGE, "too many images");
 }
 
+/* Of an array of objects: whether one has @member; with @value, as this text. Such pods need nodes
+ * that declare the feature. */
+static void flag_features(
+    JsonReader *reader, Arena *arena, const char *member, const char *value, PodRequest *request) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Str key, text = STR_NULL;
+
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (!json_key_is(reader, key, str_from_c(member)))
+                json_skip(reader, NULL);
+            else if (value)
+                json_string(reader, arena, &text);
+            else
+                json_skip(reader, &text);
+        }
+        if (value ? str_is(text, value) : text.len > 2) /* not [] */
+            request->unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
+    }
+}
+
 /* Ports of containers and of sidecars (init containers with restartPolicy Always). */
-static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Draft *draft) {
+static void decode_containers(
+    JsonReader *reader, Arena *arena, bool is_init, PodRequest *request, Draft *draft) {
     json_array(reader);
     while (json_element(reader)) {
         Str restart = STR_NULL, key, ports = STR_NULL;
@@ -116,6 +143,10 @@ static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Dr
                 json_string(reader, arena, &restart);
             else if (json_key_is(reader, key, STR("ports")))
                 json_skip(reader, &ports);
+            else if (json_key_is(reader, key, STR("restartPolicyRules")))
+                flag_features(reader, arena, "action", "RestartAllContainers", request);
+            else if (json_key_is(reader, key, STR("volumeMounts")))
+                flag_features(reader, arena, "bindMountOptions", NULL, request);
             else
                 json_skip(reader, NULL);
         }
@@ -215,6 +246,8 @@ static void decode_part(
         request->unmodelled |= has_elements(reader) << UNMODELLED_CLAIMS;
     else if (json_key_is(reader, key, STR("volumes")))
         decode_volumes(reader, arena, request, draft);
+    else if (json_key_is(reader, key, STR("hostUsers")))
+        json_skip(reader, &draft->host_users);
     else if (json_key_is(reader, key, STR("nodeSelector")))
         json_skip(reader, &draft->selector);
     else if (json_key_is(reader, key, STR("tolerations")))
@@ -233,7 +266,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, PodRequest *request, D
         JsonReader again = *reader;
 
         if (is_init || json_key_is(reader, key, STR("containers"))) {
-            decode_containers(&again, arena, is_init, draft);
+            decode_containers(&again, arena, is_init, request, draft);
             pass_error(reader, &again);
         }
         if (json_key_is(reader, key, STR("affinity"))) {
@@ -389,6 +422,16 @@ static void decode_parts(JsonReader *reader, Arena *arena, PodRequest *request, 
     }
 }
 
+/* By its owner; simulation-input.c looks at Services. */
+static bool has_default_spread(const Pod *pod) {
+    static const char *const kinds[] = {"ReplicaSet", "StatefulSet", "ReplicationController"};
+
+    for (size_t i = 0; pod->details->n_spread == 0 && i < ELEMENTS_OF(kinds); i++)
+        if (str_is(pod->owner_kind, kinds[i]))
+            return true;
+    return false;
+}
+
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
     JsonReader again = *reader;
     Draft draft = {0};
@@ -401,6 +444,10 @@ void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
     pass_error(reader, &again);
     if (json_error(reader) != JSON_OK)
         return;
+    if (str_is(draft.host_users, "false") && ret->pod.details->host_network)
+        ret->unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
+    if (has_default_spread(&ret->pod))
+        ret->unmodelled |= 1u << UNMODELLED_DEFAULT_SPREAD;
     add_images(reader, arena, &ret->pod, ret, &draft);
     find_nonzero(reader, arena, &draft, ret);
     ret->ports = (HostPorts){.items = draft.ports.items, .n = draft.ports.n};

@@ -30,10 +30,12 @@ typedef struct HostPorts {
 
 /* Features of pods that are not modelled. */
 typedef enum UnmodelledFeature {
-    UNMODELLED_SPREAD,     /* topologySpreadConstraints */
-    UNMODELLED_NEIGHBOURS, /* podAffinity, podAntiAffinity */
-    UNMODELLED_VOLUMES,    /* persistentVolumeClaim, ephemeral, and disks of clouds */
-    UNMODELLED_CLAIMS,     /* resourceClaims */
+    UNMODELLED_SPREAD,         /* topologySpreadConstraints */
+    UNMODELLED_NEIGHBOURS,     /* podAffinity, podAntiAffinity */
+    UNMODELLED_VOLUMES,        /* persistentVolumeClaim, ephemeral, and disks of clouds */
+    UNMODELLED_CLAIMS,         /* resourceClaims */
+    UNMODELLED_DEFAULT_SPREAD, /* of pods of ReplicaSets, StatefulSets and Services */
+    UNMODELLED_NODE_FEATURES,  /* NodeDeclaredFeatures */
     UNMODELLED_MAX,
 } UnmodelledFeature;
 

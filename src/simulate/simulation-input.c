@@ -18,6 +18,7 @@
 #include "input/objects.h"
 #include "input/workload.h"
 #include "simulate/forecast.h"
+#include "simulate/services.h"
 #include "simulate/trace.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -32,6 +33,8 @@ typedef struct Draft {
     Arena *scratch; /* of one object */
     VEC(ExistingPod) existing;
     VEC(Arrival) arrivals;
+    VEC(PodRequest *) requests; /* of the arrivals */
+    Services services;
 } Draft;
 
 static int set_error(Draft *draft, const char *path, const char *what) {
@@ -57,9 +60,6 @@ static int add_arrival(
         .lifetime = lifetime,
         .current_row = NO_ROW,
     };
-    for (unsigned i = 0; i < UNMODELLED_MAX; i++)
-        draft->input->n_unmodelled[i] += request->unmodelled >> i & 1;
-    draft->input->n_any_unmodelled += request->unmodelled != 0;
     return 0;
 }
 
@@ -87,9 +87,12 @@ static int decode_request(
 static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     Arena *arena = draft->input->arena;
     PodRequest *request = ARENA_NEW(arena, PodRequest);
+    PodRequest **kept = VEC_PUSH(&draft->requests, arena);
     Str text = arena_copy(arena, object);
 
-    *ret = request;
+    if (!kept)
+        return -ENOMEM;
+    *ret = *kept = request;
     return request && text.ptr ? decode_request(draft, NULL, text, arena, request) : -ENOMEM;
 }
 
@@ -159,13 +162,23 @@ static int add_pod(Draft *draft, Str object) {
     return r;
 }
 
-/* Objects without pods are skipped. */
+static int add_service(Draft *draft, const Object *object) {
+    JsonReader reader;
+
+    json_reader_init(&reader, object->json);
+    services_add(&draft->services, &reader);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
+/* Objects without pods are skipped, except Services. */
 static int visit_workload(void *context, const Object *object) {
     Draft *draft = context;
     WorkloadObject workload;
     PodRequest request;
     int r;
 
+    if (str_is(object->kind, "Service"))
+        return add_service(draft, object);
     arena_reset(draft->scratch);
     r = workload_read(object, draft->scratch, &workload);
     if (r != 0)
@@ -261,6 +274,8 @@ static int visit_cluster(void *context, const Object *object) {
     arena_reset(draft->scratch);
     if (str_is(object->kind, "Node"))
         return add_node(draft, object);
+    if (str_is(object->kind, "Service"))
+        return add_service(draft, object);
     if (!str_is(object->kind, "Pod"))
         return object_add_related(draft->nodes, object, draft->scratch);
     r = decode_request(draft, object, object->json, draft->scratch, &request);
@@ -413,6 +428,29 @@ static void settle_arrivals(Draft *draft) {
     }
 }
 
+/* Which pods use features that are not modelled. */
+static void find_unmodelled(Draft *draft) {
+    SimulationInput *input = draft->input;
+
+    for (size_t i = 0; i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        if (request->pod.details->n_spread > 0 ||
+            (request->unmodelled & 1u << UNMODELLED_DEFAULT_SPREAD))
+            continue;
+        if (services_select(&draft->services, &request->pod))
+            request->unmodelled |= 1u << UNMODELLED_DEFAULT_SPREAD;
+        input->lacks_services |= draft->services.n == 0 && request->pod.labels.n > 0;
+    }
+    for (size_t i = 0; i < input->n_arrivals; i++) {
+        uint32_t unmodelled = input->arrivals[i].request->unmodelled;
+
+        for (unsigned k = 0; k < UNMODELLED_MAX; k++)
+            input->n_unmodelled[k] += unmodelled >> k & 1;
+        input->n_any_unmodelled += unmodelled != 0;
+    }
+}
+
 static int read_pods(Draft *draft) {
     int r = 0;
 
@@ -444,6 +482,8 @@ static int load(Draft *draft) {
         r = find_rescheduled(draft, &names);
     if (r == 0)
         settle_arrivals(draft);
+    if (r == 0)
+        find_unmodelled(draft);
     return r;
 }
 
@@ -463,6 +503,7 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
     error[0] = '\0';
     if (input) {
         input->arena = arena_new(SIMULATION_BUDGET);
+        draft.services = SERVICES_IN(input->arena);
         input->pool = record_pool_new();
     }
     if (input && input->arena && input->pool && nodes && scratch)

@@ -60,6 +60,7 @@ typedef struct SimulationInput {
     size_t n_rescheduled;
     size_t n_without_node;               /* pods on unknown nodes */
     size_t n_left_pending;               /* pending pods that are ignored */
+    bool lacks_services;                 /* the files have none, and pods may be selected by some */
     size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals with it */
     size_t n_any_unmodelled;             /* arrivals with any of these */
 } SimulationInput;

@@ -453,6 +453,14 @@ static void test_reports_features_that_are_not_modelled(void **state) {
         {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << UNMODELLED_VOLUMES},
         {"resourceClaims: [{name: x}]", 1u << UNMODELLED_CLAIMS},
         {"schedulingGates: [{name: x}]", 0},
+        {"containers: [{name: c, restartPolicyRules: [{action: Restart}]}]", 0},
+        {"containers: [{name: c, restartPolicyRules: [{action: RestartAllContainers}]}]",
+            1u << UNMODELLED_NODE_FEATURES},
+        {"initContainers: [{name: c, volumeMounts: [{name: v}, {name: w, bindMountOptions: "
+         "[noexec]}]}]",
+            1u << UNMODELLED_NODE_FEATURES},
+        {"hostNetwork: true, hostUsers: true", 0},
+        {"hostNetwork: true, hostUsers: false", 1u << UNMODELLED_NODE_FEATURES},
     };
 
     (void)state;
@@ -464,6 +472,52 @@ static void test_reports_features_that_are_not_modelled(void **state) {
         test_simulation_load(&simulation, CLUSTER, pods, NULL);
         assert_case(
             cases[i].spec, simulation.input->arrivals[0].request->unmodelled == cases[i].expected);
+        test_simulation_done(&simulation);
+    }
+}
+
+#define OWNED(kind, labels, spec)                                                                  \
+    "kind: Pod\nmetadata: {name: p, labels: {" labels                                              \
+    "}, ownerReferences: [{apiVersion: apps/v1, kind: " kind                                       \
+    ", name: o, controller: true}]}\nspec: {" spec "}\n"
+#define SERVICE(namespace, selector)                                                               \
+    "---\nkind: Service\nmetadata: {name: s, namespace: " namespace "}\nspec: "                    \
+                                                                    "{selector: " selector "}\n"
+#define SPREAD "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone}]"
+
+static void test_reports_pods_that_are_spread_by_default(void **state) {
+    static const struct {
+        const char *name, *services, *pod;
+        bool expected;
+    } cases[] = {
+        {"no owner", "", POD(""), false},
+        {"a ReplicaSet's", "", OWNED("ReplicaSet", "", ""), true},
+        {"a StatefulSet's", "", OWNED("StatefulSet", "", ""), true},
+        {"a Job's", "", OWNED("Job", "", ""), false},
+        {"with constraints of its own", "", OWNED("ReplicaSet", "", SPREAD), false},
+        {"of a Service", SERVICE("default", "{app: web}"),
+            OWNED("Job", "app: web, tier: front", ""), true},
+        {"of a Service, with constraints of its own", SERVICE("default", "{app: web}"),
+            OWNED("Job", "app: web", SPREAD), false},
+        {"of no Service: another label", SERVICE("default", "{app: web}"),
+            OWNED("Job", "app: api", ""), false},
+        {"of no Service: one label is missing", SERVICE("default", "{app: web, tier: x}"),
+            OWNED("Job", "app: web", ""), false},
+        {"of no Service: another namespace", SERVICE("shop", "{app: web}"),
+            OWNED("Job", "app: web", ""), false},
+        {"a Service without a selector selects no pod", SERVICE("default", "null"),
+            OWNED("Job", "app: web", ""), false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char cluster[8192];
+        TestSimulation simulation;
+
+        (void)snprintf(cluster, sizeof(cluster), "%s%s", CLUSTER, cases[i].services);
+        test_simulation_load(&simulation, cluster, cases[i].pod, NULL);
+        assert_case(cases[i].name,
+            simulation.input->n_unmodelled[UNMODELLED_DEFAULT_SPREAD] == cases[i].expected);
         test_simulation_done(&simulation);
     }
 }
@@ -481,6 +535,7 @@ int main(void) {
         cmocka_unit_test(test_profile_leaves_checks_to_the_extender),
         cmocka_unit_test(test_extender_rejects_and_fails),
         cmocka_unit_test(test_reports_features_that_are_not_modelled),
+        cmocka_unit_test(test_reports_pods_that_are_spread_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

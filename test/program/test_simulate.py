@@ -199,6 +199,23 @@ def test_reports_unmodelled_fields(run, files, cluster):
     assert seen["notModelled"]["pods"] == 3
 
 
+def test_reads_services_from_either_file(run, files, cluster):
+    job = pod("one")
+    job["metadata"]["labels"] = {"app": "web"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "apps"},
+               "spec": {"selector": {"app": "web"}}}
+    flag = "1 pod has default topology spread (of a ReplicaSet, StatefulSet or Service): not"
+    note = "the files have no Services"
+    alone = run("--cluster", cluster, "--pods", files("pods.json", list_of(job))).stdout
+    assert note in alone and flag not in alone
+    both = files("both.json", list_of(service, job))
+    selected = run("--cluster", cluster, "--pods", both).stdout
+    assert flag in selected and note not in selected
+    dump = files("dump.json", list_of(*(node(f"node-{i}") for i in range(4)), service))
+    assert flag in run("--cluster", dump, "--pods", files("pods.json", list_of(job))).stdout
+    assert note not in run("--cluster", cluster, "--pods", files("x.json", list_of(pod("x")))).stdout
+
+
 def test_gated_pods_stay_pending(run, files, cluster):
     pods = files("pods.json", list_of(
         pod("gated", schedulingGates=[{"name": "example.com/quota"}]), pod("free")))

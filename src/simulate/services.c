@@ -1,0 +1,83 @@
+/* Reads Services, and finds those that select a pod. */
+
+#include "simulate/services.h"
+
+#include "json/fields.h"
+
+typedef struct ServiceText {
+    Str namespace, selector; /* selector: JSON */
+} ServiceText;
+
+static void take_text(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    if (!json_null(reader))
+        json_skip(reader, target);
+}
+
+/* NULL: no room. */
+static NamespaceServices *group_of(Services *services, Str namespace) {
+    uint32_t number = map_find(&services->by_namespace, namespace);
+    Str name;
+
+    if (number != MAP_NONE)
+        return &services->groups.items[number];
+    name = arena_copy(services->arena, namespace);
+    number = (uint32_t)services->groups.n;
+    if (!name.ptr || map_add(&services->by_namespace, name, number) < 0)
+        return NULL;
+    return VEC_PUSH(&services->groups, services->arena);
+}
+
+/* Decodes the selector from a copy: the object is temporary. */
+static void keep_selector(Services *services, JsonReader *reader, const ServiceText *service) {
+    NamespaceServices *group =
+        group_of(services, str_is_empty(service->namespace) ? STR("default") : service->namespace);
+    Str text = arena_copy(services->arena, service->selector);
+    Labels *kept = group && text.ptr ? VEC_PUSH(&group->selectors, services->arena) : NULL;
+    JsonReader inner;
+
+    if (!kept) {
+        json_fail(reader, JSON_E_MEMORY, "too many Services");
+        return;
+    }
+    json_reader_init(&inner, text);
+    labels_decode(&inner, services->arena, kept);
+    if (json_error(&inner) != JSON_OK)
+        json_fail(reader, json_error(&inner), inner.error_text);
+}
+
+void services_add(Services *services, JsonReader *reader) {
+    static const JsonField fields[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceText, namespace), NULL},
+        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceText, selector), take_text},
+    };
+    ServiceText service = {0};
+
+    JSON_READ_FIELDS(reader, services->arena, fields, &service);
+    if (json_error(reader) != JSON_OK)
+        return;
+    if (services->n++ >= SERVICES_MAX)
+        json_fail(reader, JSON_E_RANGE, "more than 200,000 Services");
+    else if (!str_is_empty(service.selector))
+        keep_selector(services, reader, &service);
+}
+
+static bool selects(const Labels *selector, const Labels *labels) {
+    for (size_t i = 0; i < selector->n; i++) {
+        const Str *value = labels_find(labels, selector->items[i].key);
+
+        if (!value || !str_eq(*value, selector->items[i].value))
+            return false;
+    }
+    return true;
+}
+
+bool services_select(const Services *services, const Pod *pod) {
+    uint32_t number = map_find(&services->by_namespace, pod->namespace);
+    const NamespaceServices *group = number == MAP_NONE ? NULL : &services->groups.items[number];
+
+    for (size_t i = 0; group && i < group->selectors.n; i++)
+        if (selects(&group->selectors.items[i], &pod->labels))
+            return true;
+    return false;
+}

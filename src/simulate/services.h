@@ -1,0 +1,37 @@
+#pragma once
+
+/*
+ * Services: the selectors of Services, by namespace. kube-scheduler spreads the pods that a Service
+ * selects, if they have no constraints of their own (PodTopologySpread's defaults).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/pod.h"
+#include "json/read.h"
+
+#define SERVICES_MAX 200000u /* more are an error */
+
+/* The selectors of one namespace. */
+typedef struct NamespaceServices {
+    VEC(Labels) selectors;
+} NamespaceServices;
+
+typedef struct Services {
+    Arena *arena;     /* of all of it */
+    Map by_namespace; /* to the number of its group */
+    VEC(NamespaceServices) groups;
+    size_t n; /* also those without a selector */
+} Services;
+
+#define SERVICES_IN(where) ((Services){.arena = (where), .by_namespace = MAP_INIT_IN(where)})
+
+/* Reads a Service object. Errors are the reader's. */
+void services_add(Services *services, JsonReader *reader);
+
+/* Whether one of them selects @pod. */
+bool services_select(const Services *services, const Pod *pod);
