@@ -125,6 +125,12 @@ int cluster_state_new(const NodeTable *table, ClusterState **ret) {
     return 0;
 }
 
+int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) {
+    if (term_index_n_terms(index) == 0)
+        return 0;
+    return inter_pod_new(index, cluster->arena, &cluster->inter_pod);
+}
+
 ClusterState *cluster_state_free(ClusterState *cluster) {
     if (!cluster)
         return NULL;
@@ -142,6 +148,7 @@ Footprint footprint_of(const PodRequest *request) {
         .requests = &request->pod.requests,
         .nonzero = request->nonzero,
         .ports = request->ports,
+        .terms = request->terms,
         .is_own = !str_is(request->pod.owner_kind, "DaemonSet") &&
                   !str_is(request->pod.owner_kind, "Node"),
     };
@@ -217,6 +224,8 @@ static void remove_ports(HostPorts *ports, const HostPorts *gone) {
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
     int r = add_ports(&cluster->ports[row], &footprint->ports);
 
+    if (r == 0 && cluster->inter_pod)
+        r = inter_pod_add(cluster->inter_pod, row, &footprint->terms);
     if (r < 0)
         return r;
     change_amounts(cluster, row, footprint, 1);
@@ -226,6 +235,8 @@ int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *foot
 
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
     remove_ports(&cluster->ports[row], &footprint->ports);
+    if (cluster->inter_pod)
+        inter_pod_remove(cluster->inter_pod, row, &footprint->terms);
     change_amounts(cluster, row, footprint, -1);
 }
 

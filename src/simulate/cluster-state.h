@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "cluster/table.h"
+#include "simulate/inter-pod.h"
 #include "simulate/pod-request.h"
 
 #define NO_ROW UINT32_MAX
@@ -45,6 +46,7 @@ typedef struct ClusterState {
     uint32_t *n_own;   /* by row: pods for which the node is in use */
     uint8_t *was_used; /* by row: in use at any time so far */
     ClusterUse use;
+    InterPod *inter_pod; /* NULL: no pod affinity */
 } ClusterState;
 
 /* What a pod uses on its node. */
@@ -52,6 +54,7 @@ typedef struct Footprint {
     const Resources *requests; /* borrowed */
     NonzeroRequests nonzero;
     HostPorts ports; /* borrowed as long as the cluster lives */
+    PodTerms terms;  /* the same */
     bool is_own;     /* its node is in use because of it */
 } Footprint;
 
@@ -60,13 +63,16 @@ int cluster_state_new(const NodeTable *table, ClusterState **ret);
 ClusterState *cluster_state_free(ClusterState *cluster); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
+/* Before pods are added: their terms are of @index, which must outlive it. 0, or -ENOMEM. */
+int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) MUST_CHECK;
+
 Footprint footprint_of(const PodRequest *request);
 
 /* Adds the pods of the table, without their ports. Nonzero requests are taken to be the requests:
  * the table does not have them. */
 void cluster_state_add_table_pods(ClusterState *cluster);
 
-/* 0, or -ENOMEM (only with ports). */
+/* 0, or -ENOMEM (only with ports or terms). */
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint);

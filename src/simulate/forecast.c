@@ -26,6 +26,9 @@ static const char *const texts[REJECTION_MAX] = {
     [REJECTION_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
     [REJECTION_PORTS] = "node(s) didn't have free ports for the requested pod ports",
     [REJECTION_PODS] = "Too many pods",
+    [REJECTION_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
+    [REJECTION_POD_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
+    [REJECTION_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
 };
 
 const char *rejection_text(Rejection rejection) {

@@ -26,7 +26,8 @@ typedef struct Draft {
 
 static const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_SPREAD] = "topologySpreadConstraints",
-    [UNMODELLED_NEIGHBOURS] = "podAffinity or podAntiAffinity",
+    [UNMODELLED_NAMESPACES] = "pod affinity by namespaceSelector, without Namespaces in the files",
+    [UNMODELLED_TERMS] = "pod affinity beside too many other terms",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
     [UNMODELLED_CLAIMS] = "resourceClaims",
     [UNMODELLED_DEFAULT_SPREAD] =
@@ -214,13 +215,10 @@ static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *reques
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("nodeAffinity"))) {
+        if (json_key_is(reader, key, STR("nodeAffinity")))
             decode_node_affinity(reader, arena, request);
-        } else {
-            if (json_peek(reader) != JSON_NULL)
-                request->unmodelled |= 1u << UNMODELLED_NEIGHBOURS;
+        else
             json_skip(reader, NULL);
-        }
     }
 }
 

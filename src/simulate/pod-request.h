@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/pod.h"
+#include "simulate/term-index.h"
 #include "json/read.h"
 
 #define POD_REQUEST_PORTS_MAX 512u   /* of one pod */
@@ -31,10 +32,11 @@ typedef struct HostPorts {
 /* Features of pods that are not modelled. */
 typedef enum UnmodelledFeature {
     UNMODELLED_SPREAD,         /* topologySpreadConstraints */
-    UNMODELLED_NEIGHBOURS,     /* podAffinity, podAntiAffinity */
+    UNMODELLED_DEFAULT_SPREAD, /* of pods of ReplicaSets, StatefulSets and Services */
+    UNMODELLED_NAMESPACES,     /* namespaceSelector, and the namespaces are not known */
+    UNMODELLED_TERMS,          /* more pod affinity terms, or kinds of pods, than are counted */
     UNMODELLED_VOLUMES,        /* persistentVolumeClaim, ephemeral, and disks of clouds */
     UNMODELLED_CLAIMS,         /* resourceClaims */
-    UNMODELLED_DEFAULT_SPREAD, /* of pods of ReplicaSets, StatefulSets and Services */
     UNMODELLED_NODE_FEATURES,  /* NodeDeclaredFeatures */
     UNMODELLED_MAX,
 } UnmodelledFeature;
@@ -53,6 +55,7 @@ typedef struct PodRequest {
     size_t n_containers;     /* init containers included */
     NonzeroRequests nonzero; /* what it counts for on its node */
     NonzeroRequests scored;  /* what NodeResourcesFit adds to a node to score it */
+    PodTerms terms;          /* of a TermIndex; all zero: none */
     uint32_t unmodelled;     /* bits by UnmodelledFeature */
 
     /* Plugins that ignore running pods give the same results for pods with the same place_key; all

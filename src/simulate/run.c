@@ -30,6 +30,7 @@ typedef struct Run {
     double wait_seconds;
     size_t n_looks;
     bool is_over;
+    bool was_sought; /* a pod was placed that pending ones may have affinity to */
 } Run;
 
 /* --- pods on nodes ------------------------------------------------------ */
@@ -73,6 +74,7 @@ static int place_pod(Run *run, uint32_t number, uint32_t row) {
         return r;
     *pod_result =
         (PodResult){.kind = RESULT_PLACED, .row = row, .waited = (float)(run->now - arrival->at)};
+    run->was_sought |= term_index_is_sought(run->input->terms, &arrival->request->terms);
     run->result->n_placed++;
     run->result->n_waited += run->now > arrival->at;
     run->wait_seconds += run->now - arrival->at;
@@ -274,6 +276,10 @@ static int take_pods(Run *run) {
             sample(run);
         }
     }
+    while (r >= 0 && run->was_sought && run->pending.n > 0 && !run->is_over) {
+        run->was_sought = false;
+        r = retry(run);
+    }
     return r < 0 ? r : 0;
 }
 
@@ -384,6 +390,8 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     if (!result)
         return -ENOMEM;
     r = cluster_state_new(input->table, &run.cluster);
+    if (r == 0)
+        r = cluster_state_set_terms(run.cluster, input->terms);
     own.related = snapshot_related(input->snapshot);
     if (r == 0 && berth)
         r = berth_extender_new(&own, run.cluster, &run.berth);

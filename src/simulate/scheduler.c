@@ -16,6 +16,7 @@
 enum {
     WEIGHT_TAINTS = 3,
     WEIGHT_AFFINITY = 2,
+    WEIGHT_INTER_POD = 2,
 };
 
 struct Scheduler {
@@ -43,6 +44,7 @@ typedef struct Cycle {
     const PodRequest *request;
     const Forecast *forecast;
     Fit fit;
+    InterPodCycle inter_pod;
     int64_t now_nsec;
     uint32_t inspected;
     size_t n; /* rows still feasible */
@@ -139,6 +141,12 @@ static SchedulingReason count_lacks(Scheduler *scheduler, const Fit *fit, uint32
 
 /* REASON_NONE: the pod can run there; else the reason, which is counted. */
 static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint32_t row) {
+    static const Rejection by_verdict[] = {
+        [INTER_POD_PASSES] = REJECTION_NONE,
+        [INTER_POD_AFFINITY] = REJECTION_POD_AFFINITY,
+        [INTER_POD_ANTI_AFFINITY] = REJECTION_POD_ANTI_AFFINITY,
+        [INTER_POD_EXISTING] = REJECTION_EXISTING_ANTI_AFFINITY,
+    };
     SchedulingReason rejection = cycle->forecast->rejections[row];
 
     if (rejection == REJECTION_NONE && cycle->request->ports.n > 0 &&
@@ -148,9 +156,13 @@ static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint3
         scheduler->counts[rejection]++;
         return rejection;
     }
-    if (fit_is_room(&cycle->fit, scheduler->cluster, row))
-        return REASON_NONE;
-    return count_lacks(scheduler, &cycle->fit, row);
+    if (!fit_is_room(&cycle->fit, scheduler->cluster, row))
+        return count_lacks(scheduler, &cycle->fit, row);
+    if (inter_pod_filters(&cycle->inter_pod))
+        rejection = by_verdict[inter_pod_filter(&cycle->inter_pod, row)];
+    if (rejection != REJECTION_NONE)
+        scheduler->counts[rejection]++;
+    return rejection;
 }
 
 /* Tries nodes from where the last cycle ended. */
@@ -208,6 +220,7 @@ static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
 /* The largest values, which the plugins scale by. */
 typedef struct PluginMax {
     int64_t n_untolerated, preferred_weight;
+    int64_t inter_pod, inter_pod_least;
 } PluginMax;
 
 static PluginMax find_plugin_max(const Scheduler *scheduler, const Cycle *cycle) {
@@ -221,6 +234,13 @@ static PluginMax find_plugin_max(const Scheduler *scheduler, const Cycle *cycle)
             max.n_untolerated = forecast->n_untolerated[row];
         if (forecast->preferred_weight[row] > max.preferred_weight)
             max.preferred_weight = forecast->preferred_weight[row];
+        if (cycle->inter_pod.scores.n > 0) {
+            int64_t score = inter_pod_score(&cycle->inter_pod, row);
+
+            max.inter_pod = i == 0 || score > max.inter_pod ? score : max.inter_pod;
+            max.inter_pod_least =
+                i == 0 || score < max.inter_pod_least ? score : max.inter_pod_least;
+        }
     }
     return max;
 }
@@ -228,13 +248,18 @@ static PluginMax find_plugin_max(const Scheduler *scheduler, const Cycle *cycle)
 static int64_t score_node(
     const Scheduler *scheduler, const Cycle *cycle, const PluginMax *max, uint32_t row) {
     const Forecast *forecast = cycle->forecast;
-    int64_t taints = BEST, affinity = 0;
+    int64_t taints = BEST, affinity = 0, inter_pod = 0;
 
     if (max->n_untolerated > 0)
         taints = BEST - BEST * forecast->n_untolerated[row] / max->n_untolerated;
     if (max->preferred_weight > 0)
         affinity = BEST * forecast->preferred_weight[row] / max->preferred_weight;
-    return WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity +
+    if (max->inter_pod > max->inter_pod_least) /* rounded as the plugin does */
+        inter_pod =
+            (int64_t)(BEST *
+                      ((double)(inter_pod_score(&cycle->inter_pod, row) - max->inter_pod_least) /
+                          (double)(max->inter_pod - max->inter_pod_least)));
+    return WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity + WEIGHT_INTER_POD * inter_pod +
            fit_least_allocated(&cycle->fit, scheduler->cluster, row) +
            fit_balanced(&cycle->fit, scheduler->cluster, row) + forecast->images[row];
 }
@@ -312,6 +337,10 @@ int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t no
         return r;
     arena_reset(scheduler->cycle);
     memset(scheduler->counts, 0, scheduler->n_counts * sizeof(*scheduler->counts));
+    r = inter_pod_begin(
+        scheduler->cluster->inter_pod, &request->terms, scheduler->cycle, &cycle.inter_pod);
+    if (r < 0)
+        return r;
     cycle.fit = fit_of(scheduler->cluster, request, scheduler->options.ignores_extended_resources);
     find_feasible(scheduler, &cycle);
     r = filter_by_extender(scheduler, &cycle);

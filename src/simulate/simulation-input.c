@@ -35,6 +35,7 @@ typedef struct Draft {
     VEC(Arrival) arrivals;
     VEC(PodRequest *) requests; /* of the arrivals */
     Services services;
+    bool has_lost_terms; /* there were too many */
 } Draft;
 
 static int set_error(Draft *draft, const char *path, const char *what) {
@@ -89,11 +90,16 @@ static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     PodRequest *request = ARENA_NEW(arena, PodRequest);
     PodRequest **kept = VEC_PUSH(&draft->requests, arena);
     Str text = arena_copy(arena, object);
+    int r;
 
     if (!kept)
         return -ENOMEM;
     *ret = *kept = request;
-    return request && text.ptr ? decode_request(draft, NULL, text, arena, request) : -ENOMEM;
+    r = request && text.ptr ? decode_request(draft, NULL, text, arena, request) : -ENOMEM;
+    if (r == 0)
+        r = term_index_add(draft->input->terms, &request->pod, &request->terms);
+    draft->has_lost_terms |= r == 1;
+    return r < 0 ? r : 0;
 }
 
 /* "NAME.3" of several. */
@@ -250,6 +256,10 @@ static int add_existing(Draft *draft, const PodRequest *request) {
 
     if (r < 0)
         return r;
+    r = term_index_add(draft->input->terms, &request->pod, &footprint.terms);
+    if (r < 0)
+        return r;
+    draft->has_lost_terms |= r == 1;
     existing = VEC_PUSH(&draft->existing, draft->input->arena);
     pod = existing ? pod_record_new(draft->input->pool, &request->pod, &pod_parts_all) : NULL;
     if (!pod)
@@ -428,6 +438,24 @@ static void settle_arrivals(Draft *draft) {
     }
 }
 
+static int find_kinds(Draft *draft) {
+    SimulationInput *input = draft->input;
+    int r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
+
+    for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
+        r = term_index_classify(
+            input->terms, input->existing[i].pod, &input->existing[i].footprint.terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        r = term_index_classify(input->terms, &request->pod, &request->terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    return r < 0 ? r : 0;
+}
+
 /* Which pods use features that are not modelled. */
 static void find_unmodelled(Draft *draft) {
     SimulationInput *input = draft->input;
@@ -435,6 +463,10 @@ static void find_unmodelled(Draft *draft) {
     for (size_t i = 0; i < draft->requests.n; i++) {
         PodRequest *request = draft->requests.items[i];
 
+        if (draft->has_lost_terms)
+            request->unmodelled |= 1u << UNMODELLED_TERMS;
+        if (term_index_is_unsure(input->terms, &request->terms))
+            request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
         if (request->pod.details->n_spread > 0 ||
             (request->unmodelled & 1u << UNMODELLED_DEFAULT_SPREAD))
             continue;
@@ -483,6 +515,8 @@ static int load(Draft *draft) {
     if (r == 0)
         settle_arrivals(draft);
     if (r == 0)
+        r = find_kinds(draft);
+    if (r == 0)
         find_unmodelled(draft);
     return r;
 }
@@ -505,8 +539,9 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
         input->arena = arena_new(SIMULATION_BUDGET);
         draft.services = SERVICES_IN(input->arena);
         input->pool = record_pool_new();
+        input->terms = term_index_new();
     }
-    if (input && input->arena && input->pool && nodes && scratch)
+    if (input && input->arena && input->pool && input->terms && nodes && scratch)
         r = load(&draft);
     for (size_t i = 0; i < draft.existing.n; i++) /* after an error */
         pod_record_unref(draft.existing.items[i].pod);
@@ -523,6 +558,7 @@ SimulationInput *simulation_input_free(SimulationInput *input) {
         return NULL;
     for (size_t i = 0; i < input->n_existing; i++)
         pod_record_unref(input->existing[i].pod);
+    term_index_free(input->terms);
     snapshot_unref(input->snapshot);
     record_pool_free(input->pool);
     arena_free(input->arena);

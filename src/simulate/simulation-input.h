@@ -49,6 +49,7 @@ typedef struct SimulationInput {
     RecordPool *pool;
     Snapshot *snapshot; /* the nodes, without pods */
     const NodeTable *table;
+    TermIndex *terms; /* of all pods */
     ExistingPod *existing;
     size_t n_existing;
     Arrival *arrivals; /* by time, then by priority */

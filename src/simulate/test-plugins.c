@@ -447,7 +447,7 @@ static void test_reports_features_that_are_not_modelled(void **state) {
         {"", 0},
         {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << UNMODELLED_SPREAD},
         {"topologySpreadConstraints: []", 0},
-        {"affinity: {podAntiAffinity: {}}", 1u << UNMODELLED_NEIGHBOURS},
+        {"affinity: {podAntiAffinity: {}}", 0},
         {"affinity: {nodeAffinity: {}}", 0},
         {"volumes: [{name: v, emptyDir: {}}]", 0},
         {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << UNMODELLED_VOLUMES},

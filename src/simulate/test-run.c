@@ -12,7 +12,8 @@
 #define TEXT_MAX ((size_t)1024 * 1024)
 
 #define NODES(n)                                                                                   \
-    "---\nkind: Node\nmetadata: {name: " n "}\nstatus: {allocatable: {cpu: 2, memory: 4Gi, pods: " \
+    "---\nkind: Node\nmetadata: {name: " n ", labels: {host: " n                                   \
+    "}}\nstatus: {allocatable: {cpu: 2, memory: 4Gi, pods: "                                       \
     "10}}\n"
 
 static SimulationResult *play(const SimulationInput *input, uint64_t seed, Program *program) {
@@ -123,6 +124,12 @@ static void test_random_runs_keep_invariants(void **state) {
     "- {at: " at more ", pod: {metadata: {name: " name "}, spec: {containers: [{name: c, "         \
     "resources: {requests: {cpu: " cpu "}}}]}}}\n"
 
+#define WANTS(name, other)                                                                         \
+    "---\nkind: Pod\nmetadata: {name: " name ", labels: {app: " name                               \
+    "}}\nspec: {containers: [{name: c}], affinity: {podAffinity: "                                 \
+    "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: host, "                       \
+    "labelSelector: {matchLabels: {app: " other "}}}]}}}\n"
+
 static const PodResult *result_of(
     const TestSimulation *simulation, const SimulationResult *result, const char *name) {
     for (size_t i = 0; i < result->n_pods; i++)
@@ -196,6 +203,26 @@ static void test_gated_pods_are_not_placed(void **state) {
     test_simulation_done(&simulation);
 }
 
+/* The first three wait for the last one, in a chain. */
+static void test_pending_pods_follow_the_pod_that_they_need(void **state) {
+    SimulationResult *result;
+    TestSimulation simulation;
+
+    (void)state;
+    test_simulation_load(&simulation, NODES("a") NODES("b"),
+        WANTS("one", "two") WANTS("two", "three") WANTS("three", "four") WANTS("four", "four")
+            WANTS("alone", "nobody"),
+        NULL);
+    result = play(simulation.input, 1, NULL);
+    assert_int_equal(result->n_placed, 4);
+    assert_int_equal(result->n_pending, 1);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(result->pods[i].row, result->pods[0].row);
+    assert_text("reason", result->reasons[0].text, "node(s) didn't match pod affinity rules");
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
+}
+
 /* Packing leaves empty nodes that an autoscaler can remove; the default, spreading, does not. */
 static void test_packing_leaves_empty_nodes(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
@@ -263,6 +290,7 @@ int main(void) {
         cmocka_unit_test(test_pending_pods_go_by_priority),
         cmocka_unit_test(test_reason_of_a_policy_is_reported),
         cmocka_unit_test(test_gated_pods_are_not_placed),
+        cmocka_unit_test(test_pending_pods_follow_the_pod_that_they_need),
         cmocka_unit_test(test_packing_leaves_empty_nodes),
         cmocka_unit_test(test_ends_at_the_given_time),
         cmocka_unit_test(test_pods_end_in_order_of_time),

@@ -7,7 +7,9 @@ import json
 import random
 
 import pytest
+from cluster import find_condition
 from objects import make_node, make_pod
+from waiting import wait_for
 
 ZONE = "topology.kubernetes.io/zone"
 N_PODS = 80
@@ -90,6 +92,21 @@ def random_pod(rng, number):
     return pod
 
 
+def follow(cluster, policy, names):
+    """How many of the pods are on one of the model's best nodes."""
+    placed = {pod["metadata"]["name"]: pod for pod in cluster.pods()}
+    pods = cluster.folder / "pods.json"
+    pods.write_text(json.dumps({"kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names]}))
+    done = cluster.run_berth("simulate", "--cluster", cluster.dump(), "--pods", pods, "--follow",
+                             "--policy", policy, "--no-baseline", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    followed = json.loads(done.stdout)["policies"][0]["follow"]
+    print(f"{followed['best']} of {followed['pods']} pods are where the model says:"
+          f" {100 * followed['best'] / followed['pods']:.1f} %")
+    return followed
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_model_agrees_with_kube_scheduler(cluster, seed):
     rng = random.Random(seed)
@@ -110,15 +127,64 @@ def test_the_model_agrees_with_kube_scheduler(cluster, seed):
         names.append(pod["metadata"]["name"])
         cluster.wait_bound(names[-1])
 
-    placed = {pod["metadata"]["name"]: pod for pod in cluster.pods()}
-    pods = cluster.folder / "pods.json"
-    pods.write_text(json.dumps({"kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names]}))
-    done = cluster.run_berth("simulate", "--cluster", cluster.dump(), "--pods", pods, "--follow",
-                             "--policy", policy, "--no-baseline", "-o", "json")
-    assert done.returncode == 0, done.stderr
-    follow = json.loads(done.stdout)["policies"][0]["follow"]
-    print(f"seed {seed}: {follow['best']} of {follow['pods']} pods are where the model says:"
-          f" {100 * follow['best'] / follow['pods']:.1f} %")
-    assert follow["pods"] == N_PODS
-    assert follow["best"] == N_PODS, json.dumps(follow["misses"])
+    followed = follow(cluster, policy, names)
+    assert followed["pods"] == N_PODS
+    assert followed["best"] == N_PODS, json.dumps(followed["misses"])
+
+
+def pod_term(rng, key):
+    app = rng.choice("abc")
+    selector = rng.choice((
+        {"matchLabels": {"app": app}},
+        {"matchExpressions": [{"key": "app", "operator": "In", "values": [app, "d"]}]},
+        {"matchLabels": {"app": app}, "matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]},
+    ))
+    everywhere = rng.choice(({}, {}, {"namespaceSelector": {}}))
+    return {"topologyKey": key, "labelSelector": selector, **everywhere}
+
+
+def pod_affinity(rng, kind, is_required):
+    """Required anti-affinity by node only: three zones are full after three pods."""
+    by_node = "kubernetes.io/hostname"
+    if is_required:
+        key = by_node if kind == "podAntiAffinity" else ZONE
+        return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [pod_term(rng, key)]}}
+    return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": rng.randrange(1, 101), "podAffinityTerm": pod_term(rng, rng.choice((ZONE, by_node)))}
+        for _ in range(rng.randrange(1, 3))]}}
+
+
+def place(cluster, pod):
+    """Whether kube-scheduler finds a node; if not, the pod is deleted."""
+    name = pod["metadata"]["name"]
+    cluster.api.create(cluster.pods_path, pod)
+    condition = wait_for(f"kube-scheduler to try {name}",
+                         lambda: find_condition(cluster.pod(name), "PodScheduled"))
+    if condition["status"] == "True":
+        return True
+    cluster.delete_pod(name)
+    cluster.wait_gone(name)
+    return False
+
+
+# 60 pods of a class, half of them without affinity: terms of running pods apply to these.
+@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
+@pytest.mark.parametrize("is_required", [True, False], ids=["required", "preferred"])
+def test_the_model_agrees_about_pod_affinity(cluster, kind, is_required):
+    rng = random.Random(f"{kind}{is_required}")
+    for number in range(20):
+        cluster.api.create("/api/v1/nodes", random_node(rng, number))
+    policy = cluster.write_policy(POLICY)
+    cluster.start_binder("--bind", "--policy", policy, weight=1)
+    names = []
+    for number in range(60):
+        pod = random_pod(rng, number)
+        pod["metadata"]["labels"] = {"app": rng.choice("abcd")}
+        if number % 2 == 1:
+            pod["spec"].setdefault("affinity", {}).update(pod_affinity(rng, kind, is_required))
+        if place(cluster, pod):
+            names.append(pod["metadata"]["name"])
+    assert len(names) >= 20
+    followed = follow(cluster, policy, names)
+    assert followed["pods"] == len(names) and followed["notModelled"] == 0
+    assert followed["best"] == len(names), json.dumps(followed["misses"])

@@ -191,10 +191,13 @@ def test_reports_unmodelled_fields(run, files, cluster):
     spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
     pods = files("pods.json", list_of(
         pod("one", topologySpreadConstraints=spread), pod("two", topologySpreadConstraints=spread),
-        pod("three", affinity={"podAntiAffinity": {}}), pod("four")))
+        pod("three", affinity={"podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{
+                "topologyKey": "zone", "labelSelector": {},
+                "namespaceSelector": {"matchLabels": {"team": "one"}}}]}})))
     table = run("--cluster", cluster, "--pods", pods).stdout
     assert "2 pods have topologySpreadConstraints: not modelled" in table
-    assert "1 pod has podAffinity or podAntiAffinity: not modelled" in table
+    assert "3 pods have pod affinity by namespaceSelector, without Namespaces in the files" in table
     seen = json.loads(run("--cluster", cluster, "--pods", pods, "-o", "json").stdout)
     assert seen["notModelled"]["pods"] == 3
 
@@ -214,6 +217,21 @@ def test_reads_services_from_either_file(run, files, cluster):
     dump = files("dump.json", list_of(*(node(f"node-{i}") for i in range(4)), service))
     assert flag in run("--cluster", dump, "--pods", files("pods.json", list_of(job))).stdout
     assert note not in run("--cluster", cluster, "--pods", files("x.json", list_of(pod("x")))).stdout
+
+
+def test_pods_with_anti_affinity_get_a_node_each(run, files, cluster):
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}]}}
+    pods = [pod(f"pod-{i}", affinity=apart) for i in range(6)]
+    for each in pods:
+        each["metadata"]["labels"] = {"app": "db"}
+    done = run("--cluster", cluster, "--pods", files("pods.json", list_of(*pods)), "--all", "-o", "json")
+    seen = json.loads(done.stdout)
+    result = seen["policies"][0]
+    assert seen["notModelled"] == {"pods": 0}
+    assert len({each["node"] for each in result["pods"] if "node" in each}) == result["placed"] == 4
+    assert result["pendingReasons"] == [
+        {"reason": "node(s) didn't match pod anti-affinity rules", "pods": 2}]
 
 
 def test_gated_pods_stay_pending(run, files, cluster):

@@ -1,0 +1,70 @@
+#pragma once
+
+/*
+ * InterPod: the plugin InterPodAffinity, with its default settings.
+ *
+ * For each term of a TermIndex it counts, by domain, the running pods that the term selects and the
+ * running pods that have the term. Counts change with each pod that is placed or ends; a cycle only
+ * reads them: for a node one number for each term that the pod has or that selects it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "simulate/term-index.h"
+
+typedef struct InterPod InterPod;
+
+/* Without pods, in @arena. Borrows @index, which is settled. 0, or -ENOMEM. */
+int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) MUST_CHECK;
+
+/* The pod runs on the node of @row. 0, or -ENOMEM. */
+int inter_pod_add(InterPod *state, uint32_t row, const PodTerms *terms) MUST_CHECK;
+/* It was added there. */
+void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms);
+
+/* A count by domain. */
+typedef struct InterPodCount {
+    const uint32_t *domains; /* by row */
+    const uint32_t *counts;  /* by domain; NULL: 0 in all */
+    const int64_t *weights;  /* the same: sums of weights instead of counts */
+    int64_t weight;          /* of each that is counted */
+} InterPodCount;
+
+typedef struct InterPodCounts {
+    InterPodCount *items;
+    size_t n;
+} InterPodCounts;
+
+/* One pod to be placed. */
+typedef struct InterPodCycle {
+    InterPodCounts affinity; /* each must be above 0 */
+    bool is_first;           /* no pod is selected yet, and it selects itself: it may go anywhere */
+    InterPodCounts anti;     /* each must be 0 */
+    InterPodCounts existing; /* pods with anti-affinity to it: the same */
+    InterPodCounts scores;
+} InterPodCycle;
+
+typedef enum InterPodVerdict {
+    INTER_POD_PASSES,
+    INTER_POD_AFFINITY, /* in the order in which the plugin tries them */
+    INTER_POD_ANTI_AFFINITY,
+    INTER_POD_EXISTING,
+} InterPodVerdict;
+
+/* In @arena; valid until the next change. @state NULL: there are no terms. 0, or -ENOMEM. */
+int inter_pod_begin(const InterPod *state, const PodTerms *terms, Arena *arena, InterPodCycle *ret)
+    MUST_CHECK;
+
+/* Whether the cycle has anything to filter. */
+static inline bool inter_pod_filters(const InterPodCycle *cycle) {
+    return cycle->affinity.n + cycle->anti.n + cycle->existing.n > 0;
+}
+
+InterPodVerdict inter_pod_filter(const InterPodCycle *cycle, uint32_t row);
+
+/* Not normalised; any number. */
+int64_t inter_pod_score(const InterPodCycle *cycle, uint32_t row);

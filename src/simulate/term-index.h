@@ -1,0 +1,92 @@
+#pragma once
+
+/*
+ * TermIndex: the pod affinity terms of all pods of a simulation.
+ *
+ * A term selects pods (by namespace and labels) and has a topology key, whose values on nodes are
+ * its domains. Equal terms share a number, and so do pods that all terms see alike (PodKind): so
+ * which terms select which pods is found once, when all pods are read, and a run only counts
+ * (simulate/inter-pod.h).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cluster/related-objects.h"
+#include "cluster/table.h"
+#include "model/pod.h"
+#include "simulate/term-selector.h"
+
+#define TERM_INDEX_TERMS_MAX 4096u          /* different ones; others are not modelled */
+#define TERM_INDEX_MATCHES_MAX 200000000ull /* terms × kinds of pods */
+#define TERM_INDEX_BUDGET ((size_t)1024 * 1024 * 1024)
+#define NO_DOMAIN UINT32_MAX
+
+typedef struct Term {
+    uint32_t key;                  /* number of the topology key */
+    const TermSelector *selectors; /* all must select the pod */
+    size_t n_selectors;
+    bool is_sought; /* a required podAffinity */
+} Term;
+
+typedef enum TermRole {
+    TERM_AFFINITY,      /* required podAffinity of the pod: all its terms must select one pod */
+    TERM_ANTI_AFFINITY, /* required podAntiAffinity; it also keeps other pods off */
+    TERM_PREFERRED,     /* with a weight, below 0 for podAntiAffinity; also for other pods */
+    TERM_ATTRACTS,      /* required podAffinity, as it scores nodes for other pods: weight 1 */
+} TermRole;
+
+typedef struct TermUse {
+    uint32_t term;
+    int32_t weight;
+    TermRole role;
+} TermUse;
+
+/* Of one pod. */
+typedef struct PodTerms {
+    const TermUse *uses;
+    uint32_t n_uses;
+    uint32_t kind; /* by term_index_classify() */
+} PodTerms;
+
+/* Pods that all terms see alike. */
+typedef struct PodKind {
+    const uint32_t *terms; /* that select them, ascending */
+    size_t n_terms;
+    bool is_unsure; /* a term selects by labels of Namespaces, which are not known */
+} PodKind;
+
+/* Values of one topology key. */
+typedef struct TermDomains {
+    const uint32_t *by_row; /* NO_DOMAIN: the node has no such label */
+    size_t n;
+} TermDomains;
+
+typedef struct TermIndex TermIndex;
+
+TermIndex *term_index_new(void);              /* NULL: out of memory */
+TermIndex *term_index_free(TermIndex *index); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(TermIndex *, term_index_free)
+
+/* Adds the terms of @pod, which has details; copies what it needs. 0; 1: there are too many, @ret
+ * has none; or -ENOMEM. */
+int term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) MUST_CHECK;
+
+/* After all pods were added, finds the domains in @table. @related is borrowed. 0, or -ENOMEM. */
+int term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related)
+    MUST_CHECK;
+/* Then for each pod: sets its kind. 0; 1: too many kinds, as if no term selected it; or -ENOMEM. */
+int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) MUST_CHECK;
+
+size_t term_index_n_terms(const TermIndex *index);
+const TermDomains *term_index_domains(const TermIndex *index, uint32_t term);
+const PodKind *term_index_kind(const TermIndex *index, const PodTerms *terms);
+/* Whether terms of the pod, or terms that may select it, read labels of namespaces, and these are
+ * not known. */
+bool term_index_is_unsure(const TermIndex *index, const PodTerms *terms);
+/* Whether a pod with required podAffinity may be waiting for this one. */
+bool term_index_is_sought(const TermIndex *index, const PodTerms *terms);
+bool pod_kind_has_term(const PodKind *kind, uint32_t term);
