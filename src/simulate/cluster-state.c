@@ -126,7 +126,7 @@ int cluster_state_new(const NodeTable *table, ClusterState **ret) {
 }
 
 int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) {
-    if (term_index_n_terms(index) == 0)
+    if (term_index_is_empty(index))
         return 0;
     return inter_pod_new(index, cluster->arena, &cluster->inter_pod);
 }

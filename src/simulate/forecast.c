@@ -26,6 +26,9 @@ static const char *const texts[REJECTION_MAX] = {
     [REJECTION_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
     [REJECTION_PORTS] = "node(s) didn't have free ports for the requested pod ports",
     [REJECTION_PODS] = "Too many pods",
+    [REJECTION_SPREAD_LABEL] =
+        "node(s) didn't match pod topology spread constraints (missing required label)",
+    [REJECTION_SPREAD] = "node(s) didn't match pod topology spread constraints",
     [REJECTION_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
     [REJECTION_POD_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
     [REJECTION_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
@@ -96,14 +99,17 @@ static void judge_rows(ForecastCache *cache, const PodRequest *request, Forecast
         const Node *node = table_node(table, row);
         uint8_t taints = cache->by_set[table_chunk(table, row)->taint_set[table_slot(row)]];
 
+        bool is_selected = node && pod_selects(&request->pod, node->name, &node->labels);
+
         if (!node)
             continue;
+        forecast->inclusion[row] = (uint8_t)((is_selected ? INCLUDED_BY_AFFINITY : 0) |
+                                             (taints & ADMITS ? INCLUDED_BY_TAINTS : 0));
         if (!cache->options.ignores_taints) {
             forecast->rejections[row] = (uint8_t)check_taints(request, node, taints & ADMITS);
             forecast->n_untolerated[row] = taints & (ADMITS - 1);
         }
-        if (forecast->rejections[row] == REJECTION_NONE &&
-            !pod_selects(&request->pod, node->name, &node->labels))
+        if (forecast->rejections[row] == REJECTION_NONE && !is_selected)
             forecast->rejections[row] = REJECTION_AFFINITY;
         if (request->preferred.n > 0)
             forecast->preferred_weight[row] =
@@ -166,6 +172,7 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
     forecast->n_untolerated = ARENA_ARRAY(cache->sorts, uint8_t, n);
     forecast->preferred_weight = ARENA_ARRAY(cache->sorts, uint16_t, n);
     forecast->images = ARENA_ARRAY(cache->sorts, uint8_t, n);
+    forecast->inclusion = ARENA_ARRAY(cache->sorts, uint8_t, n);
     if (arena_has_failed(cache->sorts))
         return -ENOMEM;
     judge_rows(cache, request, forecast);

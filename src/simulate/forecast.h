@@ -27,6 +27,8 @@ typedef enum Rejection {
     REJECTION_AFFINITY,
     REJECTION_PORTS,
     REJECTION_PODS,
+    REJECTION_SPREAD_LABEL,
+    REJECTION_SPREAD,
     REJECTION_POD_AFFINITY,
     REJECTION_POD_ANTI_AFFINITY,
     REJECTION_EXISTING_ANTI_AFFINITY,
@@ -36,6 +38,10 @@ typedef enum Rejection {
 /* In kube-scheduler's words. */
 const char *rejection_text(Rejection rejection);
 
+/* Which of its nodes PodTopologySpread counts for a pod, by the policies of its constraints. */
+#define INCLUDED_BY_AFFINITY 1u /* nodeSelector and required node affinity */
+#define INCLUDED_BY_TAINTS 2u   /* it tolerates NoSchedule and NoExecute */
+
 /* All by row. */
 typedef struct Forecast {
     Str key;
@@ -43,6 +49,7 @@ typedef struct Forecast {
     uint8_t *n_untolerated;     /* taints PreferNoSchedule that are not tolerated */
     uint16_t *preferred_weight; /* sum of the weights of matching preferred terms */
     uint8_t *images;            /* 0 to 100 */
+    uint8_t *inclusion;         /* INCLUDED_BY_... */
     const uint32_t *named_rows; /* rows that the pods' affinity names; NULL: all */
     size_t n_named;
 } Forecast;

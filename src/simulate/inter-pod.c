@@ -101,6 +101,14 @@ void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms) {
     change(state, row, terms, -1);
 }
 
+const uint32_t *inter_pod_selected(const InterPod *state, uint32_t term) {
+    return term == NO_TERM ? NULL : state->terms[term].selected;
+}
+
+const TermDomains *inter_pod_key_domains(const InterPod *state, uint32_t key) {
+    return term_index_key_domains(state->index, key);
+}
+
 /* --- one cycle ------------------------------------------------------------ */
 
 static void put(const InterPod *state, uint32_t term, InterPodCount count, InterPodCounts *list) {

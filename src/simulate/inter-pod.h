@@ -26,6 +26,10 @@ int inter_pod_add(InterPod *state, uint32_t row, const PodTerms *terms) MUST_CHE
 /* It was added there. */
 void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms);
 
+/* Running pods that the term selects, by its domain; NULL: none. Valid until the next change. */
+const uint32_t *inter_pod_selected(const InterPod *state, uint32_t term);
+const TermDomains *inter_pod_key_domains(const InterPod *state, uint32_t key);
+
 /* A count by domain. */
 typedef struct InterPodCount {
     const uint32_t *domains; /* by row */

@@ -25,13 +25,10 @@ typedef struct Draft {
 } Draft;
 
 static const char *const unmodelled_names[UNMODELLED_MAX] = {
-    [UNMODELLED_SPREAD] = "topologySpreadConstraints",
     [UNMODELLED_NAMESPACES] = "pod affinity by namespaceSelector, without Namespaces in the files",
-    [UNMODELLED_TERMS] = "pod affinity beside too many other terms",
+    [UNMODELLED_TERMS] = "pod affinity or topology spread beside too many other terms",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
     [UNMODELLED_CLAIMS] = "resourceClaims",
-    [UNMODELLED_DEFAULT_SPREAD] =
-        "default topology spread (of a ReplicaSet, StatefulSet or Service)",
     [UNMODELLED_NODE_FEATURES] = "features that nodes must declare",
 };
 
@@ -238,9 +235,7 @@ static uint32_t has_elements(JsonReader *reader) {
 
 static void decode_part(
     JsonReader *reader, Arena *arena, Str key, PodRequest *request, Draft *draft) {
-    if (json_key_is(reader, key, STR("topologySpreadConstraints")))
-        request->unmodelled |= has_elements(reader) << UNMODELLED_SPREAD;
-    else if (json_key_is(reader, key, STR("resourceClaims")))
+    if (json_key_is(reader, key, STR("resourceClaims")))
         request->unmodelled |= has_elements(reader) << UNMODELLED_CLAIMS;
     else if (json_key_is(reader, key, STR("volumes")))
         decode_volumes(reader, arena, request, draft);
@@ -420,16 +415,6 @@ static void decode_parts(JsonReader *reader, Arena *arena, PodRequest *request, 
     }
 }
 
-/* By its owner; simulation-input.c looks at Services. */
-static bool has_default_spread(const Pod *pod) {
-    static const char *const kinds[] = {"ReplicaSet", "StatefulSet", "ReplicationController"};
-
-    for (size_t i = 0; pod->details->n_spread == 0 && i < ELEMENTS_OF(kinds); i++)
-        if (str_is(pod->owner_kind, kinds[i]))
-            return true;
-    return false;
-}
-
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
     JsonReader again = *reader;
     Draft draft = {0};
@@ -444,8 +429,6 @@ void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
         return;
     if (str_is(draft.host_users, "false") && ret->pod.details->host_network)
         ret->unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
-    if (has_default_spread(&ret->pod))
-        ret->unmodelled |= 1u << UNMODELLED_DEFAULT_SPREAD;
     add_images(reader, arena, &ret->pod, ret, &draft);
     find_nonzero(reader, arena, &draft, ret);
     ret->ports = (HostPorts){.items = draft.ports.items, .n = draft.ports.n};

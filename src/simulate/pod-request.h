@@ -31,13 +31,11 @@ typedef struct HostPorts {
 
 /* Features of pods that are not modelled. */
 typedef enum UnmodelledFeature {
-    UNMODELLED_SPREAD,         /* topologySpreadConstraints */
-    UNMODELLED_DEFAULT_SPREAD, /* of pods of ReplicaSets, StatefulSets and Services */
-    UNMODELLED_NAMESPACES,     /* namespaceSelector, and the namespaces are not known */
-    UNMODELLED_TERMS,          /* more pod affinity terms, or kinds of pods, than are counted */
-    UNMODELLED_VOLUMES,        /* persistentVolumeClaim, ephemeral, and disks of clouds */
-    UNMODELLED_CLAIMS,         /* resourceClaims */
-    UNMODELLED_NODE_FEATURES,  /* NodeDeclaredFeatures */
+    UNMODELLED_NAMESPACES,    /* namespaceSelector, and the namespaces are not known */
+    UNMODELLED_TERMS,         /* more pod affinity terms, or kinds of pods, than are counted */
+    UNMODELLED_VOLUMES,       /* persistentVolumeClaim, ephemeral, and disks of clouds */
+    UNMODELLED_CLAIMS,        /* resourceClaims */
+    UNMODELLED_NODE_FEATURES, /* NodeDeclaredFeatures */
     UNMODELLED_MAX,
 } UnmodelledFeature;
 

@@ -30,7 +30,7 @@ typedef struct Run {
     double wait_seconds;
     size_t n_looks;
     bool is_over;
-    bool was_sought; /* a pod was placed that pending ones may have affinity to */
+    bool was_sought; /* a pod was placed that may let pending ones in */
 } Run;
 
 /* --- pods on nodes ------------------------------------------------------ */

@@ -5,9 +5,9 @@
  *
  * At each event pods whose lifetime is over end first; if any did, pending pods are tried again, by
  * priority and age. Before arriving pods are tried, pending ones are too, because policies may
- * depend on time; after arriving pods, if one was placed that pending ones may have required pod
- * affinity to. Of equal pods only the first is tried if it fails, and at most RUN_RETRIES_MAX
- * per event.
+ * depend on time; after arriving pods, if one was placed that required pod affinity or spread of
+ * pending ones counts. Of equal pods only the first is tried if it fails, and at most
+ * RUN_RETRIES_MAX per event.
  *
  * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */

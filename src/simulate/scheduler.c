@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "extender/sample.h"
 #include "simulate/fit.h"
+#include "simulate/spread.h"
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
 #define POINTS_PER_SCORE 10 /* an extender's maximum score is 10, a plugin's 100 */
@@ -17,6 +18,7 @@ enum {
     WEIGHT_TAINTS = 3,
     WEIGHT_AFFINITY = 2,
     WEIGHT_INTER_POD = 2,
+    WEIGHT_SPREAD = 2,
 };
 
 struct Scheduler {
@@ -44,6 +46,7 @@ typedef struct Cycle {
     const PodRequest *request;
     const Forecast *forecast;
     Fit fit;
+    SpreadCycle spread;
     InterPodCycle inter_pod;
     int64_t now_nsec;
     uint32_t inspected;
@@ -158,7 +161,9 @@ static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint3
     }
     if (!fit_is_room(&cycle->fit, scheduler->cluster, row))
         return count_lacks(scheduler, &cycle->fit, row);
-    if (inter_pod_filters(&cycle->inter_pod))
+    if (cycle->spread.n_required > 0)
+        rejection = spread_filter(&cycle->spread, row);
+    if (rejection == REJECTION_NONE && inter_pod_filters(&cycle->inter_pod))
         rejection = by_verdict[inter_pod_filter(&cycle->inter_pod, row)];
     if (rejection != REJECTION_NONE)
         scheduler->counts[rejection]++;
@@ -268,15 +273,18 @@ static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
     const SchedulerExtender *extender = &scheduler->extender;
     PluginMax max = find_plugin_max(scheduler, cycle);
     const uint8_t *scores = NULL;
-    int r = 0;
+    const int64_t *spread = NULL;
+    int r = spread_score(&cycle->spread, scheduler->rows, cycle->n, scheduler->cycle, &spread);
 
-    if (extender->prioritize)
+    if (r == 0 && extender->prioritize)
         r = extender->prioritize(extender->context, &cycle->request->pod, cycle->now_nsec,
             scheduler->rows, cycle->n, scheduler->cycle, &scores);
     if (r < 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {
         scheduler->scores[i] = score_node(scheduler, cycle, &max, scheduler->rows[i]);
+        if (spread)
+            scheduler->scores[i] += WEIGHT_SPREAD * spread[i];
         if (scores)
             scheduler->scores[i] += scores[i] * scheduler->options.weight * POINTS_PER_SCORE;
     }
@@ -339,6 +347,9 @@ int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t no
     memset(scheduler->counts, 0, scheduler->n_counts * sizeof(*scheduler->counts));
     r = inter_pod_begin(
         scheduler->cluster->inter_pod, &request->terms, scheduler->cycle, &cycle.inter_pod);
+    if (r == 0)
+        r = spread_begin(
+            scheduler->cluster, &request->terms, cycle.forecast, scheduler->cycle, &cycle.spread);
     if (r < 0)
         return r;
     cycle.fit = fit_of(scheduler->cluster, request, scheduler->options.ignores_extended_resources);

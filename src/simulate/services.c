@@ -2,6 +2,8 @@
 
 #include "simulate/services.h"
 
+#include <errno.h>
+
 #include "json/fields.h"
 
 typedef struct ServiceText {
@@ -72,12 +74,28 @@ static bool selects(const Labels *selector, const Labels *labels) {
     return true;
 }
 
-bool services_select(const Services *services, const Pod *pod) {
+static void note_keys(const Labels *selector, const Labels *labels, bool *is_read) {
+    for (size_t i = 0; i < labels->n; i++)
+        is_read[i] |= labels_find(selector, labels->items[i].key) != NULL;
+}
+
+int services_find(const Services *services, const Pod *pod, Arena *arena, Labels *ret) {
     uint32_t number = map_find(&services->by_namespace, pod->namespace);
     const NamespaceServices *group = number == MAP_NONE ? NULL : &services->groups.items[number];
+    bool *is_read = group ? ARENA_ARRAY(arena, bool, pod->labels.n + 1) : NULL;
+    Label *items = group ? ARENA_ARRAY(arena, Label, pod->labels.n + 1) : NULL;
 
-    for (size_t i = 0; group && i < group->selectors.n; i++)
+    *ret = (Labels){0};
+    if (!group)
+        return 0;
+    if (!items || !is_read)
+        return -ENOMEM;
+    for (size_t i = 0; i < group->selectors.n; i++)
         if (selects(&group->selectors.items[i], &pod->labels))
-            return true;
-    return false;
+            note_keys(&group->selectors.items[i], &pod->labels, is_read);
+    for (size_t i = 0; i < pod->labels.n; i++)
+        if (is_read[i])
+            items[ret->n++] = pod->labels.items[i];
+    ret->items = items;
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/pod.h"
@@ -33,5 +34,6 @@ typedef struct Services {
 /* Reads a Service object. Errors are the reader's. */
 void services_add(Services *services, JsonReader *reader);
 
-/* Whether one of them selects @pod. */
-bool services_select(const Services *services, const Pod *pod);
+/* The labels of @pod by which Services select it, all of them together; none: no Service does. The
+ * array is in @arena. 0, or -ENOMEM. */
+int services_find(const Services *services, const Pod *pod, Arena *arena, Labels *ret) MUST_CHECK;

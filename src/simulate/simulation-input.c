@@ -438,10 +438,26 @@ static void settle_arrivals(Draft *draft) {
     }
 }
 
+static int add_spread(Draft *draft, PodRequest *request) {
+    Labels services;
+    int r;
+
+    arena_reset(draft->scratch);
+    r = services_find(&draft->services, &request->pod, draft->scratch, &services);
+    if (r == 0)
+        r = term_index_add_spread(draft->input->terms, &request->pod, &services, &request->terms);
+    draft->has_lost_terms |= r == 1;
+    return r;
+}
+
 static int find_kinds(Draft *draft) {
     SimulationInput *input = draft->input;
-    int r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
+    int r = 0;
 
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++)
+        r = add_spread(draft, draft->requests.items[i]);
+    if (r >= 0)
+        r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
     for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
         r = term_index_classify(
             input->terms, input->existing[i].pod, &input->existing[i].footprint.terms);
@@ -467,12 +483,8 @@ static void find_unmodelled(Draft *draft) {
             request->unmodelled |= 1u << UNMODELLED_TERMS;
         if (term_index_is_unsure(input->terms, &request->terms))
             request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
-        if (request->pod.details->n_spread > 0 ||
-            (request->unmodelled & 1u << UNMODELLED_DEFAULT_SPREAD))
-            continue;
-        if (services_select(&draft->services, &request->pod))
-            request->unmodelled |= 1u << UNMODELLED_DEFAULT_SPREAD;
-        input->lacks_services |= draft->services.n == 0 && request->pod.labels.n > 0;
+        input->lacks_services |=
+            draft->services.n == 0 && request->terms.n_spread == 0 && request->pod.labels.n > 0;
     }
     for (size_t i = 0; i < input->n_arrivals; i++) {
         uint32_t unmodelled = input->arrivals[i].request->unmodelled;

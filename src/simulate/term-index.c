@@ -5,26 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/map.h"
-#include "base/vec.h"
-#include "simulate/term-selector.h"
+#include "simulate/term-index-internal.h"
 
 #define KEY_MAX ((size_t)64 * 1024 * 1024)
-
-struct TermIndex {
-    Arena *arena, *scratch; /* scratch: of one term */
-    Map numbers;            /* text of a term to its number */
-    VEC(Term) terms;
-    Map key_numbers;
-    VEC(Str) keys;
-    TermDomains *domains; /* by key */
-    Map read_labels;      /* label keys that terms read */
-    Map kind_numbers;
-    VEC(PodKind) kinds; /* the first one: of pods that no term selects */
-    RelatedObjects namespaces;
-    Buf text;
-};
 
 TermIndex *term_index_new(void) {
     _cleanup_(term_index_freep) TermIndex *index = calloc(1, sizeof(*index));
@@ -36,7 +19,7 @@ TermIndex *term_index_new(void) {
     if (!index->arena || !index->scratch)
         return NULL;
     index->numbers = index->key_numbers = index->read_labels = index->kind_numbers =
-        MAP_INIT_IN(index->arena);
+        index->owner_numbers = MAP_INIT_IN(index->arena);
     index->text = BUF_INIT(KEY_MAX);
     return VEC_PUSH(&index->kinds, index->arena) ? TAKE_PTR(index) : NULL;
 }
@@ -53,8 +36,7 @@ TermIndex *term_index_free(TermIndex *index) {
 
 /* --- terms ---------------------------------------------------------------- */
 
-/* -ENOMEM, or the number of the key. */
-static int number_key(TermIndex *index, Str key) {
+int term_index_number_key(TermIndex *index, Str key) {
     uint32_t number = map_find(&index->key_numbers, key);
     Str kept, *at;
 
@@ -69,39 +51,84 @@ static int number_key(TermIndex *index, Str key) {
     return (int)number;
 }
 
-/* Terms that all must select a pod, those from @first on, and the topology key of @key. */
-typedef struct TermSource {
-    const Pod *pod;
-    const PodAffinityTerm *first;
-    size_t n;
-    Str key;
-} TermSource;
+static int make_selector(const TermSource *source, size_t number, Arena *arena, TermSelector *ret) {
+    int r = term_selector_make(source->pod, &source->first[number], arena, ret);
+
+    if (r < 0 || !source->by_owner)
+        return r;
+    ret->owner_kind = arena_copy(arena, source->pod->owner_kind);
+    ret->owner_name = arena_copy(arena, source->pod->owner_name);
+    return ret->owner_kind.ptr && ret->owner_name.ptr ? 0 : -ENOMEM;
+}
+
+static void print_owner(const Pod *pod, Buf *out) {
+    term_text_put(out, pod->namespace);
+    term_text_put(out, pod->owner_kind);
+    term_text_put(out, pod->owner_name);
+}
+
+/* Terms by owner are looked up, the others are tried one by one. */
+static int link_term(TermIndex *index, const TermSource *source, uint32_t number) {
+    uint32_t *at = source->by_owner ? NULL : VEC_PUSH(&index->tried, index->arena);
+    OwnerTerms *owner;
+    uint32_t known;
+    Str text;
+
+    if (at)
+        *at = number;
+    if (!source->by_owner)
+        return at ? 0 : -ENOMEM;
+    buf_reset(&index->text);
+    print_owner(source->pod, &index->text);
+    known = map_find(&index->owner_numbers, buf_str(&index->text));
+    if (known == MAP_NONE) {
+        text = arena_copy(index->arena, buf_str(&index->text));
+        known = (uint32_t)index->owners.n;
+        if (!VEC_PUSH(&index->owners, index->arena) || !text.ptr ||
+            map_add(&index->owner_numbers, text, known) < 0)
+            return -ENOMEM;
+    }
+    owner = &index->owners.items[known];
+    at = VEC_PUSH(&owner->terms, index->arena);
+    if (!at)
+        return -ENOMEM;
+    *at = number;
+    return 0;
+}
 
 static int add_term(TermIndex *index, const TermSource *source, uint32_t *ret) {
     Str text = arena_copy(index->arena, buf_str(&index->text));
     TermSelector *selectors = ARENA_ARRAY(index->arena, TermSelector, source->n);
     Term *term = VEC_PUSH(&index->terms, index->arena);
-    int key = number_key(index, source->key);
+    int key = term_index_number_key(index, source->key);
 
     if (!text.ptr || !selectors || !term || key < 0)
         return -ENOMEM;
     for (size_t i = 0; i < source->n; i++)
-        if (term_selector_make(source->pod, &source->first[i], index->arena, &selectors[i]) < 0)
+        if (make_selector(source, i, index->arena, &selectors[i]) < 0)
             return -ENOMEM;
-    *term = (Term){.key = (uint32_t)key, .selectors = selectors, .n_selectors = source->n};
+    *term = (Term){
+        .key = (uint32_t)key,
+        .selectors = selectors,
+        .n_selectors = source->n,
+        .is_spread = source->is_spread,
+    };
+    index->has_spread |= source->is_spread;
     *ret = (uint32_t)index->terms.n - 1;
-    return map_add(&index->numbers, text, *ret);
+    if (map_add(&index->numbers, text, *ret) < 0)
+        return -ENOMEM;
+    return link_term(index, source, *ret);
 }
 
-/* 0; 1: there are too many; or -ENOMEM. */
-static int number_term(TermIndex *index, const TermSource *source, uint32_t *ret) {
+int term_index_number(TermIndex *index, const TermSource *source, uint32_t *ret) {
     arena_reset(index->scratch);
     buf_reset(&index->text);
+    buf_append_char(&index->text, source->is_spread ? 's' : 'a');
     term_text_put(&index->text, source->key);
     for (size_t i = 0; i < source->n; i++) {
         TermSelector selector;
 
-        if (term_selector_make(source->pod, &source->first[i], index->scratch, &selector) < 0)
+        if (make_selector(source, i, index->scratch, &selector) < 0)
             return -ENOMEM;
         term_selector_print(&selector, &index->text);
     }
@@ -110,7 +137,10 @@ static int number_term(TermIndex *index, const TermSource *source, uint32_t *ret
     *ret = map_find(&index->numbers, buf_str(&index->text));
     if (*ret != MAP_NONE)
         return 0;
-    return index->terms.n >= TERM_INDEX_TERMS_MAX ? 1 : add_term(index, source, ret);
+    if (source->by_owner ? index->terms.n - index->tried.n >= TERM_INDEX_OWNERS_MAX
+                         : index->tried.n >= TERM_INDEX_TERMS_MAX)
+        return 1;
+    return add_term(index, source, ret);
 }
 
 typedef VEC(TermUse) TermUses;
@@ -123,7 +153,7 @@ static int add_use(
     if (!use)
         return -ENOMEM;
     *use = (TermUse){.role = role, .weight = (int32_t)weight};
-    r = number_term(index, source, &use->term);
+    r = term_index_number(index, source, &use->term);
     if (r == 0 && role == TERM_AFFINITY)
         index->terms.items[use->term].is_sought = true;
     return r;
@@ -187,12 +217,20 @@ int term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) {
 
 /* --- domains -------------------------------------------------------------- */
 
+/* The key ROWS: each node is a domain. */
 static int find_domains(TermIndex *index, const NodeTable *table, Str key, TermDomains *ret) {
     uint32_t *by_row = ARENA_ARRAY(index->arena, uint32_t, table->n_rows + 1);
     Map numbers = MAP_INIT_IN(index->arena);
 
     if (!by_row)
         return -ENOMEM;
+    ret->by_row = by_row;
+    if (str_eq(key, ROWS)) {
+        for (uint32_t row = 0; row < table->n_rows; row++)
+            by_row[row] = row;
+        ret->n = table->n_rows;
+        return 0;
+    }
     for (uint32_t row = 0; row < table->n_rows; row++) {
         const Node *node = table_node(table, row);
         const Str *value = node ? labels_find(&node->labels, key) : NULL;
@@ -203,7 +241,6 @@ static int find_domains(TermIndex *index, const NodeTable *table, Str key, TermD
             return -ENOMEM;
         by_row[row] = number;
     }
-    ret->by_row = by_row;
     return 0;
 }
 
@@ -246,25 +283,45 @@ static TermSelects term_selects(const Term *term, const Pod *pod, const Namespac
     return all;
 }
 
+typedef VEC(uint32_t) TermNumbers;
+
+static int try_term(TermIndex *index, const Pod *pod, const Namespace *namespace, uint32_t number,
+    TermNumbers *selecting, PodKind *kind) {
+    const Term *term = &index->terms.items[number];
+    TermSelects selects = term->is_spread && pod->is_terminating
+                              ? TERM_SELECTS_NOT
+                              : term_selects(term, pod, namespace);
+    uint32_t *at = selects == TERM_SELECTS ? VEC_PUSH(selecting, index->arena) : NULL;
+
+    kind->is_unsure |= selects == TERM_SELECTS_UNSURE;
+    if (at)
+        *at = number;
+    return selects == TERM_SELECTS && !at ? -ENOMEM : 0;
+}
+
+static const OwnerTerms *find_owner(TermIndex *index, const Pod *pod) {
+    uint32_t number;
+
+    buf_reset(&index->text);
+    print_owner(pod, &index->text);
+    number = map_find(&index->owner_numbers, buf_str(&index->text));
+    return number == MAP_NONE ? NULL : &index->owners.items[number];
+}
+
 static int make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     Pod only = {.namespace = pod->namespace};
-    VEC(uint32_t) selecting = {0};
     Related related = {0};
     int r = related_objects_find(&index->namespaces, &only, index->arena, &related);
     Namespace unlabelled = {.name = pod->namespace};
     const Namespace *namespace = related.namespace ? related.namespace : &unlabelled;
+    const OwnerTerms *owner = find_owner(index, pod);
+    TermNumbers selecting = {0};
 
-    for (size_t i = 0; r == 0 && i < index->terms.n; i++) {
-        TermSelects selects =
-            term_selects(&index->terms.items[i], pod, related.knows_namespaces ? namespace : NULL);
-        uint32_t *at = selects == TERM_SELECTS ? VEC_PUSH(&selecting, index->arena) : NULL;
-
-        ret->is_unsure |= selects == TERM_SELECTS_UNSURE;
-        if (at)
-            *at = (uint32_t)i;
-        else if (selects == TERM_SELECTS)
-            r = -ENOMEM;
-    }
+    namespace = related.knows_namespaces ? namespace : NULL;
+    for (size_t i = 0; r == 0 && i < index->tried.n; i++)
+        r = try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
+    for (size_t i = 0; r == 0 && owner && i < owner->terms.n; i++)
+        r = try_term(index, pod, namespace, owner->terms.items[i], &selecting, ret);
     ret->terms = selecting.items;
     ret->n_terms = selecting.n;
     return r;
@@ -273,6 +330,10 @@ static int make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
 static void print_kind(TermIndex *index, const Pod *pod) {
     buf_reset(&index->text);
     term_text_put(&index->text, pod->namespace);
+    if (index->has_spread && pod->is_terminating)
+        buf_append_char(&index->text, 't');
+    if (index->owners.n > 0)
+        print_owner(pod, &index->text);
     for (size_t i = 0; i < pod->labels.n; i++)
         if (map_find(&index->read_labels, pod->labels.items[i].key) != MAP_NONE) {
             term_text_put(&index->text, pod->labels.items[i].key);
@@ -291,7 +352,7 @@ int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) {
     terms->kind = map_find(&index->kind_numbers, buf_str(&index->text));
     if (terms->kind != MAP_NONE)
         return 0;
-    if ((uint64_t)index->terms.n * index->kinds.n > TERM_INDEX_MATCHES_MAX) {
+    if ((uint64_t)index->tried.n * index->kinds.n > TERM_INDEX_MATCHES_MAX) {
         terms->kind = 0;
         return 1;
     }
@@ -305,6 +366,14 @@ int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) {
 }
 
 /* --- reading -------------------------------------------------------------- */
+
+bool term_index_is_empty(const TermIndex *index) {
+    return index->keys.n == 0;
+}
+
+const TermDomains *term_index_key_domains(const TermIndex *index, uint32_t key) {
+    return &index->domains[key];
+}
 
 size_t term_index_n_terms(const TermIndex *index) {
     return index->terms.n;

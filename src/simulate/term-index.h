@@ -23,13 +23,16 @@
 #define TERM_INDEX_TERMS_MAX 4096u          /* different ones; others are not modelled */
 #define TERM_INDEX_MATCHES_MAX 200000000ull /* terms × kinds of pods */
 #define TERM_INDEX_BUDGET ((size_t)1024 * 1024 * 1024)
+#define TERM_INDEX_OWNERS_MAX 65536u /* terms of default spread, by owner */
 #define NO_DOMAIN UINT32_MAX
+#define NO_TERM UINT32_MAX
 
 typedef struct Term {
     uint32_t key;                  /* number of the topology key */
     const TermSelector *selectors; /* all must select the pod */
     size_t n_selectors;
-    bool is_sought; /* a required podAffinity */
+    bool is_sought; /* a required podAffinity, or DoNotSchedule */
+    bool is_spread; /* of a spread constraint: pods that are being deleted do not count */
 } Term;
 
 typedef enum TermRole {
@@ -45,16 +48,30 @@ typedef struct TermUse {
     TermRole role;
 } TermUse;
 
+/* A topology spread constraint of a pod. */
+typedef struct SpreadUse {
+    uint32_t term; /* pods that count; NO_TERM: none does */
+    uint32_t key;  /* number of the topology key */
+    int64_t max_skew, min_domains;
+    bool is_required; /* DoNotSchedule */
+    bool is_default;  /* kube-scheduler's own */
+    bool is_by_node;  /* kubernetes.io/hostname */
+    bool counts_rows; /* the domains of the term are nodes: some of them are not counted */
+    bool selects_itself;
+    uint8_t inclusion; /* nodes that count must have these (simulate/forecast.h) */
+} SpreadUse;
+
 /* Of one pod. */
 typedef struct PodTerms {
     const TermUse *uses;
-    uint32_t n_uses;
+    const SpreadUse *spread; /* of pods to be placed */
+    uint32_t n_uses, n_spread;
     uint32_t kind; /* by term_index_classify() */
 } PodTerms;
 
 /* Pods that all terms see alike. */
 typedef struct PodKind {
-    const uint32_t *terms; /* that select them, ascending */
+    const uint32_t *terms; /* that select them */
     size_t n_terms;
     bool is_unsure; /* a term selects by labels of Namespaces, which are not known */
 } PodKind;
@@ -75,18 +92,28 @@ DEFINE_CLEANUP(TermIndex *, term_index_free)
  * has none; or -ENOMEM. */
 int term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) MUST_CHECK;
 
+/* Adds the spread constraints of @pod to @terms: its own, or kube-scheduler's default ones, for
+ * pods of a ReplicaSet, StatefulSet or ReplicationController, or with @services: labels by which
+ * Services select it. Pods of a ReplicaSet are taken to be those that have it as their controller.
+ * 0; 1: there are too many, @terms has none; or -ENOMEM. */
+int term_index_add_spread(TermIndex *index, const Pod *pod, const Labels *services, PodTerms *terms)
+    MUST_CHECK;
+
 /* After all pods were added, finds the domains in @table. @related is borrowed. 0, or -ENOMEM. */
 int term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related)
     MUST_CHECK;
 /* Then for each pod: sets its kind. 0; 1: too many kinds, as if no term selected it; or -ENOMEM. */
 int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) MUST_CHECK;
 
+bool term_index_is_empty(const TermIndex *index);
 size_t term_index_n_terms(const TermIndex *index);
+/* Of a topology key. */
+const TermDomains *term_index_key_domains(const TermIndex *index, uint32_t key);
 const TermDomains *term_index_domains(const TermIndex *index, uint32_t term);
 const PodKind *term_index_kind(const TermIndex *index, const PodTerms *terms);
 /* Whether terms of the pod, or terms that may select it, read labels of namespaces, and these are
  * not known. */
 bool term_index_is_unsure(const TermIndex *index, const PodTerms *terms);
-/* Whether a pod with required podAffinity may be waiting for this one. */
+/* Whether a pod with required podAffinity or DoNotSchedule may be waiting for this one. */
 bool term_index_is_sought(const TermIndex *index, const PodTerms *terms);
 bool pod_kind_has_term(const PodKind *kind, uint32_t term);

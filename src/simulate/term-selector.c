@@ -132,6 +132,9 @@ TermSelects term_selector_selects(
     const TermSelector *selector, const Pod *pod, const Namespace *namespace) {
     if (selector->selects_none || !selector_matches(&selector->labels, &pod->labels))
         return TERM_SELECTS_NOT;
+    if (!str_is_empty(selector->owner_name) && !(str_eq(selector->owner_name, pod->owner_name) &&
+                                                   str_eq(selector->owner_kind, pod->owner_kind)))
+        return TERM_SELECTS_NOT;
     return selects_namespace(selector, pod->namespace, namespace);
 }
 
@@ -161,4 +164,6 @@ void term_selector_print(const TermSelector *selector, Buf *out) {
         term_text_put(out, selector->namespaces[i]);
     print_selector(&selector->labels, out);
     print_selector(&selector->namespace_labels, out);
+    term_text_put(out, selector->owner_kind);
+    term_text_put(out, selector->owner_name);
 }

@@ -24,6 +24,7 @@ typedef struct TermSelector {
     size_t n_namespaces;
     bool by_namespace_labels; /* namespaceSelector is given; empty: all namespaces */
     Selector namespace_labels;
+    Str owner_kind, owner_name; /* the pod's controller; empty: any */
 } TermSelector;
 
 typedef enum TermSelects {

@@ -445,8 +445,7 @@ static void test_reports_features_that_are_not_modelled(void **state) {
         uint32_t expected;
     } cases[] = {
         {"", 0},
-        {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << UNMODELLED_SPREAD},
-        {"topologySpreadConstraints: []", 0},
+        {"topologySpreadConstraints: [{maxSkew: 1}]", 0},
         {"affinity: {podAntiAffinity: {}}", 0},
         {"affinity: {nodeAffinity: {}}", 0},
         {"volumes: [{name: v, emptyDir: {}}]", 0},
@@ -476,52 +475,6 @@ static void test_reports_features_that_are_not_modelled(void **state) {
     }
 }
 
-#define OWNED(kind, labels, spec)                                                                  \
-    "kind: Pod\nmetadata: {name: p, labels: {" labels                                              \
-    "}, ownerReferences: [{apiVersion: apps/v1, kind: " kind                                       \
-    ", name: o, controller: true}]}\nspec: {" spec "}\n"
-#define SERVICE(namespace, selector)                                                               \
-    "---\nkind: Service\nmetadata: {name: s, namespace: " namespace "}\nspec: "                    \
-                                                                    "{selector: " selector "}\n"
-#define SPREAD "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone}]"
-
-static void test_reports_pods_that_are_spread_by_default(void **state) {
-    static const struct {
-        const char *name, *services, *pod;
-        bool expected;
-    } cases[] = {
-        {"no owner", "", POD(""), false},
-        {"a ReplicaSet's", "", OWNED("ReplicaSet", "", ""), true},
-        {"a StatefulSet's", "", OWNED("StatefulSet", "", ""), true},
-        {"a Job's", "", OWNED("Job", "", ""), false},
-        {"with constraints of its own", "", OWNED("ReplicaSet", "", SPREAD), false},
-        {"of a Service", SERVICE("default", "{app: web}"),
-            OWNED("Job", "app: web, tier: front", ""), true},
-        {"of a Service, with constraints of its own", SERVICE("default", "{app: web}"),
-            OWNED("Job", "app: web", SPREAD), false},
-        {"of no Service: another label", SERVICE("default", "{app: web}"),
-            OWNED("Job", "app: api", ""), false},
-        {"of no Service: one label is missing", SERVICE("default", "{app: web, tier: x}"),
-            OWNED("Job", "app: web", ""), false},
-        {"of no Service: another namespace", SERVICE("shop", "{app: web}"),
-            OWNED("Job", "app: web", ""), false},
-        {"a Service without a selector selects no pod", SERVICE("default", "null"),
-            OWNED("Job", "app: web", ""), false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        char cluster[8192];
-        TestSimulation simulation;
-
-        (void)snprintf(cluster, sizeof(cluster), "%s%s", CLUSTER, cases[i].services);
-        test_simulation_load(&simulation, cluster, cases[i].pod, NULL);
-        assert_case(cases[i].name,
-            simulation.input->n_unmodelled[UNMODELLED_DEFAULT_SPREAD] == cases[i].expected);
-        test_simulation_done(&simulation);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_least_allocated_rounds_like_the_plugin),
@@ -535,7 +488,6 @@ int main(void) {
         cmocka_unit_test(test_profile_leaves_checks_to_the_extender),
         cmocka_unit_test(test_extender_rejects_and_fails),
         cmocka_unit_test(test_reports_features_that_are_not_modelled),
-        cmocka_unit_test(test_reports_pods_that_are_spread_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,28 @@ static void test_pending_pods_follow_the_pod_that_they_need(void **state) {
     test_simulation_done(&simulation);
 }
 
+#define SPREADS(name, node)                                                                        \
+    "---\nkind: Pod\nmetadata: {name: " name                                                       \
+    ", labels: {app: web}}\nspec: {containers: [{name: c}], "                                      \
+    "nodeSelector: {host: " node "}, topologySpreadConstraints: [{topologyKey: host, maxSkew: 1, " \
+    "whenUnsatisfiable: DoNotSchedule, nodeAffinityPolicy: Ignore, labelSelector: {matchLabels: "  \
+    "{app: web}}}]}\n"
+
+/* The second is one too many on its node until the third is on the other. */
+static void test_pending_pods_are_retried_when_others_spread(void **state) {
+    SimulationResult *result;
+    TestSimulation simulation;
+
+    (void)state;
+    test_simulation_load(&simulation, NODES("a") NODES("b"),
+        SPREADS("one", "a") SPREADS("two", "a") SPREADS("three", "b"), NULL);
+    result = play(simulation.input, 1, NULL);
+    assert_int_equal(result->n_placed, 3);
+    assert_int_equal(result->n_attempts, 4);
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
+}
+
 /* Packing leaves empty nodes that an autoscaler can remove; the default, spreading, does not. */
 static void test_packing_leaves_empty_nodes(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
@@ -291,6 +313,7 @@ int main(void) {
         cmocka_unit_test(test_reason_of_a_policy_is_reported),
         cmocka_unit_test(test_gated_pods_are_not_placed),
         cmocka_unit_test(test_pending_pods_follow_the_pod_that_they_need),
+        cmocka_unit_test(test_pending_pods_are_retried_when_others_spread),
         cmocka_unit_test(test_packing_leaves_empty_nodes),
         cmocka_unit_test(test_ends_at_the_given_time),
         cmocka_unit_test(test_pods_end_in_order_of_time),

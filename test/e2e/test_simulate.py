@@ -92,12 +92,12 @@ def random_pod(rng, number):
     return pod
 
 
-def follow(cluster, policy, names):
-    """How many of the pods are on one of the model's best nodes."""
+def follow(cluster, policy, names, *others):
+    """How many of the pods are on one of the model's best nodes. @others: more objects."""
     placed = {pod["metadata"]["name"]: pod for pod in cluster.pods()}
     pods = cluster.folder / "pods.json"
     pods.write_text(json.dumps({"kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names]}))
+        *others, *({"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names)]}))
     done = cluster.run_berth("simulate", "--cluster", cluster.dump(), "--pods", pods, "--follow",
                              "--policy", policy, "--no-baseline", "-o", "json")
     assert done.returncode == 0, done.stderr
@@ -137,7 +137,8 @@ def pod_term(rng, key):
     selector = rng.choice((
         {"matchLabels": {"app": app}},
         {"matchExpressions": [{"key": "app", "operator": "In", "values": [app, "d"]}]},
-        {"matchLabels": {"app": app}, "matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]},
+        {"matchLabels": {"app": app},
+         "matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]},
     ))
     everywhere = rng.choice(({}, {}, {"namespaceSelector": {}}))
     return {"topologyKey": key, "labelSelector": selector, **everywhere}
@@ -150,7 +151,8 @@ def pod_affinity(rng, kind, is_required):
         key = by_node if kind == "podAntiAffinity" else ZONE
         return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [pod_term(rng, key)]}}
     return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [
-        {"weight": rng.randrange(1, 101), "podAffinityTerm": pod_term(rng, rng.choice((ZONE, by_node)))}
+        {"weight": rng.randrange(1, 101),
+         "podAffinityTerm": pod_term(rng, rng.choice((ZONE, by_node)))}
         for _ in range(rng.randrange(1, 3))]}}
 
 
@@ -186,5 +188,72 @@ def test_the_model_agrees_about_pod_affinity(cluster, kind, is_required):
             names.append(pod["metadata"]["name"])
     assert len(names) >= 20
     followed = follow(cluster, policy, names)
+    assert followed["pods"] == len(names) and followed["notModelled"] == 0
+    assert followed["best"] == len(names), json.dumps(followed["misses"])
+
+
+def spread_constraint(rng, is_required):
+    key = rng.choice((ZONE, "kubernetes.io/hostname"))
+    policies = rng.choice(({}, {}, {"nodeAffinityPolicy": "Ignore"}, {"nodeTaintsPolicy": "Honor"}))
+    if is_required and rng.random() < 0.2:
+        policies = {**policies, "minDomains": rng.randrange(1, 4)}
+    return {"topologyKey": key, "maxSkew": rng.randrange(1, 4), **policies,
+            "whenUnsatisfiable": "DoNotSchedule" if is_required else "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app": rng.choice("abc")}}}
+
+
+# Pods with constraints of their own beside others that count.
+@pytest.mark.parametrize("is_required", [True, False], ids=["DoNotSchedule", "ScheduleAnyway"])
+def test_the_model_agrees_about_topology_spread(cluster, is_required):
+    rng = random.Random(f"spread{is_required}")
+    for number in range(20):
+        cluster.api.create("/api/v1/nodes", random_node(rng, number))
+    policy = cluster.write_policy(POLICY)
+    cluster.start_binder("--bind", "--policy", policy, weight=1)
+    names = []
+    for number in range(60):
+        pod = random_pod(rng, number)
+        pod["metadata"]["labels"] = {"app": rng.choice("abc")}
+        constraints = [spread_constraint(rng, is_required) for _ in range(rng.randrange(3))]
+        pod["spec"]["topologySpreadConstraints"] = list(
+            {each["topologyKey"]: each for each in constraints}.values())
+        if place(cluster, pod):
+            names.append(pod["metadata"]["name"])
+    assert len(names) >= 20
+    followed = follow(cluster, policy, names)
+    assert followed["pods"] == len(names) and followed["notModelled"] == 0
+    assert followed["best"] == len(names), json.dumps(followed["misses"])
+
+
+# A third of the pods each: of a Service, of a ReplicaSet, and others with the same labels.
+def test_the_model_agrees_about_default_spread(cluster):
+    rng = random.Random("default")
+    for number in range(20):
+        node = random_node(rng, number)
+        if number % 5 == 4:
+            del node["metadata"]["labels"][ZONE]
+        cluster.api.create("/api/v1/nodes", node)
+    service = {"apiVersion": "v1", "kind": "Service",
+               "metadata": {"name": "web", "namespace": cluster.namespace},
+               "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+    cluster.api.create(f"/api/v1/namespaces/{cluster.namespace}/services", service)
+    labels = {"app": "db", "hash": "one"}
+    template = {"metadata": {"labels": labels}, "spec": make_pod("x")["spec"]}
+    replicas = cluster.api.create(f"/apis/apps/v1/namespaces/{cluster.namespace}/replicasets", {
+        "metadata": {"name": "db"},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}})
+    policy = cluster.write_policy(POLICY)
+    cluster.start_binder("--bind", "--policy", policy, weight=1)
+    names = []
+    for number in range(60):
+        pod = random_pod(rng, number)
+        pod["metadata"]["labels"] = ({"app": "web"}, labels, {"app": "db"})[number % 3]
+        if number % 3 == 1:
+            pod["metadata"]["ownerReferences"] = [{
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db", "controller": True,
+                "uid": replicas["metadata"]["uid"]}]
+        if place(cluster, pod):
+            names.append(pod["metadata"]["name"])
+    followed = follow(cluster, policy, names, service)
     assert followed["pods"] == len(names) and followed["notModelled"] == 0
     assert followed["best"] == len(names), json.dumps(followed["misses"])

@@ -188,45 +188,56 @@ def test_pending_flag_places_pending_pods(run, files):
 
 
 def test_reports_unmodelled_fields(run, files, cluster):
-    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]
     pods = files("pods.json", list_of(
-        pod("one", topologySpreadConstraints=spread), pod("two", topologySpreadConstraints=spread),
+        pod("one", volumes=claim), pod("two", volumes=claim),
         pod("three", affinity={"podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [{
                 "topologyKey": "zone", "labelSelector": {},
                 "namespaceSelector": {"matchLabels": {"team": "one"}}}]}})))
     table = run("--cluster", cluster, "--pods", pods).stdout
-    assert "2 pods have topologySpreadConstraints: not modelled" in table
+    assert "2 pods have volumes that bind to nodes: not modelled" in table
     assert "3 pods have pod affinity by namespaceSelector, without Namespaces in the files" in table
     seen = json.loads(run("--cluster", cluster, "--pods", pods, "-o", "json").stdout)
     assert seen["notModelled"]["pods"] == 3
 
 
-def test_reads_services_from_either_file(run, files, cluster):
-    job = pod("one")
-    job["metadata"]["labels"] = {"app": "web"}
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "apps"},
+def test_reads_services_from_either_file(run, files):
+    """Two pods are on the larger node; a third goes there, unless a Service spreads them."""
+    nodes = [node("large", cpu="64"), node("small")]
+    service = {"apiVersion": "v1", "kind": "Service",
+               "metadata": {"name": "s", "namespace": "apps"},
                "spec": {"selector": {"app": "web"}}}
-    flag = "1 pod has default topology spread (of a ReplicaSet, StatefulSet or Service): not"
-    note = "the files have no Services"
-    alone = run("--cluster", cluster, "--pods", files("pods.json", list_of(job))).stdout
-    assert note in alone and flag not in alone
-    both = files("both.json", list_of(service, job))
-    selected = run("--cluster", cluster, "--pods", both).stdout
-    assert flag in selected and note not in selected
-    dump = files("dump.json", list_of(*(node(f"node-{i}") for i in range(4)), service))
-    assert flag in run("--cluster", dump, "--pods", files("pods.json", list_of(job))).stdout
-    assert note not in run("--cluster", cluster, "--pods", files("x.json", list_of(pod("x")))).stdout
+    running, arriving = [pod(f"there-{i}", on="large") for i in range(2)], [pod("new")]
+    for each in running + arriving:
+        each["metadata"]["labels"] = {"app": "web"}
+    plain = files("plain.json", list_of(*nodes, *running))
+    pods = files("pods.json", list_of(*arriving))
+    note = "the files have no Services: pods that only a Service selects may be spread"
+
+    def place(*args):
+        seen = json.loads(run(*args, "--all", "-o", "json").stdout)
+        assert seen["notModelled"] == {"pods": 0}
+        return seen["policies"][0]["pods"][0]["node"]
+
+    assert place("--cluster", plain, "--pods", pods) == "large"
+    assert note in run("--cluster", plain, "--pods", pods).stdout
+    dump = files("dump.json", list_of(*nodes, *running, service))
+    assert place("--cluster", dump, "--pods", pods) == "small"
+    assert note not in run("--cluster", dump, "--pods", pods).stdout
+    both = files("both.json", list_of(*arriving, service))
+    assert place("--cluster", plain, "--pods", both) == "small"
 
 
 def test_pods_with_anti_affinity_get_a_node_each(run, files, cluster):
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}]}}
+        {"topologyKey": "kubernetes.io/hostname",
+         "labelSelector": {"matchLabels": {"app": "db"}}}]}}
     pods = [pod(f"pod-{i}", affinity=apart) for i in range(6)]
     for each in pods:
         each["metadata"]["labels"] = {"app": "db"}
-    done = run("--cluster", cluster, "--pods", files("pods.json", list_of(*pods)), "--all", "-o", "json")
-    seen = json.loads(done.stdout)
+    path = files("pods.json", list_of(*pods))
+    seen = json.loads(run("--cluster", cluster, "--pods", path, "--all", "-o", "json").stdout)
     result = seen["policies"][0]
     assert seen["notModelled"] == {"pods": 0}
     assert len({each["node"] for each in result["pods"] if "node" in each}) == result["placed"] == 4
