@@ -19,6 +19,7 @@
 #include "input/workload.h"
 #include "simulate/forecast.h"
 #include "simulate/services.h"
+#include "simulate/simulation-terms.h"
 #include "simulate/trace.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -438,63 +439,6 @@ static void settle_arrivals(Draft *draft) {
     }
 }
 
-static int add_spread(Draft *draft, PodRequest *request) {
-    Labels services;
-    int r;
-
-    arena_reset(draft->scratch);
-    r = services_find(&draft->services, &request->pod, draft->scratch, &services);
-    if (r == 0)
-        r = term_index_add_spread(draft->input->terms, &request->pod, &services, &request->terms);
-    draft->has_lost_terms |= r == 1;
-    return r;
-}
-
-static int find_kinds(Draft *draft) {
-    SimulationInput *input = draft->input;
-    int r = 0;
-
-    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++)
-        r = add_spread(draft, draft->requests.items[i]);
-    if (r >= 0)
-        r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
-    for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
-        r = term_index_classify(
-            input->terms, input->existing[i].pod, &input->existing[i].footprint.terms);
-        draft->has_lost_terms |= r == 1;
-    }
-    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
-        PodRequest *request = draft->requests.items[i];
-
-        r = term_index_classify(input->terms, &request->pod, &request->terms);
-        draft->has_lost_terms |= r == 1;
-    }
-    return r < 0 ? r : 0;
-}
-
-/* Which pods use features that are not modelled. */
-static void find_unmodelled(Draft *draft) {
-    SimulationInput *input = draft->input;
-
-    for (size_t i = 0; i < draft->requests.n; i++) {
-        PodRequest *request = draft->requests.items[i];
-
-        if (draft->has_lost_terms)
-            request->unmodelled |= 1u << UNMODELLED_TERMS;
-        if (term_index_is_unsure(input->terms, &request->terms))
-            request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
-        input->lacks_services |=
-            draft->services.n == 0 && request->terms.n_spread == 0 && request->pod.labels.n > 0;
-    }
-    for (size_t i = 0; i < input->n_arrivals; i++) {
-        uint32_t unmodelled = input->arrivals[i].request->unmodelled;
-
-        for (unsigned k = 0; k < UNMODELLED_MAX; k++)
-            input->n_unmodelled[k] += unmodelled >> k & 1;
-        input->n_any_unmodelled += unmodelled != 0;
-    }
-}
-
 static int read_pods(Draft *draft) {
     int r = 0;
 
@@ -512,6 +456,19 @@ static int read_pods(Draft *draft) {
     return r;
 }
 
+static int find_terms(Draft *draft) {
+    SimulationTerms terms = {
+        .input = draft->input,
+        .requests = draft->requests.items,
+        .n_requests = draft->requests.n,
+        .services = &draft->services,
+        .has_lost = draft->has_lost_terms,
+        .scratch = draft->scratch,
+    };
+
+    return simulation_terms_find(&terms);
+}
+
 static int load(Draft *draft) {
     _cleanup_(map_done) Map names = MAP_INIT;
     int r = read_cluster(draft);
@@ -526,11 +483,7 @@ static int load(Draft *draft) {
         r = find_rescheduled(draft, &names);
     if (r == 0)
         settle_arrivals(draft);
-    if (r == 0)
-        r = find_kinds(draft);
-    if (r == 0)
-        find_unmodelled(draft);
-    return r;
+    return r == 0 ? find_terms(draft) : r;
 }
 
 int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, char *error) {
