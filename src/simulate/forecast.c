@@ -26,6 +26,8 @@ static const char *const texts[REJECTION_MAX] = {
     [REJECTION_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
     [REJECTION_PORTS] = "node(s) didn't have free ports for the requested pod ports",
     [REJECTION_PODS] = "Too many pods",
+    [REJECTION_VOLUME] = "node(s) didn't match PersistentVolume's node affinity",
+    [REJECTION_VOLUME_ZONE] = "node(s) had no available volume zone",
     [REJECTION_SPREAD_LABEL] =
         "node(s) didn't match pod topology spread constraints (missing required label)",
     [REJECTION_SPREAD] = "node(s) didn't match pod topology spread constraints",
@@ -130,6 +132,72 @@ static void judge_images(ForecastCache *cache, const PodRequest *request, Foreca
         forecast->images[row] = (uint8_t)image_score(cache->sums[row], request->n_containers);
 }
 
+/* @zones: several are joined by __. */
+static bool lists_zone(Str zones, Str zone) {
+    size_t from = 0;
+
+    for (size_t i = 0; i <= zones.len; i++) {
+        bool is_end =
+            i == zones.len || (zones.ptr[i] == '_' && i + 1 < zones.len && zones.ptr[i + 1] == '_');
+
+        if (!is_end || i < from)
+            continue;
+        if (str_eq(str_of(zones.ptr + from, i - from), zone))
+            return true;
+        from = i + 2;
+    }
+    return false;
+}
+
+/* @zones: the volume's label. A node without labels of the topology is in any
+ * zone. */
+static bool is_in_zone(const Node *node, Str zones) {
+    static const char *const keys[] = {"topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/region"};
+    const Str *zone = NULL;
+    bool has_any = false;
+
+    for (size_t i = 0; !str_is_empty(zones) && i < ELEMENTS_OF(keys); i++) {
+        const Str *value = labels_find(&node->labels, str_from_c(keys[i]));
+
+        has_any |= value != NULL;
+        if (!zone && i < 2)
+            zone = value;
+    }
+    if (!has_any)
+        return true;
+    return zone && lists_zone(zones, *zone);
+}
+
+/* Bound claims: VolumeBinding and VolumeZone. */
+static int judge_volumes(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+    const NodeTable *table = cache->cluster->table;
+    uint8_t *rejections;
+
+    if (request->n_claims == 0)
+        return 0;
+    rejections = ARENA_ARRAY(cache->sorts, uint8_t, table->n_rows + 1);
+    if (!rejections)
+        return -ENOMEM;
+    forecast->volumes = rejections;
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const Node *node = table_node(table, row);
+        bool is_zone = true, is_reached = true;
+
+        for (size_t i = 0; node && i < request->n_claims; i++) {
+            const PersistentVolume *volume = &request->claims[i].volume;
+
+            is_reached &= terms_hold(&volume->terms, node->name, &node->labels);
+            is_zone &= is_in_zone(node, volume->zone_label);
+        }
+        rejections[row] = !is_reached ? REJECTION_VOLUME
+                          : !is_zone  ? REJECTION_VOLUME_ZONE
+                                      : REJECTION_NONE;
+    }
+    return 0;
+}
+
 static bool names_node(const NodeTerm *term, Str name) {
     for (size_t i = 0; i < term->n_names; i++)
         if (!term->names[i].is_not && !str_eq(term->names[i].value, name))
@@ -178,6 +246,8 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
     judge_rows(cache, request, forecast);
     judge_images(cache, request, forecast);
     *ret = forecast;
+    if (judge_volumes(cache, request, forecast) < 0)
+        return -ENOMEM;
     return find_named_rows(cache, request, forecast);
 }
 

@@ -27,6 +27,8 @@ typedef enum Rejection {
     REJECTION_AFFINITY,
     REJECTION_PORTS,
     REJECTION_PODS,
+    REJECTION_VOLUME,
+    REJECTION_VOLUME_ZONE,
     REJECTION_SPREAD_LABEL,
     REJECTION_SPREAD,
     REJECTION_POD_AFFINITY,
@@ -50,6 +52,7 @@ typedef struct Forecast {
     uint16_t *preferred_weight; /* sum of the weights of matching preferred terms */
     uint8_t *images;            /* 0 to 100 */
     uint8_t *inclusion;         /* INCLUDED_BY_... */
+    const uint8_t *volumes;     /* rejections by volumes, tried after resources; NULL: none */
     const uint32_t *named_rows; /* rows that the pods' affinity names; NULL: all */
     size_t n_named;
 } Forecast;

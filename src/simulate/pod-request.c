@@ -158,9 +158,9 @@ static void decode_containers(
     }
 }
 
-/* Whether volumes of this type restrict nodes. */
+/* Whether volumes of this type restrict nodes, apart from claims. */
 static bool binds_to_nodes(JsonReader *reader, Str key) {
-    static const char *const sorts[] = {"persistentVolumeClaim", "ephemeral",
+    static const char *const sorts[] = {
         "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "iscsi", "rbd"};
 
     for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
@@ -380,6 +380,10 @@ static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodR
     buf_append(&key, draft->affinity);
     buf_append_char(&key, '\x1e');
     buf_append(&key, draft->tolerations);
+    for (size_t i = 0; i < pod.details->n_volumes; i++)
+        if (!str_is_empty(pod.details->volumes[i].claim_name))
+            buf_printf(&key, "\x1e%.*s/%.*s", STR_FMT(pod.namespace),
+                STR_FMT(pod.details->volumes[i].claim_name));
     request->place_key = keep_key(reader, arena, &key);
 
     pod.name = pod.uid = pod.resource_version = STR_NULL; /* these differ between equal pods */

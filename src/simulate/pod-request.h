@@ -33,7 +33,7 @@ typedef struct HostPorts {
 typedef enum UnmodelledFeature {
     UNMODELLED_NAMESPACES,    /* namespaceSelector, and the namespaces are not known */
     UNMODELLED_TERMS,         /* more pod affinity terms, or kinds of pods, than are counted */
-    UNMODELLED_VOLUMES,       /* persistentVolumeClaim, ephemeral, and disks of clouds */
+    UNMODELLED_VOLUMES,       /* claims that are not bound, or not known, and disks of clouds */
     UNMODELLED_CLAIMS,        /* resourceClaims */
     UNMODELLED_NODE_FEATURES, /* NodeDeclaredFeatures */
     UNMODELLED_MAX,
@@ -50,11 +50,13 @@ typedef struct PodRequest {
     HostPorts ports;
     Str *images; /* of init containers, containers and image volumes, with a tag */
     size_t n_images;
-    size_t n_containers;     /* init containers included */
-    NonzeroRequests nonzero; /* what it counts for on its node */
-    NonzeroRequests scored;  /* what NodeResourcesFit adds to a node to score it */
-    PodTerms terms;          /* of a TermIndex; all zero: none */
-    uint32_t unmodelled;     /* bits by UnmodelledFeature */
+    size_t n_containers;       /* init containers included */
+    NonzeroRequests nonzero;   /* what it counts for on its node */
+    NonzeroRequests scored;    /* what NodeResourcesFit adds to a node to score it */
+    const VolumeClaim *claims; /* of its volumes, bound to volumes that are known */
+    size_t n_claims;
+    PodTerms terms;      /* of a TermIndex; all zero: none */
+    uint32_t unmodelled; /* bits by UnmodelledFeature */
 
     /* Plugins that ignore running pods give the same results for pods with the same place_key; all
      * plugins do for pods with the same whole_key. */

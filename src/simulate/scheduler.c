@@ -161,7 +161,9 @@ static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint3
     }
     if (!fit_is_room(&cycle->fit, scheduler->cluster, row))
         return count_lacks(scheduler, &cycle->fit, row);
-    if (cycle->spread.n_required > 0)
+    if (cycle->forecast->volumes)
+        rejection = cycle->forecast->volumes[row];
+    if (rejection == REJECTION_NONE && cycle->spread.n_required > 0)
         rejection = spread_filter(&cycle->spread, row);
     if (rejection == REJECTION_NONE && inter_pod_filters(&cycle->inter_pod))
         rejection = by_verdict[inter_pod_filter(&cycle->inter_pod, row)];

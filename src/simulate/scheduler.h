@@ -16,6 +16,7 @@
  *     NodeResourcesFit                  yes      1, LeastAllocated of cpu and memory
  *     NodeResourcesBalancedAllocation            1, of cpu and memory
  *     ImageLocality                              1
+ *     VolumeBinding, VolumeZone         yes, of bound claims
  *     PodTopologySpread                 yes      2
  *     InterPodAffinity                  yes      2
  *     the extender                      yes      its weight × 10

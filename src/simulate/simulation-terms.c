@@ -2,6 +2,8 @@
 
 #include "simulate/simulation-terms.h"
 
+#include <errno.h>
+
 /* All return 0; 1: there were too many terms; or -ENOMEM. */
 static int add_spread(const SimulationTerms *terms, PodRequest *request) {
     Labels services;
@@ -39,6 +41,38 @@ static int find_kinds(SimulationTerms *terms) {
     return r;
 }
 
+static bool has_mode(const VolumeClaim *claim, const char *mode) {
+    for (size_t i = 0; i < claim->n_access_modes; i++)
+        if (str_is(claim->access_modes[i], mode))
+            return true;
+    return false;
+}
+
+/* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
+static int find_claims(const SimulationTerms *terms, PodRequest *request) {
+    const RelatedObjects *objects = snapshot_related(terms->input->snapshot);
+    const PodDetails *details = request->pod.details;
+    Related related = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < details->n_volumes; i++)
+        n += !str_is_empty(details->volumes[i].claim_name);
+    if (n == 0)
+        return 0;
+    if (related_objects_find(objects, &request->pod, terms->input->arena, &related) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < related.n_claims; i++)
+        if (!str_is_empty(related.claims[i].volume.name) &&
+            !has_mode(&related.claims[i], "ReadWriteOncePod"))
+            n--;
+    if (n > 0)
+        request->unmodelled |= 1u << UNMODELLED_VOLUMES;
+    else
+        request->claims = related.claims;
+    request->n_claims = n > 0 ? 0 : related.n_claims;
+    return 0;
+}
+
 static void find_unmodelled(const SimulationTerms *terms) {
     SimulationInput *input = terms->input;
 
@@ -64,6 +98,8 @@ static void find_unmodelled(const SimulationTerms *terms) {
 int simulation_terms_find(SimulationTerms *terms) {
     int r = find_kinds(terms);
 
+    for (size_t i = 0; r >= 0 && i < terms->n_requests; i++)
+        r = find_claims(terms, terms->requests[i]);
     if (r < 0)
         return r;
     find_unmodelled(terms);

@@ -475,6 +475,67 @@ static void test_reports_features_that_are_not_modelled(void **state) {
     }
 }
 
+/* --- volumes ------------------------------------------------------------------- */
+
+#define CLAIM(more)                                                                                \
+    "---\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: default}\nspec: {" more   \
+    "}\n"
+#define VOLUME(labels, spec)                                                                       \
+    "---\nkind: PersistentVolume\nmetadata: {name: pv, labels: {" labels "}}\nspec: {" spec "}\n"
+#define REACHED_IN(zone)                                                                           \
+    "nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, " \
+    "values: [" zone "]}]}]}}"
+#define ZONED(name, zone) NODE(name, "topology.kubernetes.io/zone: " zone ", zone: " zone, "")
+
+/* Of nodes in zones x, y and z, and one without: where a pod with the claim may go, and whether
+ * that is modelled. */
+static void test_bound_volumes_restrict_nodes(void **state) {
+    static const struct {
+        const char *name, *objects, *expected;
+        bool is_unmodelled;
+    } cases[] = {
+        {"no claim in the file", "", "abcd", true},
+        {"not bound", CLAIM("") VOLUME("", ""), "abcd", true},
+        {"the volume is not known", CLAIM("volumeName: pv"), "abcd", true},
+        {"bound, reached from everywhere", CLAIM("volumeName: pv") VOLUME("", ""), "abcd", false},
+        {"by its node affinity", CLAIM("volumeName: pv") VOLUME("", REACHED_IN("x, z")), "ac",
+            false},
+        {"by its label", CLAIM("volumeName: pv") VOLUME("topology.kubernetes.io/zone: y", ""), "bd",
+            false},
+        {"by its label, two zones",
+            CLAIM("volumeName: pv") VOLUME("topology.kubernetes.io/zone: x__z", ""), "acd", false},
+        {"for one pod only",
+            CLAIM("volumeName: pv, accessModes: [ReadWriteOncePod]") VOLUME("", REACHED_IN("x")),
+            "abcd", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char cluster[4096], got[8] = "";
+        size_t n = 0;
+        TestSimulation simulation;
+
+        (void)snprintf(cluster, sizeof(cluster), "%s%s",
+            ZONED("a", "x") ZONED("b", "y") ZONED("c", "z") NODE("d", "", ""), cases[i].objects);
+        test_simulation_open(&simulation, cluster,
+            POD("containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: "
+                "data}}]"));
+        for (uint32_t row = 0; row < 4; row++) {
+            Choice choice;
+
+            assert_int_equal(scheduler_choose(simulation.scheduler,
+                                 simulation.input->arrivals[0].request, 0, row, &choice),
+                0);
+            if (choice.is_feasible)
+                got[n++] = (char)('a' + row);
+        }
+        assert_text(cases[i].name, str_from_c(got), cases[i].expected);
+        assert_case(cases[i].name,
+            simulation.input->n_unmodelled[UNMODELLED_VOLUMES] == cases[i].is_unmodelled);
+        test_simulation_done(&simulation);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_least_allocated_rounds_like_the_plugin),
@@ -488,6 +549,7 @@ int main(void) {
         cmocka_unit_test(test_profile_leaves_checks_to_the_extender),
         cmocka_unit_test(test_extender_rejects_and_fails),
         cmocka_unit_test(test_reports_features_that_are_not_modelled),
+        cmocka_unit_test(test_bound_volumes_restrict_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,9 @@ def follow(cluster, policy, names, *others):
     pods = cluster.folder / "pods.json"
     pods.write_text(json.dumps({"kind": "List", "items": [
         *others, *({"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names)]}))
-    done = cluster.run_berth("simulate", "--cluster", cluster.dump(), "--pods", pods, "--follow",
+    dump = cluster.folder / "all.json"
+    dump.write_text(cluster.plane.kubectl("get", "nodes,pods,pvc,pv", "-A", "-o", "json"))
+    done = cluster.run_berth("simulate", "--cluster", dump, "--pods", pods, "--follow",
                              "--policy", policy, "--no-baseline", "-o", "json")
     assert done.returncode == 0, done.stderr
     followed = json.loads(done.stdout)["policies"][0]["follow"]
@@ -255,5 +257,49 @@ def test_the_model_agrees_about_default_spread(cluster):
         if place(cluster, pod):
             names.append(pod["metadata"]["name"])
     followed = follow(cluster, policy, names, service)
+    assert followed["pods"] == len(names) and followed["notModelled"] == 0
+    assert followed["best"] == len(names), json.dumps(followed["misses"])
+
+
+def create_volume(cluster, name, zone, by_label):
+    """A volume in a zone, and a claim that is bound to it, as the controller leaves them."""
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    affinity = {} if by_label else {
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
+    volume_name = f"{cluster.namespace}-{name}"
+    both = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    claim = cluster.api.create(f"/api/v1/namespaces/{cluster.namespace}/persistentvolumeclaims", {
+        "metadata": {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {**both, "volumeName": volume_name,
+                 "resources": {"requests": {"storage": "1Gi"}}}})
+    cluster.api.create("/api/v1/persistentvolumes", {
+        "metadata": {"name": volume_name, "labels": {ZONE: zone} if by_label else {}},
+        "spec": {**both, "capacity": {"storage": "1Gi"}, **affinity,
+                 "csi": {"driver": "example.com", "volumeHandle": name},
+                 "claimRef": {"kind": "PersistentVolumeClaim", "namespace": cluster.namespace,
+                              "name": name, "uid": claim["metadata"]["uid"]}}})
+    cluster.api.patch(
+        f"/api/v1/namespaces/{cluster.namespace}/persistentvolumeclaims/{name}/status",
+        {"status": {"phase": "Bound"}})
+
+
+def test_the_model_agrees_about_bound_volumes(cluster):
+    rng = random.Random("volumes")
+    for number in range(20):
+        cluster.api.create("/api/v1/nodes", random_node(rng, number))
+    for number, zone in enumerate("abcabc"):
+        create_volume(cluster, f"data-{number}", zone, by_label=number < 3)
+    policy = cluster.write_policy(POLICY)
+    cluster.start_binder("--bind", "--policy", policy, weight=1)
+    names = []
+    for number in range(40):
+        pod = random_pod(rng, number)
+        pod["spec"].get("nodeSelector", {}).pop(ZONE, None)
+        pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {
+            "claimName": f"data-{rng.randrange(6)}"}}]
+        if place(cluster, pod):
+            names.append(pod["metadata"]["name"])
+    assert len(names) >= 20
+    followed = follow(cluster, policy, names)
     assert followed["pods"] == len(names) and followed["notModelled"] == 0
     assert followed["best"] == len(names), json.dumps(followed["misses"])
