@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/visible.h"
+#include "checkup/berths.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/server-source.h"
@@ -225,7 +226,24 @@ static int print_round(const InstallationCheck *check, const Round *round) {
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int run_rounds(const InstallationCheck *check, Client *client) {
+/* By all configurations and berths that are known: each of them must bind. */
+static BindWiring bind_wiring(const InstallationFacts *facts) {
+    bool is_known = false, is_bound = true;
+
+    for (BerthEntry found = {.at = 0}; berth_entry_next(facts, &found);) {
+        is_known = true;
+        is_bound &= !str_is_empty(found.entry->bind_verb);
+    }
+    FOR_ALL_BERTHS (berth, facts) {
+        is_known = true;
+        is_bound &= berth->answers_bind;
+    }
+    if (!is_known)
+        return BIND_UNKNOWN;
+    return is_bound ? BIND_BY_BERTH : BIND_BY_SCHEDULER;
+}
+
+static int run_rounds(InstallationCheck *check, Client *client) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
     int64_t deadline = clock_monotonic_nsec() + check->wait_nsec;
@@ -238,6 +256,7 @@ static int run_rounds(const InstallationCheck *check, Client *client) {
     for (;;) {
         if (run_round(check, client, arena, &notes, &round) < 0)
             return terminal_out_of_memory(WHO, "the facts about the installation", arena);
+        check->bind = bind_wiring(&round.facts);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(check, &round);
         arena_reset(arena);

@@ -16,6 +16,7 @@
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "collect/collect.h"
+#include "policy/exactness.h"
 #include "policy/program.h"
 
 typedef struct InstallationCheck {
@@ -27,6 +28,7 @@ typedef struct InstallationCheck {
     size_t n_only;
     int64_t wait_nsec;
     OutputForm form;
+    BindWiring bind; /* found out by installation_check_run() */
 } InstallationCheck;
 
 /* Rows of an option table whose settings of type @type hold an InstallationCheck at @member. */
@@ -108,6 +110,9 @@ bool check_is_slow(const Program *program, uint32_t root);
 
 /* One line a rule. */
 void check_print_costs(const Program *program, Buf *out);
+
+/* Whether the counts of filters are exact, with a line for each policy that has such filters. */
+void check_print_counts(const Program *program, BindWiring bind, Buf *out);
 
 /* Every rule as its CEL expression; with @messages, those too. */
 void check_print_cel(const Program *program, bool messages, Buf *out);

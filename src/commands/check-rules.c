@@ -4,6 +4,7 @@
 
 #include "base/visible.h"
 #include "commands/check-internal.h"
+#include "commands/counting-rules.h"
 #include "json/write.h"
 
 static void write_field(JsonWriter *writer, const char *key, Str text) {
@@ -46,7 +47,19 @@ typedef struct Row {
     const RuleKind *kind;
     const Expression *expression, *message;
     uint32_t root;
+    const Filter *filter; /* NULL: not a filter */
 } Row;
+
+/* For a filter that counts pods. */
+static void write_counts(JsonWriter *writer, const Filter *filter) {
+    const CountingRules rules = {.narrow_to = filter->policy->narrow_to};
+
+    if (exactness_of(filter, rules.narrow_to, rules.bind) == EXACT_NOTHING)
+        return;
+    json_member_object(writer, "counting");
+    counting_rules_write(&rules, filter, writer);
+    json_write_end_object(writer);
+}
 
 static void write_rule(JsonWriter *writer, const Program *program, const Row *row) {
     json_write_object(writer);
@@ -60,6 +73,8 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
     write_field(writer, "computed", str_from_c(check_time(program, row->root, row->expression)));
     json_member_bool(writer, "oneNodeAtATime", check_is_slow(program, row->root));
     write_count(writer, "maxCost", row->expression->cost.max);
+    if (row->filter)
+        write_counts(writer, row->filter);
     json_write_end_object(writer);
 }
 
@@ -67,23 +82,24 @@ static void write_rules_of(JsonWriter *writer, const Program *program, const Pol
     if (expression_is_given(&policy->match.namespace_test))
         write_rule(writer, program,
             &(Row){policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test,
-                NULL, policy->match.namespace_root});
+                NULL, policy->match.namespace_root, NULL});
     if (expression_is_given(&policy->match.expression))
         write_rule(writer, program,
             &(Row){policy, "match", STR(""), NULL, &policy->match.expression, NULL,
-                policy->match.root});
+                policy->match.root, NULL});
     for (size_t i = 0; i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
         write_rule(writer, program,
             &(Row){policy, "filter", filter->name, filter->kind, &filter->test, &filter->message,
-                filter->root});
+                filter->root, filter});
     }
     for (size_t i = 0; i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
 
         write_rule(writer, program,
-            &(Row){policy, "score", score->name, score->kind, &score->value, NULL, score->root});
+            &(Row){
+                policy, "score", score->name, score->kind, &score->value, NULL, score->root, NULL});
     }
 }
 
@@ -202,6 +218,34 @@ void check_print_costs(const Program *program, Buf *out) {
             print_cost(
                 &costs, policy, score->name, kind_of(score->kind), score->root, &score->value);
         }
+    }
+}
+
+/* --- counts of pods --------------------------------------------------------------------- */
+
+static bool print_counts_of(
+    const Policy *policy, BindWiring bind, Exactness exactness, bool is_first, Buf *out) {
+    const CountingRules rules = {.narrow_to = policy->narrow_to, .bind = bind};
+    const Filter *filter = counting_rules_next(&rules, policy, exactness, NULL);
+
+    if (!filter)
+        return false;
+    if (is_first)
+        buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
+    visible_print(out, "  {}", filter->test.place.file);
+    buf_printf(out, ":%zu:%zu: ", filter->test.place.line, filter->test.place.column);
+    counting_rules_print(&rules, policy, exactness, out);
+    buf_append_char(out, '\n');
+    return true;
+}
+
+void check_print_counts(const Program *program, BindWiring bind, Buf *out) {
+    for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
+        bool is_first = true;
+
+        for (size_t i = 0; i < program->n_policies; i++)
+            if (print_counts_of(&program->policies[i], bind, exactness, is_first, out))
+                is_first = false;
     }
 }
 

@@ -190,6 +190,11 @@ static void print_summary(const Program *program, Buf *out) {
                 related_kind_name((RelatedKind)i));
 }
 
+/* Whether a check of the installation follows, which finds out who binds. */
+static bool checks_installation(const Settings *settings) {
+    return settings->is_live && installation_check_is_given(&settings->installation);
+}
+
 static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
     if (settings->show == SHOW_CEL)
         terminal_print_diags(diags);
@@ -211,8 +216,11 @@ static void print_program(
     }
     if (settings->show == SHOW_COSTS)
         check_print_costs(program, out);
-    if (!settings->fails_on_warning || diags->n_warnings == 0)
-        print_summary(program, out);
+    if (settings->fails_on_warning && diags->n_warnings > 0)
+        return;
+    print_summary(program, out);
+    if (!checks_installation(settings))
+        check_print_counts(program, BIND_UNKNOWN, out);
 }
 
 static bool has_cluster(const ClusterSource *cluster) {
@@ -221,13 +229,16 @@ static bool has_cluster(const ClusterSource *cluster) {
 
 /* After policy files that are valid. */
 static int check_live(Settings *settings, Program *program) {
+    _cleanup_(buf_done) Buf counts = BUF_INIT(CHECK_BUDGET);
     int r = EXIT_FINE, r_installation = EXIT_FINE;
 
-    if (has_cluster(&settings->cluster) || !installation_check_is_given(&settings->installation))
+    if (has_cluster(&settings->cluster) || !checks_installation(settings))
         r = check_metric_sources(&settings->metrics, &settings->cluster, program);
-    if (installation_check_is_given(&settings->installation)) {
-        (void)terminal_print(stdout, settings->form == OUTPUT_YAML ? STR("---\n") : STR("\n"));
+    if (checks_installation(settings)) {
+        (void)terminal_print(stdout, STR("\n"));
         r_installation = installation_check_run(&settings->installation, &settings->cluster);
+        check_print_counts(program, settings->installation.bind, &counts);
+        (void)terminal_print(stdout, buf_str(&counts));
     }
     return r != EXIT_FINE ? r : r_installation;
 }

@@ -23,6 +23,7 @@
 #include "collect/collect.h"
 #include "commands/commands.h"
 #include "commands/config-admission.h"
+#include "commands/counting-rules.h"
 #include "input/file.h"
 #include "model/node.h"
 #include "wiring/scheduler-config.h"
@@ -304,13 +305,33 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     return 0;
 }
 
+/* Recommends --bind to policies with counts that are not exact without it. */
+static void recommend_bind(const Program *program) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const CountingRules rules = {policy->narrow_to, BIND_BY_SCHEDULER};
+
+        if (!counting_rules_next(&rules, policy, EXACT_NOT, NULL))
+            continue;
+        buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
+        counting_rules_print(&rules, policy, EXACT_NOT, &names);
+    }
+    if (names.len > 0)
+        (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(&names)),
+            exactness_text(EXACT_NOT));
+}
+
 /* Of a berth with these policies. The same. */
-static int load_features(const PolicyPaths *paths, Arena *arena, BerthFeatures *ret) {
+static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_files_load(paths, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, WHO, arena, &program);
 
     if (r != 0)
         return r;
+    if (!settings->may_bind)
+        recommend_bind(program);
     *ret = (BerthFeatures){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,
@@ -326,7 +347,7 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeature
     if (settings->source.access.server)
         return fetch_features(&settings->source.access, arena, ret);
     if (settings->policies.n > 0)
-        r = load_features(&settings->policies, arena, ret);
+        r = load_features(settings, arena, ret);
     else {
         (void)fprintf(stderr,
             WHO ": note: no --policy and no --server: written for policies with filters and "

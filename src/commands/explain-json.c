@@ -134,6 +134,29 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
+static void write_counting(const ExplainPrinter *printer, JsonWriter *writer) {
+    const Explanation *explanation = printer->explanation;
+    const CountingRules rules = explain_print_counting(printer);
+
+    json_member_array(writer, "counting");
+    for (size_t i = 0; i < explanation->n_policies; i++) {
+        const Policy *policy = explanation->policies[i].policy;
+
+        for (size_t j = 0; explanation->policies[i].fit == FIT_APPLIES && j < policy->n_filters;
+             j++) {
+            const Filter *filter = &policy->filters[j];
+
+            if (exactness_of(filter, rules.narrow_to, rules.bind) == EXACT_NOTHING)
+                continue;
+            json_write_object(writer);
+            write_rule(writer, policy, filter->name);
+            counting_rules_write(&rules, filter, writer);
+            json_write_end_object(writer);
+        }
+    }
+    json_write_end_array(writer);
+}
+
 /* --- a node ----------------------------------------------------------------------------------- */
 
 static void write_values(const FailureDetails *details, JsonWriter *writer) {
@@ -287,6 +310,7 @@ void explain_print_json_value(
     json_member_int(writer, "wireMax", explanation->wire_max);
     json_member_int(writer, "weight", printer->weight);
     write_errors(explanation, writer);
+    write_counting(printer, writer);
     json_member_array(writer, "nodes");
     for (size_t i = 0; i < explanation->n_nodes; i++)
         if (!only || only == &explanation->nodes[i])

@@ -147,3 +147,20 @@ int64_t api_decision_time(const ApiDecision *decision) {
 
     return calendar_parse(decision->time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
 }
+
+BindWiring api_status_wiring(Str page, Arena *arena) {
+    typedef struct Status {
+        bool binds;
+    } Status;
+    static const JsonField status_fields[] = {
+        {"bind.enabled", JSON_FIELD_BOOL, offsetof(Status, binds)},
+    };
+    Status status = {0};
+    JsonReader reader;
+
+    json_reader_init(&reader, page);
+    JSON_READ_FIELDS(&reader, arena, status_fields, &status);
+    if (json_error(&reader) != JSON_OK)
+        return BIND_UNKNOWN;
+    return status.binds ? BIND_BY_BERTH : BIND_BY_SCHEDULER;
+}

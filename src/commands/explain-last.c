@@ -411,6 +411,14 @@ static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
     return 0;
 }
 
+/* Whether the berth that made the filter decision binds. */
+static BindWiring find_wiring(Lookup *lookup) {
+    Str page = STR_NULL;
+    int r = fetch(lookup, lookup->decisions.filter.replica, STR("/api/v1/status"), &page);
+
+    return r == 0 ? api_status_wiring(page, lookup->decisions.arena) : BIND_UNKNOWN;
+}
+
 static int print(Lookup *lookup, const ExplainLastOptions *options, bool colour,
     ReplayedFilter *replayed, Arena *scratch, Buf *out) {
     PodDecisions *decisions = &lookup->decisions;
@@ -428,6 +436,8 @@ static int print(Lookup *lookup, const ExplainLastOptions *options, bool colour,
     int r = 0;
 
     decisions->printer = replayed->found.view ? &printer : NULL;
+    if (decisions->printer && (decisions->node || options->form != OUTPUT_TABLE))
+        printer.bind = find_wiring(lookup);
     if (options->form != OUTPUT_TABLE)
         print_json(decisions, out);
     else

@@ -113,6 +113,29 @@ static void print_rules(ExplainPrinter *printer, const NodeExplanation *node, bo
     }
 }
 
+/* One sentence for the filters of which the same is true. */
+static void print_exactness(ExplainPrinter *printer) {
+    const Explanation *explanation = printer->explanation;
+    const CountingRules rules = explain_print_counting(printer);
+
+    for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
+        const char *separator = "  counts of ";
+
+        for (size_t i = 0; i < explanation->n_policies; i++) {
+            const Policy *policy = explanation->policies[i].policy;
+
+            if (explanation->policies[i].fit != FIT_APPLIES ||
+                !counting_rules_next(&rules, policy, exactness, NULL))
+                continue;
+            buf_append(printer->out, str_from_c(separator));
+            counting_rules_print(&rules, policy, exactness, printer->out);
+            separator = ", ";
+        }
+        if (separator[0] == ',')
+            buf_printf(printer->out, ":\n" INDENT "%s\n", exactness_text(exactness));
+    }
+}
+
 /* --- score ------------------------------------------------------------------------------------ */
 
 /* The better one to compare with; NULL: it is the best. */
@@ -257,6 +280,7 @@ void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node) {
     print_outcome(printer, node);
     print_rules(printer, node, /* failing= */ true);
     print_rules(printer, node, /* failing= */ false);
+    print_exactness(printer);
     if (node->is_scored)
         print_score(printer, node);
     if (node->outcome != NODE_REJECTED)

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cli/terminal.h"
+#include "commands/counting-rules.h"
 #include "extender/explain.h"
 #include "json/write.h"
 
@@ -22,8 +23,9 @@ typedef struct ExplainPrinter {
     const Explanation *explanation;
     const Pod *pod;
     int64_t now_nsec;
-    int64_t weight; /* kube-scheduler's for this extender */
-    bool all;       /* every node, not only examples */
+    int64_t weight;  /* kube-scheduler's for this extender */
+    BindWiring bind; /* of the berth that decided; not known without one */
+    bool all;        /* every node, not only examples */
     bool colour;
     Paint paint;
     Arena *scratch; /* reset again and again */
@@ -79,6 +81,9 @@ void explain_print_needs(
 /* The details of a failure, in the scratch arena, which is emptied first. */
 const FailureDetails *explain_print_details(
     ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
+
+/* The wiring that decides whether counts of pods are exact. */
+CountingRules explain_print_counting(const ExplainPrinter *printer);
 
 /* The points that kube-scheduler adds for @wire. */
 int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire);

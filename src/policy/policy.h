@@ -53,6 +53,7 @@ typedef struct Filter {
     bool is_known;         /* it reads the node alone: see NodeFacts */
     bool is_permanent;     /* nodes that it rejects never take the pod: it is unresolvable, or reads
                               only properties that a node keeps (schema_is_permanent()) */
+    bool counts_pods;      /* it reads the pods that are on nodes: see exactness.h */
     uint32_t part; /* root of a part of the test that reads the node alone, when the test as a whole
                       does not (`pod condition || node condition`); UINT32_MAX: none */
 } Filter;

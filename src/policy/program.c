@@ -309,8 +309,8 @@ static int plan(ProgramCompiler *compiler) {
     return r;
 }
 
-/* Which filters reject nodes for good. */
-static int note_permanent(ProgramCompiler *compiler) {
+/* Which filters reject nodes for good, and which count pods. */
+static int note_dependence(ProgramCompiler *compiler) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
     const Program *program = compiler->program;
 
@@ -325,6 +325,8 @@ static int note_permanent(ProgramCompiler *compiler) {
             filter->is_permanent =
                 filter->is_unresolvable ||
                 schema_is_permanent(program->schema, program->graph, filter->test.node, scratch);
+            filter->counts_pods =
+                schema_counts_pods(program->schema, program->graph, filter->test.node, scratch);
         }
     }
     return 0;
@@ -423,7 +425,7 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = collect_parts(compiler);
     if (r == 0)
-        r = note_permanent(compiler);
+        r = note_dependence(compiler);
     if (r == 0)
         lint_plans(compiler);
     program_each_expression(compiler->program, note_related, compiler->program);

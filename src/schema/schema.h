@@ -129,5 +129,10 @@ bool schema_check_annotations(const CelGraph *graph, uint32_t root, Arena *scrat
 bool schema_is_permanent(
     const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch);
 
+/* Whether @root reads the pods that are on nodes: their number, their fields or the sum of their
+ * requests, of a node, a domain or the cluster. Measured values are no such count. The rest as
+ * above; true when @scratch is used up. */
+bool schema_counts_pods(const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch);
+
 /* Every field as a Markdown table: name, type, presence, cost, meaning. For docs/policy.md. */
 void schema_describe(Buf *out);

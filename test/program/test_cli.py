@@ -270,10 +270,19 @@ def test_version(run, word):
 # --- berth check ---
 
 
+def summary(path):
+    """Of GOOD; test_exactness.py is about the lines after the first."""
+    return (
+        "ok: 2 policies, 3 filters, 2 scores\n"
+        "counts of pods are exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits:\n"
+        f"  {path}:11:17: zones/room\n"
+    )
+
+
 def test_check_good(run, files):
     result = run("check", files / "good.yaml")
     assert result.returncode == FINE and result.stderr == ""
-    assert result.stdout == "ok: 2 policies, 3 filters, 2 scores\n"
+    assert result.stdout == summary(files / "good.yaml")
 
 
 def test_check_bad_prints_everything(run, files):
@@ -316,7 +325,7 @@ def test_check_folder(run, tmp_path):
     assert f"{folder}: contains no *.yaml file" in run("check", folder).stdout
     (folder / "b.yml").write_text(GOOD)
     (folder / "ignored.txt").write_text("not: [yaml")
-    assert run("check", folder).stdout == "ok: 2 policies, 3 filters, 2 scores\n"
+    assert run("check", folder).stdout == summary(folder / "b.yml")
     (folder / "a.yaml").write_text(BAD)
     result = run("check", folder)
     assert result.returncode == FAILED
@@ -355,7 +364,8 @@ def test_check_usage(run):
 def test_check_cost(run, files, flag):
     result = run("check", flag, files / "good.yaml")
     assert result.returncode == FINE
-    head, *rows, summary = result.stdout.splitlines()
+    table, begin, rest = result.stdout.partition("ok: ")
+    head, *rows = table.splitlines()
     assert head.split() == ["RULE", "KIND", "COMPUTED", "COST"]
     assert [row.split()[:2] for row in rows] == [
         ["zones/zone", "nodeLabels"],
@@ -366,7 +376,7 @@ def test_check_cost(run, files, flag):
     ]
     assert "when a node changes" in rows[0] and "for pod and node" in rows[1]
     assert all(int(row.split()[-1]) > 0 for row in rows)
-    assert summary == "ok: 2 policies, 3 filters, 2 scores"
+    assert begin + rest == summary(files / "good.yaml")
 
 
 def test_check_cost_of_long_names(run):
@@ -376,7 +386,8 @@ def test_check_cost_of_long_names(run):
         "spec: {filters: [{name: %s, %s}]}\n"
     )
     text = policy % ("a" * 20, "b" * 40, "maxPods: 3") + "---\n" + policy % ("c", "d", "nodeReady: true")
-    head, long, short, _ = run("check", "--cost", "-", stdin=text).stdout.splitlines()
+    head, long, short, ok, *_ = run("check", "--cost", "-", stdin=text).stdout.splitlines()
+    assert ok.startswith("ok: ")
     assert long.startswith("a" * 20 + "/" + "b" * 40 + " maxPods ")
     assert head.index("KIND") == long.index("maxPods") == short.index("nodeReady")
     assert len(head) == len(long) == len(short)
@@ -456,7 +467,12 @@ def test_check_json(run, files):
         "computed": "for pod and node",
         "oneNodeAtATime": False,
         "maxCost": report["rules"][1]["maxCost"],
+        "counting": {
+            "exact": None,
+            "text": "exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits",
+        },
     }
+    assert all("counting" not in rule for rule in report["rules"] if rule["rule"] != "room")
     matching = GOOD.replace("spec:\n  filters", "spec:\n  match: {expression: pod.spec.priority > 1}\n  filters")
     match = json.loads(run("check", "-o", "json", "-", stdin=matching).stdout)["rules"][0]
     assert (match["type"], match["rule"], match["kind"]) == ("match", "", "expression")

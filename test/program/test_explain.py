@@ -446,7 +446,7 @@ def test_json_schema(explain):
     """The keys that docs/policy.md promises."""
     value = explain_json(explain, "--now", NOW)
     assert list(value) == ["pod", "time", "policies", "counts", "narrowTo", "wireMax", "weight",
-                           "errors", "nodes"]
+                           "errors", "counting", "nodes"]
     assert value["pod"] == {"namespace": "shop", "name": "web"} and value["time"] == NOW
     assert [(p["name"], p["mode"], p["applies"], p.get("whyNot")) for p in value["policies"]] == [
         ("zones", "Enforce", True, None), ("trial", "Observe", True, None),

@@ -88,7 +88,10 @@ def test_demo_places_by_load(berth_path, name, metric, least, most, tmp_path):
 
 def test_folder_as_a_whole_is_good(berth_path):
     done = run(berth_path, "build/berth check policies")
-    assert (done.returncode, re.sub(r"\d+", "N", done.stdout)) == (0, "ok: N policies, N filters, N scores\n")
+    summary, counts, *rules = re.sub(r"\d+", "N", done.stdout).splitlines()
+    assert (done.returncode, summary) == (0, "ok: N policies, N filters, N scores")
+    assert counts.startswith("counts of pods are exact if ")
+    assert all(re.fullmatch(r"  policies/\S+\.yaml:N:N: \S+/\S+(, \S+/\S+)*", rule) for rule in rules), rules
 
 
 def test_labels_of_another_product_are_params(berth_path, tmp_path):

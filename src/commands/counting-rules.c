@@ -1,0 +1,35 @@
+/* Whether counts of pods are exact, as lines and as JSON. */
+
+#include "commands/counting-rules.h"
+
+#include "base/visible.h"
+
+const Filter *counting_rules_next(
+    const CountingRules *rules, const Policy *policy, Exactness exactness, const Filter *after) {
+    for (size_t i = after ? (size_t)(after - policy->filters) + 1 : 0; i < policy->n_filters; i++)
+        if (exactness_of(&policy->filters[i], rules->narrow_to, rules->bind) == exactness)
+            return &policy->filters[i];
+    return NULL;
+}
+
+void counting_rules_print(
+    const CountingRules *rules, const Policy *policy, Exactness exactness, Buf *out) {
+    const char *separator = "";
+
+    for (const Filter *filter = NULL;
+         (filter = counting_rules_next(rules, policy, exactness, filter));) {
+        buf_append(out, str_from_c(separator));
+        visible_print(out, "{}/{}", policy->name, filter->name);
+        separator = ", ";
+    }
+}
+
+void counting_rules_write(const CountingRules *rules, const Filter *filter, JsonWriter *writer) {
+    Exactness exactness = exactness_of(filter, rules->narrow_to, rules->bind);
+
+    if (exactness == EXACT_IF_BOUND)
+        json_member_null(writer, "exact");
+    else
+        json_member_bool(writer, "exact", exactness != EXACT_NOT);
+    json_write_member(writer, STR("text"), str_from_c(exactness_text(exactness)));
+}

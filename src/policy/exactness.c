@@ -1,0 +1,33 @@
+/* Whether a filter that counts pods is exact, by who binds and how many nodes are returned. */
+
+#include "policy/exactness.h"
+
+/* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
+static bool has_limit(const Filter *filter) {
+    return filter->counts_pods && filter->kind != &kind_pod_affinity &&
+           !filter->policy->is_observed;
+}
+
+Exactness exactness_of(const Filter *filter, uint32_t narrow_to, BindWiring bind) {
+    if (!has_limit(filter))
+        return EXACT_NOTHING;
+    if (bind == BIND_BY_BERTH)
+        return EXACT_BY_BIND;
+    if (narrow_to == 1)
+        return EXACT_BY_NARROW;
+    return bind == BIND_UNKNOWN ? EXACT_IF_BOUND : EXACT_NOT;
+}
+
+const char *exactness_text(Exactness exactness) {
+    static const char *const texts[_EXACTNESSES] = {
+        [EXACT_BY_BIND] = "exact: berth binds, and counts every earlier bind",
+        [EXACT_BY_NARROW] =
+            "exact for requests to one berth: with narrow: {to: 1} a pod counts before the reply",
+        [EXACT_IF_BOUND] =
+            "exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits",
+        [EXACT_NOT] =
+            "not exact: a burst can exceed limits; with --bind or narrow: {to: 1} it cannot",
+    };
+
+    return texts[exactness];
+}

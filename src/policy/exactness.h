@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * Exactness: whether a filter that counts pods holds in a burst of pods, and because of what.
+ *
+ * A filter counts the pods that are on nodes. How soon a new pod counts depends on who binds it
+ * (docs/bind-and-replicas.md, "Limits in a burst", has the same as a table):
+ *
+ *     berth binds            when berth judges the bind: exact
+ *     narrow: {to: 1}        before the reply to filter: exact for the requests of one berth
+ *     neither of them        when the watch shows it: a burst can exceed the limit
+ */
+
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+/* Whether berth binds the pods it filters (--bind, and bindVerb in kube-scheduler's
+ * configuration). */
+typedef enum BindWiring {
+    BIND_UNKNOWN,
+    BIND_BY_SCHEDULER,
+    BIND_BY_BERTH,
+} BindWiring;
+
+typedef enum Exactness {
+    EXACT_NOTHING,   /* no limit on pods: the filter reads none, or its policy only observes */
+    EXACT_BY_BIND,   /* berth binds */
+    EXACT_BY_NARROW, /* filter returns one node */
+    EXACT_IF_BOUND,  /* it depends on the wiring, which is not known */
+    EXACT_NOT,       /* a burst can exceed it */
+    _EXACTNESSES,
+} Exactness;
+
+/* @narrow_to: the number of nodes that filter returns at most for the filter's pods, by their
+ * policies; 0: all. */
+Exactness exactness_of(const Filter *filter, uint32_t narrow_to, BindWiring bind);
+
+/* For users: the end of a sentence, "counts of room are …", at most 90 columns. NULL:
+ * EXACT_NOTHING. */
+const char *exactness_text(Exactness exactness);

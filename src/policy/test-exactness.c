@@ -1,0 +1,94 @@
+/* Which filters count pods, and in which wiring their counts are exact. */
+
+#include "policy/exactness.h"
+
+#include "base/test-assert.h"
+#include "policy/program.h"
+#include "policy/test-scene.h"
+
+/* One filter of each kind, and expressions. Rules named "no-…" are no limit on pods. */
+static const char kinds[] =
+    "policy:\n"
+    "  metrics: [{name: load, resourceMetrics: cpu}]\n"
+    "  variables: [{name: left, expression: node.free.cpu}]\n"
+    "  filters:\n"
+    "    - {name: no-labels, nodeLabels: {a: b}, reason: r}\n"
+    "    - {name: no-annotations, nodeAnnotations: {a: b}, reason: r}\n"
+    "    - {name: no-ready, nodeReady: true, reason: r}\n"
+    "    - {name: no-conditions, nodeConditions: {DiskPressure: 'False'}, reason: r}\n"
+    "    - {name: no-tolerated, tolerations: true, reason: r}\n"
+    "    - {name: no-draining, noTaints: [a], reason: r}\n"
+    "    - {name: no-pools, dedicated: {key: a}, reason: r}\n"
+    "    - {name: no-settled, nodeAge: {min: 2m}, reason: r}\n"
+    "    - {name: no-cache, podAffinity: {sameOwner: true}, reason: r}\n"
+    "    - {name: no-load, metricLimit: {metric: load, max: 0.8}, onMissing: allow, reason: r}\n"
+    "    - {name: no-size, expression: node.allocatable.cpu > pod.requests.cpu, reason: r}\n"
+    "    - {name: room, headroom: {cpu: 500m}, reason: r}\n"
+    "    - {name: spare, poolHeadroom: {nodeLabels: {a: b}, nodes: 1}, reason: r}\n"
+    "    - {name: seats, maxPods: 4, reason: r}\n"
+    "    - {name: zone, maxPods: {limit: 4, topologyKey: zone}, reason: r, unresolvable: true}\n"
+    "    - {name: fresh, maxFreshPods: {limit: 2, youngerThan: 2m}, reason: r}\n"
+    "    - {name: apart, podAntiAffinity: {sameOwner: true}, reason: r}\n"
+    "    - {name: even, topologySpread: {topologyKey: zone, maxSkew: 1, sameOwner: true}, reason: "
+    "r}\n"
+    "    - {name: free, expression: variables.left > 1.0, reason: r}\n"
+    "    - {name: pods, expression: node.pods.size() < 4, reason: r}\n";
+
+static void test_knows_the_rules_that_count(void **state) {
+    TestScene scene;
+
+    (void)state;
+    scene_init_text(&scene, kinds);
+    assert_int_equal(scene.program->n_filters, n_filter_kinds + 4); /* every kind is there */
+    for (size_t i = 0; i < scene.program->n_filters; i++) {
+        const Filter *filter = scene.program->filters[i];
+        Exactness want = str_has_prefix(filter->name, STR("no-")) ? EXACT_NOTHING : EXACT_NOT;
+
+        assert_case(
+            filter->name.ptr, exactness_of(filter, /* narrow_to= */ 0, BIND_BY_SCHEDULER) == want);
+    }
+    scene_done(&scene);
+}
+
+static const struct {
+    const char *name;
+    bool counts, observes;
+    uint32_t narrow_to;
+    BindWiring bind;
+    Exactness want;
+} cases[] = {
+    {"filter only", true, false, 0, BIND_BY_SCHEDULER, EXACT_NOT},
+    {"narrow to several", true, false, 2, BIND_BY_SCHEDULER, EXACT_NOT},
+    {"narrow to 1", true, false, 1, BIND_BY_SCHEDULER, EXACT_BY_NARROW},
+    {"bind", true, false, 0, BIND_BY_BERTH, EXACT_BY_BIND},
+    {"bind, narrow to 1", true, false, 1, BIND_BY_BERTH, EXACT_BY_BIND},
+    {"not known", true, false, 0, BIND_UNKNOWN, EXACT_IF_BOUND},
+    {"not known, narrow to several", true, false, 100, BIND_UNKNOWN, EXACT_IF_BOUND},
+    {"not known, narrow to 1", true, false, 1, BIND_UNKNOWN, EXACT_BY_NARROW},
+    {"counts nothing", false, false, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
+    {"counts nothing, bind", false, false, 0, BIND_BY_BERTH, EXACT_NOTHING},
+    {"only observes", true, true, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
+};
+
+static void test_decides_by_the_wiring(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Policy policy = {.is_observed = cases[i].observes};
+        Filter filter = {.policy = &policy, .counts_pods = cases[i].counts};
+        Exactness got = exactness_of(&filter, cases[i].narrow_to, cases[i].bind);
+
+        assert_case(cases[i].name, got == cases[i].want);
+        assert_case(cases[i].name, !exactness_text(got) == (got == EXACT_NOTHING));
+        if (got != EXACT_NOTHING)
+            assert_case(cases[i].name, strlen(exactness_text(got)) <= 90);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_knows_the_rules_that_count),
+        cmocka_unit_test(test_decides_by_the_wiring),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

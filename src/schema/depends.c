@@ -1,0 +1,145 @@
+/*
+ * Finds out what a rule depends on, by the fields that it reads, in one walk over the graph:
+ *
+ *     properties that a node keeps    an allow-list; all else (free amounts, pods, conditions,
+ *                                     annotations, metrics, the time) may change while a pod is
+ *                                     pending
+ *     the pods that are on nodes      a list of the fields that count or sum them
+ */
+
+#include "schema/schema.h"
+
+#include "schema/schema-internal.h"
+
+typedef struct FieldName {
+    const SchemaRecord *record;
+    const char *field;
+} FieldName;
+
+static const FieldName kept_fields[] = {
+    {&schema_node_record, "metadata"},
+    {&schema_node_record, "spec"},
+    {&schema_node_record, "status"},
+    {&schema_node_record, "allocatable"},
+    {&schema_node_metadata, "name"},
+    {&schema_node_metadata, "uid"},
+    {&schema_node_metadata, "labels"},
+    {&schema_node_spec, "taints"},
+    {&schema_node_status, "allocatable"},
+};
+
+static const FieldName counted_fields[] = {
+    {&schema_node_record, "free"},
+    {&schema_node_record, "requested"},
+    {&schema_node_record, "pods"},
+    {&schema_domain, "pods"},
+    {&schema_cluster_record, "free"},
+    {&schema_cluster_record, "requested"},
+    {&schema_cluster_record, "pods"},
+};
+
+static bool is_node_record(const SchemaRecord *record) {
+    return record == &schema_node_record || record == &schema_node_metadata ||
+           record == &schema_node_spec || record == &schema_node_status;
+}
+
+static const SchemaRecord *record_of(const CelType *type) {
+    while (type->kind == CEL_T_OPTIONAL)
+        type = cel_type_param(type, 0);
+    return schema_record_of(type);
+}
+
+/* Whether @node reads one of the @n @fields of @record. */
+static bool is_field_of(
+    const CelGraphNode *node, const SchemaRecord *record, const FieldName *fields, size_t n) {
+    if (node->op != OP_FIELD && node->op != OP_TEST_FIELD && node->op != OP_OPT_FIELD)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].record == record &&
+            str_is(record->type.fields[node->immediate].name, fields[i].field))
+            return true;
+    return false;
+}
+
+/* A node, or a part of one, is read by other fields than those that it keeps, or as a whole. */
+static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+
+        if (is_node_record(record) &&
+            !is_field_of(node, record, kept_fields, ELEMENTS_OF(kept_fields)))
+            return true;
+    }
+    return false;
+}
+
+/* By a key of which the type does not tell the field: dyn(node).free, optional.of(node).free. */
+static bool loses_type(const CelGraphNode *node) {
+    return node->type->kind == CEL_T_DYN || node->op == OP_SELECT || node->op == OP_TEST_SELECT ||
+           node->op == OP_OPT_SELECT;
+}
+
+static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+
+        if (is_field_of(node, record, counted_fields, ELEMENTS_OF(counted_fields)))
+            return true;
+        if ((record == &schema_node_record || record == &schema_domain ||
+                record == &schema_cluster_record) &&
+            loses_type(node))
+            return true;
+    }
+    return false;
+}
+
+/* A variable whose type was lost (CelChecked.is_loose): its fields cannot be followed. */
+static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
+    if (node->op != OP_VARIABLE)
+        return false;
+    return (node->immediate == schema->node_slot && !is_node_record(record_of(node->type))) ||
+           (node->immediate == schema->cluster_slot &&
+               record_of(node->type) != &schema_cluster_record);
+}
+
+typedef bool Reads(const CelGraph *graph, const CelGraphNode *node);
+
+/* Whether a part of @root @reads, or may do so: its type was lost, or @scratch is used up. */
+static bool may_read(
+    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch, Reads *reads) {
+    bool *is_seen;
+
+    arena_reset(scratch);
+    is_seen = ARENA_ARRAY(scratch, bool, root + (size_t)1);
+    if (!is_seen)
+        return true;
+    is_seen[root] = true;
+    for (size_t i = root + (size_t)1; i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
+
+        if (!is_seen[i])
+            continue;
+        if (is_untyped(schema, node) || reads(graph, node))
+            return true;
+        for (uint32_t k = 0; k < node->n_args; k++)
+            is_seen[node->args[k]] = true;
+    }
+    return false;
+}
+
+bool schema_is_permanent(
+    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch) {
+    uint8_t groups = cel_graph_node(graph, root)->groups;
+
+    return groups & SCHEMA_BIT(SCHEMA_NODE) &&
+           !(groups & (SCHEMA_BIT(SCHEMA_CLUSTER) | SCHEMA_BIT(SCHEMA_NOW))) &&
+           !may_read(schema, graph, root, scratch, reads_changing);
+}
+
+bool schema_counts_pods(
+    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch) {
+    uint8_t groups = cel_graph_node(graph, root)->groups;
+
+    return groups & (SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_CLUSTER)) &&
+           may_read(schema, graph, root, scratch, reads_counted);
+}

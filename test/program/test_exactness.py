@@ -1,0 +1,154 @@
+"""Whether limits on pods hold in a burst: check, explain and config state it for each counting rule."""
+
+import functools
+import json
+import subprocess
+
+import pytest
+
+from client import FINE, PATIENCE, post, write_cluster
+from test_checkup import entry, scheduler_config
+from test_decisions import names
+
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: seats}
+spec:
+  filters:
+    - {name: pool, nodeLabels: {pool: web}, reason: wrong pool}
+    - {name: four, maxPods: 4, reason: no seat}
+    - {name: room, expression: "node.free.cpu >= pod.requests.cpu", reason: no room}
+  scores:
+    - {name: pack, binPack: {cpu: 1}}
+"""
+NARROW = POLICY.replace("spec:\n", "spec:\n  narrow: {to: 1}\n")
+OBSERVE = POLICY.replace("spec:\n", "spec:\n  mode: Observe\n")
+OTHER = POLICY.replace("seats", "other").replace("spec:\n", "spec:\n  match: {namespaces: [other]}\n")
+
+IF_BOUND = "exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits"
+BY_BIND = "exact: berth binds, and counts every earlier bind"
+BY_NARROW = "exact for requests to one berth: with narrow: {to: 1} a pod counts before the reply"
+NOT = "not exact: a burst can exceed limits; with --bind or narrow: {to: 1} it cannot"
+IDS = ["several nodes", "narrow to 1"]
+NODES = [{"metadata": {"name": f"n{i}", "labels": {"pool": "web"}}} for i in range(3)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """files(text) writes a policy, and returns its path."""
+    write_cluster(tmp_path / "cluster.json", NODES)
+    (tmp_path / "pod.json").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"}}))
+
+    def write(text):
+        (tmp_path / "policy.yaml").write_text(text)
+        return tmp_path / "policy.yaml"
+
+    return write
+
+
+@pytest.fixture
+def run(berth_path):
+    def run(*arguments):
+        return subprocess.run(
+            [berth_path, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE
+        )
+
+    return run
+
+
+# --- check ---
+
+
+@pytest.mark.parametrize("policy, text, line", [(POLICY, IF_BOUND, 7), (NARROW, BY_NARROW, 8)], ids=IDS)
+def test_check_states_conditions(run, files, policy, text, line):
+    path = files(policy)
+    done = run("check", path)
+    assert (done.returncode, done.stderr) == (FINE, "")
+    assert done.stdout.splitlines()[1:] == [f"counts of pods are {text}:", f"  {path}:{line}:29: seats/four, seats/room"]
+
+
+def test_check_names_each_policy_once(run, files):
+    path = files(POLICY + "---\n" + OTHER + "---\n" + NARROW.replace("seats", "best"))
+    assert [line.removeprefix(f"  {path}:") for line in run("check", path).stdout.splitlines()[1:]] == [
+        f"counts of pods are {BY_NARROW}:", "31:29: best/four, best/room",
+        f"counts of pods are {IF_BOUND}:", "7:29: seats/four, seats/room", "19:29: other/four, other/room"]  # fmt: skip
+
+
+def test_check_is_silent_without_counts(run, files):
+    """Rules that read no pods, scores, and rules that only observe limit nothing."""
+    assert run("check", files(OBSERVE)).stdout == "ok: 1 policy, 3 filters, 1 score\n"
+    labels = "".join(line for line in POLICY.splitlines(True) if "four" not in line and "room" not in line)
+    assert run("check", files(labels)).stdout == "ok: 1 policy, 1 filter, 1 score\n"
+    warned = POLICY.replace("maxPods: 4", "maxPods: 0")
+    assert "counts of pods" not in run("check", "--fail-on", "warning", files(warned)).stdout
+
+
+@pytest.mark.parametrize(
+    "changes, text",
+    [({}, NOT), ({"bindVerb": "bind", "httpTimeout": "15s"}, BY_BIND)],
+    ids=["without bindVerb", "with bindVerb"],
+)
+def test_check_knows_the_wiring_of_a_configuration(run, files, tmp_path, held_url, changes, text):
+    config = tmp_path / "scheduler.yaml"
+    config.write_text(scheduler_config(entry(held_url, **changes)))
+    done = run("check", "--live", files(POLICY), "--scheduler-config", config, "--url", held_url)
+    assert done.stdout.count("counts of pods") == 1, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-2] == f"counts of pods are {text}:"
+
+
+@pytest.fixture
+def held_url():
+    return "http://127.0.0.1:1"
+
+
+def test_check_knows_the_wiring_of_a_berth(run, files, tmp_path, start_berth):
+    path = files(POLICY)
+    berth = start_berth("--policy", path, "--cluster", tmp_path / "cluster.json")
+    config = tmp_path / "scheduler.yaml"
+    config.write_text(scheduler_config(entry(berth.url, bindVerb="bind", httpTimeout="15s")))
+    for options in ([], ["--scheduler-config", config]):  # one that does not bind is enough
+        done = run("check", "--live", path, "--server", berth.url, *options)
+        assert done.stdout.splitlines()[-2] == f"counts of pods are {NOT}:", done.stdout + done.stderr
+
+
+# --- explain ---
+
+
+def counting(text):
+    exact = {IF_BOUND: None, NOT: False}.get(text, True)
+    return [{"policy": "seats", "rule": rule, "exact": exact, "text": text} for rule in ("four", "room")]
+
+
+@pytest.mark.parametrize("policy, text", [(POLICY, IF_BOUND), (NARROW, BY_NARROW)], ids=IDS)
+def test_explain(run, files, tmp_path, policy, text):
+    explain = functools.partial(
+        run, "explain", "--cluster", tmp_path / "cluster.json", "--policy", files(policy + "---\n" + OTHER),
+        "--pod", tmp_path / "pod.json")  # fmt: skip
+    one = explain("--node", "n1").stdout
+    assert one.count("counts of") == 1
+    assert f"\n  counts of seats/four, seats/room:\n      {text}\n" in one
+    assert "counts of" not in explain().stdout + explain("--all").stdout
+    assert json.loads(explain("-o", "json").stdout)["counting"] == counting(text)
+
+
+@pytest.mark.parametrize("policy, text", [(POLICY, NOT), (NARROW, BY_NARROW)], ids=IDS)
+def test_explain_a_past_decision(run, files, tmp_path, start_berth, policy, text):
+    berth = start_berth("--policy", files(policy), "--cluster", tmp_path / "cluster.json")
+    assert post(berth, "filter", names("web", "n0", "n1")).status == 200
+    explain = functools.partial(run, "explain", "default/web", "--server", berth.url)
+    assert f"\n  counts of seats/four, seats/room:\n      {text}\n" in explain("--node", "n1").stdout
+    assert "counts of" not in explain().stdout
+    assert json.loads(explain("-o", "json").stdout)["explanation"]["counting"] == counting(text)
+
+
+# --- config ---
+
+
+def test_config_recommends_bind(run, files):
+    note = f"berth config: note: counts of seats/four, seats/room are {NOT}\n"
+    assert run("config", "--policy", files(POLICY)).stderr == note
+    assert run("config", "--policy", files(POLICY), "--format", "policy").stderr == note
+    assert run("config", "--policy", files(POLICY), "--bind").stderr == ""
+    for policy in (NARROW, OBSERVE):
+        assert run("config", "--policy", files(policy)).stderr == ""
