@@ -47,19 +47,8 @@ typedef struct Row {
     const RuleKind *kind;
     const Expression *expression, *message;
     uint32_t root;
-    const Filter *filter; /* NULL: not a filter */
+    Exactness exactness;
 } Row;
-
-/* For a filter that counts pods. */
-static void write_counts(JsonWriter *writer, const Filter *filter) {
-    const CountingRules rules = {.narrow_to = filter->policy->narrow_to};
-
-    if (exactness_of(filter, rules.narrow_to, rules.bind) == EXACT_NOTHING)
-        return;
-    json_member_object(writer, "counting");
-    counting_rules_write(&rules, filter, writer);
-    json_write_end_object(writer);
-}
 
 static void write_rule(JsonWriter *writer, const Program *program, const Row *row) {
     json_write_object(writer);
@@ -73,8 +62,11 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
     write_field(writer, "computed", str_from_c(check_time(program, row->root, row->expression)));
     json_member_bool(writer, "oneNodeAtATime", check_is_slow(program, row->root));
     write_count(writer, "maxCost", row->expression->cost.max);
-    if (row->filter)
-        write_counts(writer, row->filter);
+    if (row->exactness != EXACT_NOTHING) {
+        json_member_object(writer, "counting");
+        counting_rules_write(row->exactness, writer);
+        json_write_end_object(writer);
+    }
     json_write_end_object(writer);
 }
 
@@ -82,24 +74,24 @@ static void write_rules_of(JsonWriter *writer, const Program *program, const Pol
     if (expression_is_given(&policy->match.namespace_test))
         write_rule(writer, program,
             &(Row){policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test,
-                NULL, policy->match.namespace_root, NULL});
+                NULL, policy->match.namespace_root, EXACT_NOTHING});
     if (expression_is_given(&policy->match.expression))
         write_rule(writer, program,
             &(Row){policy, "match", STR(""), NULL, &policy->match.expression, NULL,
-                policy->match.root, NULL});
+                policy->match.root, EXACT_NOTHING});
     for (size_t i = 0; i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
         write_rule(writer, program,
             &(Row){policy, "filter", filter->name, filter->kind, &filter->test, &filter->message,
-                filter->root, filter});
+                filter->root, exactness_of(filter, BIND_UNKNOWN)});
     }
     for (size_t i = 0; i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
 
         write_rule(writer, program,
-            &(Row){
-                policy, "score", score->name, score->kind, &score->value, NULL, score->root, NULL});
+            &(Row){policy, "score", score->name, score->kind, &score->value, NULL, score->root,
+                EXACT_NOTHING});
     }
 }
 
@@ -225,8 +217,7 @@ void check_print_costs(const Program *program, Buf *out) {
 
 static bool print_counts_of(
     const Policy *policy, BindWiring bind, Exactness exactness, bool is_first, Buf *out) {
-    const CountingRules rules = {.narrow_to = policy->narrow_to, .bind = bind};
-    const Filter *filter = counting_rules_next(&rules, policy, exactness, NULL);
+    const Filter *filter = counting_rules_next(policy, bind, exactness, NULL);
 
     if (!filter)
         return false;
@@ -234,7 +225,7 @@ static bool print_counts_of(
         buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
     visible_print(out, "  {}", filter->test.place.file);
     buf_printf(out, ":%zu:%zu: ", filter->test.place.line, filter->test.place.column);
-    counting_rules_print(&rules, policy, exactness, out);
+    counting_rules_print(policy, bind, exactness, out);
     buf_append_char(out, '\n');
     return true;
 }

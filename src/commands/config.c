@@ -311,12 +311,11 @@ static void recommend_bind(const Program *program) {
 
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
-        const CountingRules rules = {policy->narrow_to, BIND_BY_SCHEDULER};
 
-        if (!counting_rules_next(&rules, policy, EXACT_NOT, NULL))
+        if (!counting_rules_next(policy, BIND_BY_SCHEDULER, EXACT_NOT, NULL))
             continue;
         buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
-        counting_rules_print(&rules, policy, EXACT_NOT, &names);
+        counting_rules_print(policy, BIND_BY_SCHEDULER, EXACT_NOT, &names);
     }
     if (names.len > 0)
         (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(&names)),

@@ -5,28 +5,25 @@
 #include "base/visible.h"
 
 const Filter *counting_rules_next(
-    const CountingRules *rules, const Policy *policy, Exactness exactness, const Filter *after) {
+    const Policy *policy, BindWiring bind, Exactness exactness, const Filter *after) {
     for (size_t i = after ? (size_t)(after - policy->filters) + 1 : 0; i < policy->n_filters; i++)
-        if (exactness_of(&policy->filters[i], rules->narrow_to, rules->bind) == exactness)
+        if (exactness_of(&policy->filters[i], bind) == exactness)
             return &policy->filters[i];
     return NULL;
 }
 
-void counting_rules_print(
-    const CountingRules *rules, const Policy *policy, Exactness exactness, Buf *out) {
+void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exactness, Buf *out) {
     const char *separator = "";
 
     for (const Filter *filter = NULL;
-         (filter = counting_rules_next(rules, policy, exactness, filter));) {
+         (filter = counting_rules_next(policy, bind, exactness, filter));) {
         buf_append(out, str_from_c(separator));
         visible_print(out, "{}/{}", policy->name, filter->name);
         separator = ", ";
     }
 }
 
-void counting_rules_write(const CountingRules *rules, const Filter *filter, JsonWriter *writer) {
-    Exactness exactness = exactness_of(filter, rules->narrow_to, rules->bind);
-
+void counting_rules_write(Exactness exactness, JsonWriter *writer) {
     if (exactness == EXACT_IF_BOUND)
         json_member_null(writer, "exact");
     else

@@ -134,26 +134,26 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
+static void write_counting_of(const Policy *policy, BindWiring bind, JsonWriter *writer) {
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        Exactness exactness = exactness_of(&policy->filters[i], bind);
+
+        if (exactness == EXACT_NOTHING)
+            continue;
+        json_write_object(writer);
+        write_rule(writer, policy, policy->filters[i].name);
+        counting_rules_write(exactness, writer);
+        json_write_end_object(writer);
+    }
+}
+
 static void write_counting(const ExplainPrinter *printer, JsonWriter *writer) {
     const Explanation *explanation = printer->explanation;
-    const CountingRules rules = explain_print_counting(printer);
 
     json_member_array(writer, "counting");
-    for (size_t i = 0; i < explanation->n_policies; i++) {
-        const Policy *policy = explanation->policies[i].policy;
-
-        for (size_t j = 0; explanation->policies[i].fit == FIT_APPLIES && j < policy->n_filters;
-             j++) {
-            const Filter *filter = &policy->filters[j];
-
-            if (exactness_of(filter, rules.narrow_to, rules.bind) == EXACT_NOTHING)
-                continue;
-            json_write_object(writer);
-            write_rule(writer, policy, filter->name);
-            counting_rules_write(&rules, filter, writer);
-            json_write_end_object(writer);
-        }
-    }
+    for (size_t i = 0; i < explanation->n_policies; i++)
+        if (explanation->policies[i].fit == FIT_APPLIES)
+            write_counting_of(explanation->policies[i].policy, printer->bind, writer);
     json_write_end_array(writer);
 }
 

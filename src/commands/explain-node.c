@@ -116,7 +116,6 @@ static void print_rules(ExplainPrinter *printer, const NodeExplanation *node, bo
 /* One sentence for the filters of which the same is true. */
 static void print_exactness(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
-    const CountingRules rules = explain_print_counting(printer);
 
     for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
         const char *separator = "  counts of ";
@@ -125,10 +124,10 @@ static void print_exactness(ExplainPrinter *printer) {
             const Policy *policy = explanation->policies[i].policy;
 
             if (explanation->policies[i].fit != FIT_APPLIES ||
-                !counting_rules_next(&rules, policy, exactness, NULL))
+                !counting_rules_next(policy, printer->bind, exactness, NULL))
                 continue;
             buf_append(printer->out, str_from_c(separator));
-            counting_rules_print(&rules, policy, exactness, printer->out);
+            counting_rules_print(policy, printer->bind, exactness, printer->out);
             separator = ", ";
         }
         if (separator[0] == ',')

@@ -62,10 +62,6 @@ const FailureDetails *explain_print_details(
     return r < 0 ? &none : details;
 }
 
-CountingRules explain_print_counting(const ExplainPrinter *printer) {
-    return (CountingRules){.narrow_to = printer->explanation->narrow_to, .bind = printer->bind};
-}
-
 int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire) {
     return score_points(wire, printer->weight);
 }

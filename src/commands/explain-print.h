@@ -82,9 +82,6 @@ void explain_print_needs(
 const FailureDetails *explain_print_details(
     ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
 
-/* The wiring that decides whether counts of pods are exact. */
-CountingRules explain_print_counting(const ExplainPrinter *printer);
-
 /* The points that kube-scheduler adds for @wire. */
 int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire);
 

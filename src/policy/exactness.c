@@ -8,12 +8,12 @@ static bool has_limit(const Filter *filter) {
            !filter->policy->is_observed;
 }
 
-Exactness exactness_of(const Filter *filter, uint32_t narrow_to, BindWiring bind) {
+Exactness exactness_of(const Filter *filter, BindWiring bind) {
     if (!has_limit(filter))
         return EXACT_NOTHING;
     if (bind == BIND_BY_BERTH)
         return EXACT_BY_BIND;
-    if (narrow_to == 1)
+    if (filter->policy->narrow_to == 1)
         return EXACT_BY_NARROW;
     return bind == BIND_UNKNOWN ? EXACT_IF_BOUND : EXACT_NOT;
 }

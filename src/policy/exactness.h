@@ -11,8 +11,6 @@
  *     neither of them        when the watch shows it: a burst can exceed the limit
  */
 
-#include <stdint.h>
-
 #include "policy/policy.h"
 
 /* Whether berth binds the pods it filters (--bind, and bindVerb in kube-scheduler's
@@ -32,9 +30,8 @@ typedef enum Exactness {
     _EXACTNESSES,
 } Exactness;
 
-/* @narrow_to: the number of nodes that filter returns at most for the filter's pods, by their
- * policies; 0: all. */
-Exactness exactness_of(const Filter *filter, uint32_t narrow_to, BindWiring bind);
+/* Of narrowing only that of the filter's own policy counts: others may be for some of its pods. */
+Exactness exactness_of(const Filter *filter, BindWiring bind);
 
 /* For users: the end of a sentence, "counts of room are …", at most 90 columns. NULL:
  * EXACT_NOTHING. */

@@ -44,8 +44,7 @@ static void test_knows_the_rules_that_count(void **state) {
         const Filter *filter = scene.program->filters[i];
         Exactness want = str_has_prefix(filter->name, STR("no-")) ? EXACT_NOTHING : EXACT_NOT;
 
-        assert_case(
-            filter->name.ptr, exactness_of(filter, /* narrow_to= */ 0, BIND_BY_SCHEDULER) == want);
+        assert_case(filter->name.ptr, exactness_of(filter, BIND_BY_SCHEDULER) == want);
     }
     scene_done(&scene);
 }
@@ -73,9 +72,9 @@ static const struct {
 static void test_decides_by_the_wiring(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        Policy policy = {.is_observed = cases[i].observes};
+        Policy policy = {.is_observed = cases[i].observes, .narrow_to = cases[i].narrow_to};
         Filter filter = {.policy = &policy, .counts_pods = cases[i].counts};
-        Exactness got = exactness_of(&filter, cases[i].narrow_to, cases[i].bind);
+        Exactness got = exactness_of(&filter, cases[i].bind);
 
         assert_case(cases[i].name, got == cases[i].want);
         assert_case(cases[i].name, !exactness_text(got) == (got == EXACT_NOTHING));

@@ -2,6 +2,7 @@
 a filter allowed it, and kube-scheduler gets a correct answer. F16."""
 
 import random
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +11,7 @@ import faults
 import pytest
 from apistate import NODES, PODS, Refused, make_bookmark
 from client import FAULT_SCALE, wait_until
-from live import node, pod
+from live import POLICY, node, pod
 
 BINDING = "create pods/binding"
 
@@ -238,3 +239,25 @@ def kill_at_any_moment(server, start_live, seed):
 @pytest.mark.parametrize("seed", range(3 * FAULT_SCALE))
 def test_killed_at_any_time(together, seed):
     together(kill_at_any_moment)
+
+
+@pytest.mark.parametrize(
+    "flags, text",
+    [
+        (["--bind"], "exact: berth binds, and counts every earlier bind"),
+        ([], "not exact: a burst can exceed limits; with --bind or narrow: {to: 1} it cannot"),
+    ],
+    ids=["bind", "filter only"],
+)
+def test_explain_and_check_state_whether_berth_binds(cluster, start_live, berth_path, tmp_path, flags, text):
+    policy = tmp_path / "counting.yaml"
+    policy.write_text(POLICY)
+    berth = start_live(*flags)
+    berth.filter("ab", make_pending(cluster, "p"))
+
+    def run(*arguments):
+        command = [berth_path, *arguments, "--server", f"http://{berth.host}:{berth.port}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=client.PATIENCE).stdout
+
+    assert f"\n  counts of faults/room:\n      {text}\n" in run("explain", "default/p", "--node", "a")
+    assert run("check", "--live", policy).endswith(f"counts of pods are {text}:\n  {policy}:7:30: faults/room\n")
