@@ -24,7 +24,7 @@ void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exact
 }
 
 void counting_rules_write(Exactness exactness, JsonWriter *writer) {
-    if (exactness == EXACT_IF_BOUND)
+    if (exactness == EXACT_IF_SLOTS || exactness == EXACT_IF_BOUND)
         json_member_null(writer, "exact");
     else
         json_member_bool(writer, "exact", exactness != EXACT_NOT);

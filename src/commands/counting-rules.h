@@ -16,6 +16,6 @@ const Filter *counting_rules_next(
 /* All of them: "policy/rule, policy/rule". */
 void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exactness, Buf *out);
 
-/* Members of an object: exact (true, false; null: it depends on who binds) and text. Not for
+/* Members of an object: exact (true, false; null: it depends on the wiring) and text. Not for
  * EXACT_NOTHING. */
 void counting_rules_write(Exactness exactness, JsonWriter *writer);

@@ -15,6 +15,8 @@ Exactness exactness_of(const Filter *filter, BindWiring bind) {
         return EXACT_BY_BIND;
     if (filter->policy->narrow_to == 1)
         return EXACT_BY_NARROW;
+    if (filter->slots)
+        return EXACT_IF_SLOTS;
     return bind == BIND_UNKNOWN ? EXACT_IF_BOUND : EXACT_NOT;
 }
 
@@ -23,6 +25,8 @@ const char *exactness_text(Exactness exactness) {
         [EXACT_BY_BIND] = "exact: berth binds, and counts every earlier bind",
         [EXACT_BY_NARROW] =
             "exact for requests to one berth: with narrow: {to: 1} a pod counts before the reply",
+        [EXACT_IF_SLOTS] =
+            "exact with berth serve --publish: kube-scheduler counts the slots that pods request",
         [EXACT_IF_BOUND] =
             "exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits",
         [EXACT_NOT] =

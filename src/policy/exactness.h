@@ -8,7 +8,8 @@
  *
  *     berth binds            when berth judges the bind: exact
  *     narrow: {to: 1}        before the reply to filter: exact for the requests of one berth
- *     neither of them        when the watch shows it: a burst can exceed the limit
+ *     publish: slots         when kube-scheduler chooses its node: exact while slots are published
+ *     none of them           when the watch shows it: a burst can exceed the limit
  */
 
 #include "policy/policy.h"
@@ -25,7 +26,8 @@ typedef enum Exactness {
     EXACT_NOTHING,   /* no limit on pods: the filter reads none, or its policy only observes */
     EXACT_BY_BIND,   /* berth binds */
     EXACT_BY_NARROW, /* filter returns one node */
-    EXACT_IF_BOUND,  /* it depends on the wiring, which is not known */
+    EXACT_IF_SLOTS,  /* kube-scheduler counts, if berth publishes slots and pods request them */
+    EXACT_IF_BOUND,  /* it depends on who binds, which is not known */
     EXACT_NOT,       /* a burst can exceed it */
     _EXACTNESSES,
 } Exactness;

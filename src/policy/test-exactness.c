@@ -51,29 +51,36 @@ static void test_knows_the_rules_that_count(void **state) {
 
 static const struct {
     const char *name;
-    bool counts, observes;
+    bool counts, observes, publishes;
     uint32_t narrow_to;
     BindWiring bind;
     Exactness want;
 } cases[] = {
-    {"filter only", true, false, 0, BIND_BY_SCHEDULER, EXACT_NOT},
-    {"narrow to several", true, false, 2, BIND_BY_SCHEDULER, EXACT_NOT},
-    {"narrow to 1", true, false, 1, BIND_BY_SCHEDULER, EXACT_BY_NARROW},
-    {"bind", true, false, 0, BIND_BY_BERTH, EXACT_BY_BIND},
-    {"bind, narrow to 1", true, false, 1, BIND_BY_BERTH, EXACT_BY_BIND},
-    {"not known", true, false, 0, BIND_UNKNOWN, EXACT_IF_BOUND},
-    {"not known, narrow to several", true, false, 100, BIND_UNKNOWN, EXACT_IF_BOUND},
-    {"not known, narrow to 1", true, false, 1, BIND_UNKNOWN, EXACT_BY_NARROW},
-    {"counts nothing", false, false, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
-    {"counts nothing, bind", false, false, 0, BIND_BY_BERTH, EXACT_NOTHING},
-    {"only observes", true, true, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
+    {"filter only", true, false, false, 0, BIND_BY_SCHEDULER, EXACT_NOT},
+    {"narrow to several", true, false, false, 2, BIND_BY_SCHEDULER, EXACT_NOT},
+    {"narrow to 1", true, false, false, 1, BIND_BY_SCHEDULER, EXACT_BY_NARROW},
+    {"bind", true, false, false, 0, BIND_BY_BERTH, EXACT_BY_BIND},
+    {"bind, narrow to 1", true, false, false, 1, BIND_BY_BERTH, EXACT_BY_BIND},
+    {"not known", true, false, false, 0, BIND_UNKNOWN, EXACT_IF_BOUND},
+    {"not known, narrow to several", true, false, false, 100, BIND_UNKNOWN, EXACT_IF_BOUND},
+    {"not known, narrow to 1", true, false, false, 1, BIND_UNKNOWN, EXACT_BY_NARROW},
+    {"counts nothing", false, false, false, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
+    {"counts nothing, bind", false, false, false, 0, BIND_BY_BERTH, EXACT_NOTHING},
+    {"only observes", true, true, false, 0, BIND_BY_SCHEDULER, EXACT_NOTHING},
+    {"slots", true, false, true, 0, BIND_BY_SCHEDULER, EXACT_IF_SLOTS},
+    {"slots, not known", true, false, true, 0, BIND_UNKNOWN, EXACT_IF_SLOTS},
+    {"slots, narrow to 1", true, false, true, 1, BIND_BY_SCHEDULER, EXACT_BY_NARROW},
+    {"slots, bind", true, false, true, 0, BIND_BY_BERTH, EXACT_BY_BIND},
 };
 
 static void test_decides_by_the_wiring(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Policy policy = {.is_observed = cases[i].observes, .narrow_to = cases[i].narrow_to};
-        Filter filter = {.policy = &policy, .counts_pods = cases[i].counts};
+        SlotRule slots = {0};
+        Filter filter = {.policy = &policy,
+            .counts_pods = cases[i].counts,
+            .slots = cases[i].publishes ? &slots : NULL};
         Exactness got = exactness_of(&filter, cases[i].bind);
 
         assert_case(cases[i].name, got == cases[i].want);

@@ -29,6 +29,7 @@ OTHER = POLICY.replace("seats", "other").replace("spec:\n", "spec:\n  match: {na
 IF_BOUND = "exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits"
 BY_BIND = "exact: berth binds, and counts every earlier bind"
 BY_NARROW = "exact for requests to one berth: with narrow: {to: 1} a pod counts before the reply"
+IF_SLOTS = "exact with berth serve --publish: kube-scheduler counts the slots that pods request"
 NOT = "not exact: a burst can exceed limits; with --bind or narrow: {to: 1} it cannot"
 IDS = ["several nodes", "narrow to 1"]
 NODES = [{"metadata": {"name": f"n{i}", "labels": {"pool": "web"}}} for i in range(3)]
@@ -82,6 +83,17 @@ def test_check_is_silent_without_counts(run, files):
     assert run("check", files(labels)).stdout == "ok: 1 policy, 1 filter, 1 score\n"
     warned = POLICY.replace("maxPods: 4", "maxPods: 0")
     assert "counts of pods" not in run("check", "--fail-on", "warning", files(warned)).stdout
+
+
+def test_check_knows_published_limits(run, files):
+    path = files(POLICY.replace("maxPods: 4,", "maxPods: 4, publish: slots,"))
+    assert run("check", path).stdout.splitlines()[1:] == [
+        f"counts of pods are {IF_SLOTS}:", f"  {path}:7:29: seats/four",
+        f"counts of pods are {IF_BOUND}:", f"  {path}:8:32: seats/room"]  # fmt: skip
+    rules = json.loads(run("check", "-o", "json", path).stdout)["rules"]
+    assert rules[1]["counting"] == {"exact": None, "text": IF_SLOTS}
+    note = run("config", "--policy", path).stderr
+    assert "counts of seats/room are" in note and "four" not in note
 
 
 @pytest.mark.parametrize(
