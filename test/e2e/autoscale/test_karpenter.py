@@ -49,16 +49,6 @@ spec:
       expireAfter: Never
   disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 10s}
 """
-OVERLAY = f"""
-apiVersion: karpenter.sh/v1alpha1
-kind: NodeOverlay
-metadata: {{name: berth-slots}}
-spec:
-  requirements: [{{key: karpenter.sh/nodepool, operator: In, values: [default]}}]
-  capacity: {{{SLOTS}: "{LIMIT}"}}
-"""
-
-
 class Kubelets(threading.Thread):
     """Nodes become ready, and pods on them run."""
 
@@ -144,8 +134,9 @@ def report(what, cluster, n_pods, seen, took):
 
 @pytest.mark.parametrize("n_pods", [10, 50])
 def test_slots(cluster, karpenter, n_pods):
-    cluster.plane.apply([yaml.safe_load(OVERLAY)])
     policy = cluster.write_policy(LIMITED % ", publish: slots")
+    overlay = cluster.run_berth("config", "--node-overlay", "default", "--policy", policy)
+    cluster.plane.apply([yaml.safe_load(overlay.stdout)])
     cluster.start_berth(*Live().flags(cluster), "--policy", policy, "--publish")
     cluster.start_scheduler()
     for i in range(n_pods):
