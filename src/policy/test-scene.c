@@ -8,7 +8,7 @@
 #include "cluster/store.h"
 #include "model/time.h"
 #include "policy/metric-values.h"
-#include "json/write.h"
+#include "policy/short-objects.h"
 
 #define SCENE_BUDGET ((size_t)64 << 20)
 #define SCENE_TEXT_MAX ((size_t)16 << 20)
@@ -53,234 +53,33 @@ static void check_keys(const YamlNode *node, const Str *known, size_t n_known) {
 
 /* --- nodes and pods as JSON --------------------------------------------------- */
 
-static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
-    _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
-
-    if (!value)
-        return;
-    yaml_to_json(value, &json);
-    json_write_key(writer, key);
-    json_write_raw(writer, buf_str(&json));
-}
-
-static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
-    if (!value)
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, value->text);
-}
-
-/* Values of labels and annotations are strings, even if they look like numbers. */
-static void write_labels(JsonWriter *writer, Str key, const YamlNode *labels) {
-    if (!labels)
-        return;
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < labels->n; i++)
-        write_text(writer, labels->pairs[i].key->text, labels->pairs[i].value);
-    json_write_end_object(writer);
-}
-
-static void write_condition(JsonWriter *writer, Str type, Str status) {
-    json_write_object(writer);
-    json_write_key(writer, STR("type"));
-    json_write_string(writer, type);
-    json_write_key(writer, STR("status"));
-    json_write_string(writer, status);
-    json_write_end_object(writer);
-}
-
-static void write_conditions(JsonWriter *writer, const YamlNode *node) {
-    const YamlNode *ready = yaml_find(node, STR("ready"));
-    const YamlNode *others = yaml_find(node, STR("conditions"));
-
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    if (!ready || ready->kind == YAML_BOOL)
-        write_condition(
-            writer, STR("Ready"), !ready || ready->boolean ? STR("True") : STR("False"));
-    for (size_t i = 0; others && i < others->n; i++)
-        write_condition(writer, others->pairs[i].key->text, others->pairs[i].value->text);
-    json_write_end_array(writer);
-}
-
-/* Each image is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
-static void write_images(JsonWriter *writer, const YamlNode *images) {
-    if (!images)
-        return;
-    json_write_key(writer, STR("images"));
-    json_write_array(writer);
-    for (size_t i = 0; i < images->n; i++) {
-        const YamlNode *sized = images->items[i];
-        const YamlNode *image =
-            sized->kind == YAML_MAPPING ? yaml_find(sized, STR("names")) : sized;
-        bool is_list = image->kind == YAML_SEQUENCE;
-
-        json_write_object(writer);
-        write_tree(writer, STR("sizeBytes"), yaml_find(sized, STR("sizeBytes")));
-        json_write_key(writer, STR("names"));
-        json_write_array(writer);
-        for (size_t n = 0; n < (is_list ? image->n : 1); n++)
-            json_write_string(writer, is_list ? image->items[n]->text : image->text);
-        json_write_end_array(writer);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_status(JsonWriter *writer, const YamlNode *node) {
-    json_write_object(writer);
-    write_conditions(writer, node);
-    write_images(writer, yaml_find(node, STR("images")));
-    write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
-    write_tree(writer, STR("capacity"), yaml_find(node, STR("capacity")));
-    write_tree(writer, STR("nodeInfo"), yaml_find(node, STR("nodeInfo")));
-    json_write_end_object(writer);
-}
-
 void scene_node_json(const YamlPair *node, Buf *out) {
-    static const Str keys[] = {STR("labels"), STR("annotations"), STR("created"), STR("taints"),
-        STR("ready"), STR("cordoned"), STR("conditions"), STR("images"), STR("allocatable"),
-        STR("capacity"), STR("nodeInfo")};
-    JsonWriter writer = JSON_WRITER(out);
+    _cleanup_(arena_freep) Arena *arena = arena_new(SCENE_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    YamlReader reader = {.arena = arena, .diags = &diags};
 
-    check_keys(node->value, keys, ELEMENTS_OF(keys));
-    json_write_object(&writer);
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
-    write_text(&writer, STR("name"), node->key);
-    write_text(&writer, STR("creationTimestamp"), yaml_find(node->value, STR("created")));
-    write_labels(&writer, STR("labels"), yaml_find(node->value, STR("labels")));
-    write_labels(&writer, STR("annotations"), yaml_find(node->value, STR("annotations")));
-    json_write_end_object(&writer);
-    json_write_key(&writer, STR("spec"));
-    json_write_object(&writer);
-    write_tree(&writer, STR("taints"), yaml_find(node->value, STR("taints")));
-    write_tree(&writer, STR("unschedulable"), yaml_find(node->value, STR("cordoned")));
-    json_write_end_object(&writer);
-    json_write_key(&writer, STR("status"));
-    write_status(&writer, node->value);
-    json_write_end_object(&writer);
+    require_diags(short_node_json(&reader, node, out) ? 0 : -1, &diags);
 }
 
-/* A container for each image, or one without an image; the first has all requests. */
-static void write_containers(JsonWriter *writer, const YamlNode *pod) {
-    const YamlNode *images = yaml_find(pod, STR("images"));
-
-    json_write_array(writer);
-    for (size_t i = 0; i < (images ? images->n : 1); i++) {
-        json_write_object(writer);
-        write_text(writer, STR("image"), images ? images->items[i] : NULL);
-        json_write_key(writer, STR("resources"));
-        json_write_object(writer);
-        write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
-        write_tree(writer, STR("limits"), i == 0 ? yaml_find(pod, STR("limits")) : NULL);
-        json_write_end_object(writer);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-/* Required node affinity. */
-static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
-    static const char *const path[] = {
-        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
-
-    if (!terms)
-        return;
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
-        json_write_key(writer, str_from_c(path[i]));
-        json_write_object(writer);
-    }
-    write_tree(writer, STR("nodeSelectorTerms"), terms);
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
-        json_write_end_object(writer);
-}
-
-/* Further fields of a spec, as they are. */
-static void write_more(JsonWriter *writer, const YamlNode *fields) {
-    for (size_t i = 0; fields && i < fields->n; i++)
-        write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
-}
-
-static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
-    json_write_object(writer);
-    write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
-    write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
-    write_tree(writer, STR("priorityClassName"), yaml_find(pod, STR("priorityClassName")));
-    write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
-    write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
-    write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
-    write_more(writer, yaml_find(pod, STR("spec")));
-    json_write_key(writer, STR("containers"));
-    write_containers(writer, pod);
-    json_write_end_object(writer);
-}
-
-/* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
-static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
-    if (!owner)
-        return;
-    json_write_key(writer, STR("ownerReferences"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_text(writer, STR("uid"), owner);
-    write_text(writer, STR("name"), owner);
-    json_write_key(writer, STR("kind"));
-    json_write_string(writer, kind ? kind->text : STR("ReplicaSet"));
-    json_write_key(writer, STR("controller"));
-    json_write_bool(writer, true);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-/* When it was bound. */
-static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
-    if (!time)
-        return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    json_write_object(writer);
-    json_write_key(writer, STR("type"));
-    json_write_string(writer, STR("PodScheduled"));
-    json_write_key(writer, STR("status"));
-    json_write_string(writer, STR("True"));
-    write_text(writer, STR("lastTransitionTime"), time);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
+/* Objects that a pod refers to come with it in recordings only: the short form has none. */
 void scene_pod_json(const YamlNode *pod, Buf *out) {
-    static const Str keys[] = {STR("name"), STR("namespace"), STR("uid"), STR("labels"),
-        STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
-        STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("priorityClassName"),
-        STR("requests"), STR("limits"), STR("scheduled"), STR("tolerations"), STR("nodeSelector"),
-        STR("nodeSelectorTerms"), STR("deleted"), STR("spec"), STR("related")};
-    JsonWriter writer = JSON_WRITER(out);
+    _cleanup_(arena_freep) Arena *arena = arena_new(SCENE_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    YamlReader reader = {.arena = arena, .diags = &diags};
+    YamlNode own = *pod;
 
-    check_keys(pod, keys, ELEMENTS_OF(keys));
-    json_write_object(&writer);
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
-    write_text(&writer, STR("name"), yaml_find(pod, STR("name")));
-    write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
-    write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
-    write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
-    write_text(&writer, STR("deletionTimestamp"), yaml_find(pod, STR("deleted")));
-    write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
-    write_labels(&writer, STR("annotations"), yaml_find(pod, STR("annotations")));
-    write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));
-    json_write_end_object(&writer);
-    json_write_key(&writer, STR("spec"));
-    write_pod_spec(&writer, pod);
-    json_write_key(&writer, STR("status"));
-    json_write_object(&writer);
-    write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
-    write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
-    write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
-    json_write_end_object(&writer);
-    write_tree(&writer, STR(RELATED_KEY), yaml_find(pod, STR("related")));
-    json_write_end_object(&writer);
+    own.pairs = ARENA_ARRAY(arena, YamlPair, pod->n);
+    own.n = 0;
+    for (size_t i = 0; i < pod->n; i++)
+        if (!str_is(pod->pairs[i].key->text, "related"))
+            own.pairs[own.n++] = pod->pairs[i];
+    require_diags(short_pod_json(&reader, &own, out) ? 0 : -1, &diags);
+    if (own.n == pod->n || buf_error(out))
+        return;
+    out->len--; /* its closing brace */
+    buf_append(out, STR(",\"" RELATED_KEY "\":"));
+    yaml_to_json(yaml_find(pod, STR("related")), out);
+    buf_append_char(out, '}');
 }
 
 /* --- from JSON to what policies see ------------------------------------------- */

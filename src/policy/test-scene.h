@@ -6,13 +6,10 @@
  *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...},
  *                                                 # or preset: FILE of the folder policies
  *     now: 2026-01-02T03:04:05Z
- *     nodes:
- *       a: {labels: {pool: x}, annotations: {}, allocatable: {cpu: 4, memory: 8Gi}, created: TIME}
- *       b: {ready: false, cordoned: true, taints: [{key: gpu, effect: NoSchedule}]}
- *       c: {conditions: {DiskPressure: "True"}, images: [nginx:1, [two:1, "two@sha256:x"]]}
+ *     nodes:                                       # policy/short-objects.h
+ *       a: {labels: {pool: x}, allocatable: {cpu: 4, memory: 8Gi}}
  *     pods:
- *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME,
- *         ownerKind: DaemonSet, scheduled: TIME, deleted: TIME}
+ *       - {on: a, requests: {cpu: 1}}
  *     measured: {load: {a: 0.5}}                   # by metric, by node
  *     workloads: {podCpu: {default/Deployment/web: 1.5}}
  *     measuredAge: 10s
@@ -20,9 +17,8 @@
  *           tolerations: [], images: [], nodeSelector: {}, nodeSelectorTerms: [],
  *           related: {namespace: {metadata: {labels: {}}}}}     # model/related.h
  *
- * Nodes are ready unless they say otherwise; ready: absent leaves the condition
- * out. Everything takes the way of real input: policies are compiled from text,
- * nodes and pods are decoded from JSON.
+ * Everything takes the way of real input: policies are compiled from text, nodes and pods are
+ * decoded from JSON.
  *
  * Test data is ours: a mistake in it ends the program with a message. Made for
  * cmocka tests and fuzzers alike.

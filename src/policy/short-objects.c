@@ -1,0 +1,410 @@
+/* Checks and writes nodes and pods of the short form. */
+
+#include "policy/short-objects.h"
+
+#include "base/cleanup.h"
+#include "model/time.h"
+#include "policy/reader.h"
+#include "json/write.h"
+
+#define OBJECT_TEXT_MAX ((size_t)16 * 1024 * 1024)
+#define FIELDS_MAX 32u
+
+/* --- fields ---------------------------------------------------------------------------------- */
+
+typedef enum ShortKind {
+    SHORT_TEXT,
+    SHORT_TEXTS, /* any key to a scalar: labels, amounts */
+    SHORT_NAMES, /* a list of scalars */
+    SHORT_INT,
+    SHORT_BOOL,
+    SHORT_READY, /* a bool, or "absent" */
+    SHORT_TIME,
+    SHORT_IMAGES,
+    SHORT_LIST, /* the next two as Kubernetes has them: the decoders of objects check them */
+    SHORT_MAPPING,
+} ShortKind;
+
+typedef struct ShortField {
+    Str name;
+    ShortKind kind;
+} ShortField;
+
+static bool check_texts(YamlReader *reader, const YamlNode *value, const char *what) {
+    bool is_right = reader_mapping(reader, value, what);
+    Str text;
+
+    for (size_t i = 0; is_right && i < value->n; i++)
+        is_right = reader_label_value(reader, value->pairs[i].value, what, &text);
+    return is_right;
+}
+
+static bool check_names(YamlReader *reader, const YamlNode *value, const char *what) {
+    StrList names;
+
+    return (value->kind == YAML_SEQUENCE && value->n == 0) ||
+           reader_string_list(reader, value, what, &names);
+}
+
+/* Each is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
+static bool check_image(YamlReader *reader, const YamlNode *image) {
+    static const Str known[] = {STR("names"), STR("sizeBytes")};
+    const YamlNode *names = yaml_find(image, known[0]), *size = yaml_find(image, known[1]);
+    int64_t bytes;
+    Str text;
+
+    if (image->kind == YAML_SEQUENCE)
+        return check_names(reader, image, "an image");
+    if (image->kind != YAML_MAPPING)
+        return reader_label_value(reader, image, "an image", &text);
+    for (size_t i = 0; i < image->n; i++) {
+        const YamlPair *pair = &image->pairs[i];
+
+        if (pair->value != names && pair->value != size) {
+            reader_unknown_field(
+                reader, DIAG_ERROR, pair->key, "an image", known, ELEMENTS_OF(known));
+            return false;
+        }
+    }
+    if (!names) {
+        reader_error(reader, image, "an image needs the field \"names\"");
+        return false;
+    }
+    return check_names(reader, names, "names") &&
+           (!size || reader_int(reader, size, "sizeBytes", 0, INT64_MAX, &bytes));
+}
+
+static bool check_images(YamlReader *reader, const YamlNode *value) {
+    bool is_right = reader_sequence(reader, value, "images");
+
+    for (size_t i = 0; is_right && i < value->n; i++)
+        is_right = check_image(reader, value->items[i]);
+    return is_right;
+}
+
+static bool check_time(YamlReader *reader, const YamlNode *value, const char *what) {
+    int64_t sec;
+
+    if (value->kind == YAML_STRING && time_parse(value->text, &sec))
+        return true;
+    reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
+    return false;
+}
+
+static bool check_field(YamlReader *reader, const ShortField *field, const YamlNode *value) {
+    const char *what = field->name.ptr;
+    int64_t number;
+    bool is_true;
+    Str text;
+
+    switch (field->kind) {
+    case SHORT_TEXT:
+        return reader_label_value(reader, value, what, &text);
+    case SHORT_TEXTS:
+        return check_texts(reader, value, what);
+    case SHORT_NAMES:
+        return check_names(reader, value, what);
+    case SHORT_INT:
+        return reader_int(reader, value, what, INT32_MIN, INT32_MAX, &number);
+    case SHORT_READY:
+        if (value->kind == YAML_STRING && str_is(value->text, "absent"))
+            return true;
+        return reader_bool(reader, value, what, &is_true);
+    case SHORT_BOOL:
+        return reader_bool(reader, value, what, &is_true);
+    case SHORT_TIME:
+        return check_time(reader, value, what);
+    case SHORT_IMAGES:
+        return check_images(reader, value);
+    case SHORT_LIST:
+        return reader_sequence(reader, value, what);
+    case SHORT_MAPPING:
+        return reader_mapping(reader, value, what);
+    }
+    return false;
+}
+
+/* Reports every mistake; what is written afterwards has the kinds of the table. */
+static bool check_fields(YamlReader *reader, const YamlNode *object, const char *what,
+    const ShortField *fields, size_t n_fields) {
+    bool is_right = reader_mapping(reader, object, what);
+    Str known[FIELDS_MAX];
+
+    for (size_t i = 0; i < n_fields; i++)
+        known[i] = fields[i].name;
+    for (size_t i = 0; object->kind == YAML_MAPPING && i < object->n; i++) {
+        const YamlPair *pair = &object->pairs[i];
+        size_t at = 0;
+
+        while (at < n_fields && !str_eq(known[at], pair->key->text))
+            at++;
+        if (at == n_fields)
+            reader_unknown_field(reader, DIAG_ERROR, pair->key, what, known, n_fields);
+        is_right &= at < n_fields && check_field(reader, &fields[at], pair->value);
+    }
+    return is_right;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(OBJECT_TEXT_MAX);
+
+    if (!value)
+        return;
+    yaml_to_json(value, &json);
+    json_write_key(writer, key);
+    json_write_raw(writer, buf_str(&json));
+}
+
+static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
+    if (!value)
+        return;
+    json_write_key(writer, key);
+    json_write_string(writer, value->text);
+}
+
+/* Values of labels and annotations are strings, even if they look like numbers. */
+static void write_labels(JsonWriter *writer, Str key, const YamlNode *labels) {
+    if (!labels)
+        return;
+    json_write_key(writer, key);
+    json_write_object(writer);
+    for (size_t i = 0; i < labels->n; i++)
+        write_text(writer, labels->pairs[i].key->text, labels->pairs[i].value);
+    json_write_end_object(writer);
+}
+
+static void write_condition(JsonWriter *writer, Str type, Str status) {
+    json_write_object(writer);
+    json_write_key(writer, STR("type"));
+    json_write_string(writer, type);
+    json_write_key(writer, STR("status"));
+    json_write_string(writer, status);
+    json_write_end_object(writer);
+}
+
+static void write_conditions(JsonWriter *writer, const YamlNode *node) {
+    const YamlNode *ready = yaml_find(node, STR("ready"));
+    const YamlNode *others = yaml_find(node, STR("conditions"));
+
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    if (!ready || ready->kind == YAML_BOOL)
+        write_condition(
+            writer, STR("Ready"), !ready || ready->boolean ? STR("True") : STR("False"));
+    for (size_t i = 0; others && i < others->n; i++)
+        write_condition(writer, others->pairs[i].key->text, others->pairs[i].value->text);
+    json_write_end_array(writer);
+}
+
+/* Each image is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
+static void write_images(JsonWriter *writer, const YamlNode *images) {
+    if (!images)
+        return;
+    json_write_key(writer, STR("images"));
+    json_write_array(writer);
+    for (size_t i = 0; i < images->n; i++) {
+        const YamlNode *sized = images->items[i];
+        const YamlNode *image =
+            sized->kind == YAML_MAPPING ? yaml_find(sized, STR("names")) : sized;
+        bool is_list = image->kind == YAML_SEQUENCE;
+
+        json_write_object(writer);
+        write_tree(writer, STR("sizeBytes"), yaml_find(sized, STR("sizeBytes")));
+        json_write_key(writer, STR("names"));
+        json_write_array(writer);
+        for (size_t n = 0; n < (is_list ? image->n : 1); n++)
+            json_write_string(writer, is_list ? image->items[n]->text : image->text);
+        json_write_end_array(writer);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_status(JsonWriter *writer, const YamlNode *node) {
+    json_write_object(writer);
+    write_conditions(writer, node);
+    write_images(writer, yaml_find(node, STR("images")));
+    write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
+    write_tree(writer, STR("capacity"), yaml_find(node, STR("capacity")));
+    write_tree(writer, STR("nodeInfo"), yaml_find(node, STR("nodeInfo")));
+    json_write_end_object(writer);
+}
+
+bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out) {
+    static const ShortField fields[] = {
+        {STR("labels"), SHORT_TEXTS},
+        {STR("annotations"), SHORT_TEXTS},
+        {STR("created"), SHORT_TIME},
+        {STR("taints"), SHORT_LIST},
+        {STR("ready"), SHORT_READY},
+        {STR("cordoned"), SHORT_BOOL},
+        {STR("conditions"), SHORT_TEXTS},
+        {STR("images"), SHORT_IMAGES},
+        {STR("allocatable"), SHORT_TEXTS},
+        {STR("capacity"), SHORT_TEXTS},
+        {STR("nodeInfo"), SHORT_TEXTS},
+    };
+    JsonWriter writer = JSON_WRITER(out);
+
+    if (!check_fields(reader, node->value, "a node", fields, ELEMENTS_OF(fields)))
+        return false;
+    json_write_object(&writer);
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    write_text(&writer, STR("name"), node->key);
+    write_text(&writer, STR("creationTimestamp"), yaml_find(node->value, STR("created")));
+    write_labels(&writer, STR("labels"), yaml_find(node->value, STR("labels")));
+    write_labels(&writer, STR("annotations"), yaml_find(node->value, STR("annotations")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("spec"));
+    json_write_object(&writer);
+    write_tree(&writer, STR("taints"), yaml_find(node->value, STR("taints")));
+    write_tree(&writer, STR("unschedulable"), yaml_find(node->value, STR("cordoned")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("status"));
+    write_status(&writer, node->value);
+    json_write_end_object(&writer);
+    return true;
+}
+
+/* A container for each image, or one without an image; the first has all requests. */
+static void write_containers(JsonWriter *writer, const YamlNode *pod) {
+    const YamlNode *images = yaml_find(pod, STR("images"));
+
+    json_write_array(writer);
+    for (size_t i = 0; i < (images ? images->n : 1); i++) {
+        json_write_object(writer);
+        write_text(writer, STR("image"), images ? images->items[i] : NULL);
+        json_write_key(writer, STR("resources"));
+        json_write_object(writer);
+        write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
+        write_tree(writer, STR("limits"), i == 0 ? yaml_find(pod, STR("limits")) : NULL);
+        json_write_end_object(writer);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* Required node affinity. */
+static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
+    static const char *const path[] = {
+        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
+
+    if (!terms)
+        return;
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
+        json_write_key(writer, str_from_c(path[i]));
+        json_write_object(writer);
+    }
+    write_tree(writer, STR("nodeSelectorTerms"), terms);
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
+        json_write_end_object(writer);
+}
+
+/* Further fields of a spec, as they are. */
+static void write_more(JsonWriter *writer, const YamlNode *fields) {
+    for (size_t i = 0; fields && i < fields->n; i++)
+        write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
+}
+
+static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
+    json_write_object(writer);
+    write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
+    write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
+    write_tree(writer, STR("priorityClassName"), yaml_find(pod, STR("priorityClassName")));
+    write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
+    write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
+    write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
+    write_more(writer, yaml_find(pod, STR("spec")));
+    json_write_key(writer, STR("containers"));
+    write_containers(writer, pod);
+    json_write_end_object(writer);
+}
+
+/* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
+static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
+    if (!owner)
+        return;
+    json_write_key(writer, STR("ownerReferences"));
+    json_write_array(writer);
+    json_write_object(writer);
+    write_text(writer, STR("uid"), owner);
+    write_text(writer, STR("name"), owner);
+    json_write_key(writer, STR("kind"));
+    json_write_string(writer, kind ? kind->text : STR("ReplicaSet"));
+    json_write_key(writer, STR("controller"));
+    json_write_bool(writer, true);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+/* When it was bound. */
+static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
+    if (!time)
+        return;
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    json_write_object(writer);
+    json_write_key(writer, STR("type"));
+    json_write_string(writer, STR("PodScheduled"));
+    json_write_key(writer, STR("status"));
+    json_write_string(writer, STR("True"));
+    write_text(writer, STR("lastTransitionTime"), time);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
+    static const ShortField fields[] = {
+        {STR("name"), SHORT_TEXT},
+        {STR("namespace"), SHORT_TEXT},
+        {STR("uid"), SHORT_TEXT},
+        {STR("labels"), SHORT_TEXTS},
+        {STR("annotations"), SHORT_TEXTS},
+        {STR("owner"), SHORT_TEXT},
+        {STR("ownerKind"), SHORT_TEXT},
+        {STR("created"), SHORT_TIME},
+        {STR("scheduled"), SHORT_TIME},
+        {STR("deleted"), SHORT_TIME},
+        {STR("images"), SHORT_NAMES},
+        {STR("on"), SHORT_TEXT},
+        {STR("phase"), SHORT_TEXT},
+        {STR("nominated"), SHORT_TEXT},
+        {STR("priority"), SHORT_INT},
+        {STR("priorityClassName"), SHORT_TEXT},
+        {STR("requests"), SHORT_TEXTS},
+        {STR("limits"), SHORT_TEXTS},
+        {STR("tolerations"), SHORT_LIST},
+        {STR("nodeSelector"), SHORT_TEXTS},
+        {STR("nodeSelectorTerms"), SHORT_LIST},
+        {STR("spec"), SHORT_MAPPING},
+    };
+    JsonWriter writer = JSON_WRITER(out);
+
+    if (!check_fields(reader, pod, "a pod", fields, ELEMENTS_OF(fields)))
+        return false;
+    json_write_object(&writer);
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    write_text(&writer, STR("name"), yaml_find(pod, STR("name")));
+    write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
+    write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
+    write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
+    write_text(&writer, STR("deletionTimestamp"), yaml_find(pod, STR("deleted")));
+    write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
+    write_labels(&writer, STR("annotations"), yaml_find(pod, STR("annotations")));
+    write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("spec"));
+    write_pod_spec(&writer, pod);
+    json_write_key(&writer, STR("status"));
+    json_write_object(&writer);
+    write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
+    write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
+    write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    return true;
+}
