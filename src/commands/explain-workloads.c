@@ -12,43 +12,6 @@
 
 #define NAME_COLUMNS_MAX 60u
 
-/* --- by name --------------------------------------------------------------------------------- */
-
-/* "web", "Deployment/web" or "shop/web". */
-static bool is_named(const WorkloadObject *workload, Str name) {
-    size_t slash = str_find(name, '/');
-    Str first = str_take(name, slash);
-
-    if (slash == SIZE_MAX)
-        return str_eq(workload->name, name);
-    return str_eq(workload->name, str_skip(name, slash + 1)) &&
-           (str_eq_nocase(workload->kind, first) || str_eq(workload->namespace, first));
-}
-
-const WorkloadPod *workloads_find(
-    const WorkloadList *list, const char *name, char error[static WORKLOAD_NAME_ERROR_MAX]) {
-    const WorkloadPod *found = NULL;
-
-    for (size_t i = 0; i < list->n; i++) {
-        const WorkloadObject *workload = &list->items[i].workload;
-
-        if (!is_named(workload, str_from_c(name)))
-            continue;
-        if (found) {
-            (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
-                "\"%s\" is ambiguous: there are %.*s/%.*s and %.*s/%.*s", name,
-                STR_FMT(found->workload.kind), STR_FMT(str_take(found->workload.name, 128)),
-                STR_FMT(workload->kind), STR_FMT(str_take(workload->name, 128)));
-            return NULL;
-        }
-        found = &list->items[i];
-    }
-    if (!found)
-        (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
-            "the file has no \"%s\"; without a name, all of them are listed", name);
-    return found;
-}
-
 /* --- reasons --------------------------------------------------------------------------------- */
 
 /* Nodes whose verdict is one filter. */

@@ -24,12 +24,6 @@ typedef struct WorkloadReport {
     Buf *out;
 } WorkloadReport;
 
-/* The one that @name ("web", "Deployment/web", "NAMESPACE/web") means; NULL: none or several, see
- * @error. */
-#define WORKLOAD_NAME_ERROR_MAX 512u
-const WorkloadPod *workloads_find(
-    const WorkloadList *list, const char *name, char error[static WORKLOAD_NAME_ERROR_MAX]);
-
 /* Each returns 0, or -ENOMEM. */
 int workloads_print_table(WorkloadReport *report) MUST_CHECK;
 

@@ -173,7 +173,15 @@ static void yaml_failed(ObjectReader *objects, const Diag *diag) {
         (void)fail(objects, ": %.*s as YAML; write it with kubectl's -o json", STR_FMT(diag->text));
 }
 
-/* YAML documents go through the same decoders as JSON text. */
+/* Through the same decoders as JSON text. */
+static int read_yaml_document(ObjectReader *objects, const YamlNode *document) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(OBJECTS_FILE_MAX);
+
+    objects->document = document;
+    yaml_to_json(document, &json);
+    return buf_error(&json) ? buf_error(&json) : read_document(objects, buf_str(&json));
+}
+
 static int read_yaml(ObjectReader *objects, Str source) {
     _cleanup_(arena_freep) Arena *arena = arena_new(YAML_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -187,16 +195,9 @@ static int read_yaml(ObjectReader *objects, Str source) {
         yaml_failed(objects, &diags.diags.items[0]);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < stream.n_documents; i++) {
-        _cleanup_(buf_done) Buf json = BUF_INIT(OBJECTS_FILE_MAX);
-
-        objects->document = stream.documents[i];
-        yaml_to_json(objects->document, &json);
-        r = buf_error(&json) ? buf_error(&json) : read_document(objects, buf_str(&json));
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
+        r = read_yaml_document(objects, stream.documents[i]);
+    return r;
 }
 
 static int read_file(ObjectReader *objects) {
@@ -225,6 +226,18 @@ int objects_each(const char *path, ObjectsVisit visit, void *context, char *erro
     ObjectReader objects = {.path = path, .error = error, .visit = visit, .context = context};
 
     return read_file(&objects);
+}
+
+int objects_each_in(
+    const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_BUDGET);
+    ObjectReader objects = {
+        .path = path, .error = error, .visit = visit, .context = context, .arena = arena};
+    int r = arena ? read_yaml_document(&objects, document) : -ENOMEM;
+
+    if (r == -ENOMEM)
+        no_memory(&objects);
+    return r;
 }
 
 /* --- clusters ---------------------------------------------------------------- */
@@ -285,7 +298,7 @@ int object_add_related(Store *store, const Object *object, Arena *arena) {
                : error_fold(r);
 }
 
-static int visit_for_cluster(void *context, const Object *object) {
+int cluster_visit(void *context, const Object *object) {
     if (str_is(object->kind, "Node"))
         return add_node(context, object);
     if (str_is(object->kind, "Pod"))
@@ -296,8 +309,7 @@ static int visit_for_cluster(void *context, const Object *object) {
 int cluster_load(const char *path, Snapshot **ret, char *error) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    ObjectReader objects = {
-        .path = path, .error = error, .visit = visit_for_cluster, .context = store};
+    ObjectReader objects = {.path = path, .error = error, .visit = cluster_visit, .context = store};
     int r;
 
     no_memory(&objects);

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "cluster/snapshot.h"
 #include "cluster/store.h"
+#include "yaml/document.h"
 #include "json/read.h"
 
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
@@ -37,6 +38,13 @@ typedef struct Object {
  * errno, after writing to @error where it is -EINVAL. "-" is standard input. */
 typedef int (*ObjectsVisit)(void *context, const Object *object);
 int objects_each(const char *path, ObjectsVisit visit, void *context, char *error);
+
+/* The same of a YAML document of the file at @path, which is not read again. */
+int objects_each_in(
+    const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error);
+
+/* A visit that adds each object to a cluster, the Store @store. */
+int cluster_visit(void *store, const Object *object);
 
 /* For visits. The error of a reader of (a part of) the object's JSON, with its place in the file:
  * -EINVAL, or -ENOMEM. */

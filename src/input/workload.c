@@ -381,10 +381,14 @@ static int visit(void *context, const Object *object) {
     return r == WORKLOAD_E_OTHER ? 0 : r < 0 ? r : add(loading, object, &workload);
 }
 
-int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
+/* @document NULL: those of the file. */
+static int load(
+    const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret, char *error) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(POD_TEXT_MAX * 4);
     Loading loading = {.arena = arena, .scratch = scratch};
-    int r = scratch ? objects_each(path, visit, &loading, error) : -ENOMEM;
+    int r = !scratch   ? -ENOMEM
+            : document ? objects_each_in(path, document, visit, &loading, error)
+                       : objects_each(path, visit, &loading, error);
 
     if (r < 0)
         return r;
@@ -398,4 +402,50 @@ int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *erro
     *ret = (WorkloadList){
         .items = loading.pods.items, .n = loading.pods.n, .n_others = loading.n_others};
     return 0;
+}
+
+int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
+    return load(path, /* document= */ NULL, arena, ret, error);
+}
+
+int workloads_load_in(
+    const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret, char *error) {
+    return load(path, document, arena, ret, error);
+}
+
+/* --- by name --------------------------------------------------------------------------------- */
+
+/* "web", "Deployment/web" or "shop/web". */
+static bool is_named(const WorkloadObject *workload, Str name) {
+    size_t slash = str_find(name, '/');
+    Str first = str_take(name, slash);
+
+    if (slash == SIZE_MAX)
+        return str_eq(workload->name, name);
+    return str_eq(workload->name, str_skip(name, slash + 1)) &&
+           (str_eq_nocase(workload->kind, first) || str_eq(workload->namespace, first));
+}
+
+const WorkloadPod *workloads_find(
+    const WorkloadList *list, const char *name, char error[static WORKLOAD_NAME_ERROR_MAX]) {
+    const WorkloadPod *found = NULL;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const WorkloadObject *workload = &list->items[i].workload;
+
+        if (!is_named(workload, str_from_c(name)))
+            continue;
+        if (found) {
+            (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
+                "\"%s\" is ambiguous: there are %.*s/%.*s and %.*s/%.*s", name,
+                STR_FMT(found->workload.kind), STR_FMT(str_take(found->workload.name, 128)),
+                STR_FMT(workload->kind), STR_FMT(str_take(workload->name, 128)));
+            return NULL;
+        }
+        found = &list->items[i];
+    }
+    if (!found)
+        (void)snprintf(error, WORKLOAD_NAME_ERROR_MAX,
+            "the file has no \"%s\"; without a name, all of them are listed", name);
+    return found;
 }

@@ -65,3 +65,13 @@ typedef struct WorkloadList {
 /* Everything is in @arena. 0; or a negative errno with a message in @error (OBJECTS_ERROR_MAX).
  * There is at least one. */
 int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) MUST_CHECK;
+
+/* The same of a YAML document of the file at @path, which is not read again. */
+int workloads_load_in(const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret,
+    char *error) MUST_CHECK;
+
+/* The one that @name ("web", "Deployment/web", "NAMESPACE/web") means; NULL: none or several, see
+ * @error. */
+#define WORKLOAD_NAME_ERROR_MAX 512u
+const WorkloadPod *workloads_find(
+    const WorkloadList *list, const char *name, char error[static WORKLOAD_NAME_ERROR_MAX]);
