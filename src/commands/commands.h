@@ -12,6 +12,7 @@ extern const Command status_command;
 extern const Command open_command;
 extern const Command simulate_command;
 extern const Command what_if_command;
+extern const Command test_command;
 extern const Command bundle_command;
 extern const Command eval_command;
 extern const Command dump_command;

@@ -46,6 +46,7 @@ const Command *const commands[] = {
     &open_command,
     &simulate_command,
     &what_if_command,
+    &test_command,
     &bundle_command,
     &eval_command,
     &dump_command,

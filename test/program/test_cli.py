@@ -17,8 +17,8 @@ import pytest
 from client import FAILED, FINE, PATIENCE, REPOSITORY, UNREACHABLE, USAGE, get
 
 COMMANDS = [
-    "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "bundle", "eval", "dump", "demo",
-    "certs", "completion", "config", "publish", "install", "version",
+    "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "test", "bundle", "eval", "dump",
+    "demo", "certs", "completion", "config", "publish", "install", "version",
 ]  # fmt: skip
 
 GOOD = """\

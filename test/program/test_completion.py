@@ -115,6 +115,7 @@ VALUES = {
     ("what-if", "--last", ""): set(),
     ("bundle", "--cluster", "d"): {"digest"},
     ("simulate", "-o", "p"): {"placements"},
+    ("test", "-o", ""): {"table", "json", "yaml", "junit"},
     ("completion", ""): {"bash", "zsh", "fish"},
     ("completion", "bash", ""): set(),
     ("serve", ""): set(),
@@ -143,6 +144,8 @@ FILES = [
     ("explain", "--bundle", ""),
     ("bundle", "-o", ""),
     ("simulate", "--trace", ""),
+    ("test", ""),
+    ("test", "a.test.yaml", "b"),
 ]  # fmt: skip
 
 

@@ -148,6 +148,17 @@ spec:
   filters: [{name: f, expression: "node.ready"}]
 """
 
+SUITE = f"policies: {EXAMPLES / 'policy.yaml'}\n"
+SUITE_CASE = "cases: [{name: a, expect: {best: a}}]\n"
+SUITES = {
+    "nodes": SUITE + "nodes:\n" + times("  a{}: {ready: true}\n") + "cases: [{name: a, expect: {nodes: {'*': rejected}}}]\n",
+    "pods": SUITE + "nodes: {a: {}}\npods:\n" + times("  - {on: a}\n") + SUITE_CASE,
+    "objects": SUITE + "nodes: {a: {}}\nobjects:\n" + times("  - {kind: Namespace, metadata: {name: a{}}}\n") + SUITE_CASE,
+    "cases": SUITE + "nodes: {a: {}}\ncases:\n" + times("  - {name: a, pod: {annotations: {n: {}}}, expect: {nodes: {a: rejected}}}\n"),
+    "cases with mistakes": SUITE + "nodes: {a: {}}\ncases:\n" + times("  - {name: a}\n"),
+    "ranking": SUITE + "nodes: {a: {}}\ncases:\n  - name: a\n    expect:\n      ranking:\n" + times("        - a\n"),
+}
+
 CLUSTER = EXAMPLES / "cluster.yaml"
 KUBECONFIG_ARGS = ("explain", "--kubeconfig", "FILE", "--policy", EXAMPLES / "policy.yaml", "a/b")
 EXPLAIN_CLUSTER = ("explain", "--cluster", "FILE", "--pod", EXAMPLES / "pod.yaml")
@@ -187,6 +198,7 @@ COMMANDS = {
     "sources": (SOURCES_ARGS, "{}\n", JSON),
     "metrics": (METRICS_ARGS, "metrics: {}\n", JSON),
     "bundle": (("what-if", "--bundle", "FILE"), b"x", BUNDLES),
+    "test file": (("test", "FILE"), SUITE + "nodes: {a: {}}\n" + SUITE_CASE, SUITES | JSON),
 }
 
 CASES = [(kind, name) for kind, (_, _, inputs) in COMMANDS.items() for name in inputs]

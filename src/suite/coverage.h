@@ -1,0 +1,39 @@
+#pragma once
+
+/*
+ * Coverage: the rules of all policies that were tested, and what the cases showed of each.
+ *
+ * A filter is exercised if it rejects a node in one case and passes a node in one; a score if it
+ * gives two nodes of a case different values. Scores in mode Observe are never evaluated, and are
+ * not here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "extender/explain.h"
+
+typedef struct CoveredRule {
+    Str file; /* of its policy, as the first test names it */
+    Str real; /* the same without links and "..": rules of two paths to one file are the same */
+    Str policy, rule;
+    bool is_score;
+    bool is_applied;        /* its policy is for the pod of a case */
+    bool passes, rejects;   /* a filter */
+    bool tells_nodes_apart; /* a score */
+} CoveredRule;
+
+typedef struct Coverage {
+    Arena *arena; /* owns all of it */
+    VEC(CoveredRule) rules;
+} Coverage;
+
+/* Adds the rules of all policies of @explanation, and what it shows of them. 0, or -ENOMEM. */
+int coverage_note(Coverage *coverage, const Explanation *explanation) MUST_CHECK;
+
+/* What no case shows of the rule: "never rejects a node"; NULL: it is exercised. */
+const char *coverage_gap(const CoveredRule *rule);

@@ -1,0 +1,111 @@
+/* Finds test files in folders and by patterns. */
+
+#include "suite/suite-files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEPTH_MAX 32u
+
+typedef struct Finding {
+    Arena *arena;
+    SuiteFiles *files;
+    char *error;
+} Finding;
+
+static int fail(Finding *finding, int r, const char *path, const char *what) {
+    (void)snprintf(finding->error, SUITE_FILES_ERROR_MAX, "%s: %s", path, what);
+    return r;
+}
+
+static int add_file(Finding *finding, const char *path) {
+    Str kept = arena_copy(finding->arena, str_from_c(path));
+    const char **place = NULL;
+
+    if (finding->files->paths.n == SUITE_FILES_MAX)
+        return fail(finding, -E2BIG, path, "there are too many test files");
+    if (kept.ptr)
+        place = VEC_PUSH(&finding->files->paths, finding->arena);
+    if (!place)
+        return -ENOMEM;
+    *place = kept.ptr;
+    return 0;
+}
+
+static bool is_folder(const char *path) {
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool is_test(const char *path) {
+    return str_has_suffix(str_from_c(path), STR(".test.yaml")) ||
+           str_has_suffix(str_from_c(path), STR(".test.yml"));
+}
+
+static int is_visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+static int add_folder(Finding *finding, const char *path, unsigned depth) {
+    struct dirent **entries = NULL;
+    const char *slash = str_has_suffix(str_from_c(path), STR("/")) ? "" : "/";
+    int n = depth < DEPTH_MAX ? scandir(path, &entries, is_visible, alphasort) : 0;
+    int r = 0;
+
+    if (n < 0)
+        return fail(finding, -errno, path, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        Str inner = strcmp(path, ".") == 0
+                        ? arena_printf(finding->arena, "%s", entries[i]->d_name)
+                        : arena_printf(finding->arena, "%s%s%s", path, slash, entries[i]->d_name);
+
+        if (r == 0 && !inner.ptr)
+            r = -ENOMEM;
+        else if (r == 0 && is_folder(inner.ptr))
+            r = add_folder(finding, inner.ptr, depth + 1);
+        else if (r == 0 && is_test(inner.ptr))
+            r = add_file(finding, inner.ptr);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+static int add_pattern(Finding *finding, const char *pattern) {
+    glob_t found = {0};
+    int r = glob(pattern, 0, NULL, &found) == 0 ? 0 : -ENOENT;
+
+    for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
+        r = add_file(finding, found.gl_pathv[i]);
+    globfree(&found);
+    return r == -ENOENT ? fail(finding, r, pattern, strerror(ENOENT)) : r;
+}
+
+int suite_files_find(
+    const char *const *paths, size_t n, Arena *arena, SuiteFiles *ret, char *error) {
+    Finding finding = {.arena = arena, .files = ret, .error = error};
+    int r = 0;
+
+    *ret = (SuiteFiles){0};
+    (void)snprintf(error, SUITE_FILES_ERROR_MAX, "out of memory for the list of test files");
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        size_t before = ret->paths.n;
+        struct stat status;
+
+        if (is_folder(paths[i]))
+            r = add_folder(&finding, paths[i], 0);
+        else if (stat(paths[i], &status) == 0)
+            r = add_file(&finding, paths[i]);
+        else
+            r = add_pattern(&finding, paths[i]);
+        if (r == 0 && ret->paths.n == before)
+            r = fail(&finding, -ENOENT, paths[i], "contains no file NAME.test.yaml");
+    }
+    return r;
+}

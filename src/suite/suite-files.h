@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+ * SuiteFiles: the test files that a user means.
+ *
+ * A file is taken as it is, whatever its name. Of a folder, all files NAME.test.yaml and
+ * NAME.test.yml in it and below it, but none in hidden folders. Other paths are patterns
+ * (glob(7)); they are for programs that start berth without a shell.
+ */
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#define SUITE_FILES_MAX 10000u
+#define SUITE_FILES_ERROR_MAX 512u
+
+typedef struct SuiteFiles {
+    VEC(const char *) paths;
+} SuiteFiles;
+
+/* In the order of @paths, then of names; in @arena. 0; or a negative errno with a message in @error
+ * (SUITE_FILES_ERROR_MAX): a path that means no file. */
+int suite_files_find(const char *const *paths, size_t n, Arena *arena, SuiteFiles *ret, char *error)
+    MUST_CHECK;

@@ -1,0 +1,60 @@
+#pragma once
+
+/* Shared by the files of this folder: a suite while it runs. */
+
+#include "cluster/measurement.h"
+#include "cluster/store.h"
+#include "extender/explain.h"
+#include "policy/reader.h"
+#include "suite/suite.h"
+
+/* The inputs of a case but its policies; each may be NULL. */
+typedef struct SuiteScene {
+    const YamlNode *cluster, *nodes, *pods, *objects;
+    const YamlNode *metrics, *workloads, *age;
+    const YamlNode *now;
+    const YamlNode *pod;
+} SuiteScene;
+
+typedef struct SuiteCluster {
+    Store *store; /* has the pending pods */
+    Snapshot *snapshot;
+} SuiteCluster;
+
+typedef struct SuiteRun {
+    const char *path;
+    Str folder; /* of the path, with its slash; empty: the current one */
+    const Zones *zones;
+    Arena *arena;
+    Arena *scratch; /* of one object of a cluster, or one value */
+    YamlReader reader;
+    Coverage *coverage;
+    Program *program;
+    const YamlNode *document;
+    SuiteScene scene; /* of the file */
+    SuiteCluster cluster;
+    bool is_scene_wrong; /* of the file: all cases would report it */
+} SuiteRun;
+
+/* --- suite-scene.c. Each returns 0; SUITE_E_INVALID after reporting mistakes; or -ENOMEM. -------
+ */
+
+/* A path of the file, from its folder. ptr is NULL when out of memory. */
+Str suite_path(const SuiteRun *run, Str path);
+
+int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *ret) MUST_CHECK;
+void suite_cluster_done(SuiteCluster *cluster);
+
+/* The pod is in @arena, or in the cluster's store. */
+int suite_pod(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster, Arena *arena,
+    Pod *ret) MUST_CHECK;
+int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) MUST_CHECK;
+int suite_measure(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
+    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) MUST_CHECK;
+
+/* --- suite-check.c ------------------------------------------------------------------------------
+ */
+
+/* Compares @expect with @explanation: failures go to @ret, mistakes are reported. 0, or -ENOMEM. */
+int suite_check(SuiteRun *run, const YamlNode *expect, const Explanation *explanation,
+    SuiteCase *ret) MUST_CHECK;

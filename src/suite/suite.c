@@ -1,0 +1,270 @@
+/* Reads a file of policy tests and runs its cases. */
+
+#include "suite/suite.h"
+
+#include <errno.h>
+
+#include "input/file.h"
+#include "input/policies.h"
+#include "suite/suite-internal.h"
+
+#define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
+#define CASE_BUDGET ((size_t)1024 * 1024 * 1024)
+#define UPTIME_NSEC (INT64_C(1000) * 1000 * 1000 * 1000 * 1000) /* of the monotonic clock */
+
+/* --- the format ------------------------------------------------------------------------------ */
+
+typedef struct SuiteFields {
+    const YamlNode *policies, *cases;
+    SuiteScene scene;
+} SuiteFields;
+
+typedef struct CaseFields {
+    Str name;
+    const YamlNode *expect;
+    SuiteScene scene;
+} CaseFields;
+
+#define SCENE_FIELD(type, title)                                                                   \
+    { OPTIONAL(#title), INTO(type, scene.title, shape_any) }
+#define SCENE_FIELDS(type)                                                                         \
+    SCENE_FIELD(type, cluster), SCENE_FIELD(type, nodes), SCENE_FIELD(type, pods),                 \
+        SCENE_FIELD(type, objects), SCENE_FIELD(type, metrics), SCENE_FIELD(type, workloads),      \
+        SCENE_FIELD(type, age), SCENE_FIELD(type, now), SCENE_FIELD(type, pod)
+
+static const Field suite_fields[] = {
+    {REQUIRED("policies"), INTO(SuiteFields, policies, shape_any)},
+    SCENE_FIELDS(SuiteFields),
+    {REQUIRED("cases"), INTO(SuiteFields, cases, shape_any)},
+};
+static const Shape suite_shape = {SHAPE_OF(suite_fields)};
+
+static const Field case_fields[] = {
+    {REQUIRED("name"), INTO(CaseFields, name, shape_string)},
+    SCENE_FIELDS(CaseFields),
+    {REQUIRED("expect"), INTO(CaseFields, expect, shape_any)},
+};
+static const Shape case_shape = {SHAPE_OF(case_fields)};
+
+/* Those of the case, where it has them. */
+static SuiteScene scene_of(const SuiteScene *file, const SuiteScene *own) {
+#define CHOOSE(member) .member = own->member ? own->member : file->member
+    return (SuiteScene){CHOOSE(cluster), CHOOSE(nodes), CHOOSE(pods), CHOOSE(objects),
+        CHOOSE(metrics), CHOOSE(workloads), CHOOSE(age), CHOOSE(now), CHOOSE(pod)};
+#undef CHOOSE
+}
+
+/* --- a case ---------------------------------------------------------------------------------- */
+
+/* Its own cluster, or the file's, which is built once. */
+static int find_cluster(SuiteRun *run, const SuiteScene *own, const SuiteScene *scene,
+    SuiteCluster *room, const SuiteCluster **ret) {
+    bool has_own = own->cluster || own->nodes || own->pods || own->objects;
+    SuiteCluster *cluster = has_own ? room : &run->cluster;
+    int r = cluster->snapshot ? 0 : suite_cluster_build(run, scene, cluster);
+
+    run->is_scene_wrong |= r > 0 && !has_own;
+    if (r == 0 && snapshot_table(cluster->snapshot)->names->n_nodes == 0) {
+        reader_error_hint(&run->reader, scene->nodes ? scene->nodes : run->document,
+            STR("nodes: {NAME: {...}}, or cluster: FILE"), "a case needs nodes");
+        run->is_scene_wrong |= !has_own;
+        r = SUITE_E_INVALID;
+    }
+    *ret = cluster;
+    return r;
+}
+
+/* Everything that the decision depends on. */
+static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
+    int64_t now_nsec, View **ret) {
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    int r = suite_measure(run, scene, cluster, now_nsec, UPTIME_NSEC, &measurements);
+    const ViewParts parts = {
+        .snapshot = cluster->snapshot,
+        .program = run->program,
+        .zones = zones_finder(run->zones),
+        .measurements = measurements,
+        .now_nsec = now_nsec,
+        .uptime_nsec = UPTIME_NSEC,
+    };
+
+    run->is_scene_wrong |= r > 0 && scene->metrics == run->scene.metrics;
+    return r == 0 ? view_new(&parts, /* before= */ NULL, ret) : r;
+}
+
+static int evaluate(SuiteRun *run, const CaseFields *fields, const SuiteScene *scene,
+    const SuiteCluster *cluster, SuiteCase *ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
+    _cleanup_(view_unrefp) View *view = NULL;
+    Explanation explanation;
+    int64_t now_nsec;
+    Pod pod;
+    int r = arena ? suite_now(run, scene, &now_nsec) : -ENOMEM;
+
+    if (r == 0)
+        r = suite_pod(run, scene, cluster, arena, &pod);
+    run->is_scene_wrong |= r > 0 && scene->pod == run->scene.pod;
+    if (r == 0)
+        r = make_view(run, scene, cluster, now_nsec, &view);
+    if (r == 0)
+        r = extender_explain(view, now_nsec, &pod, arena, &explanation);
+    if (r == 0)
+        r = coverage_note(run->coverage, &explanation);
+    return r == 0 ? suite_check(run, fields->expect, &explanation, ret) : r;
+}
+
+static int run_case(SuiteRun *run, const YamlNode *item, SuiteCase *ret) {
+    size_t n_errors = run->reader.diags->n_errors;
+    SuiteCluster room = {0};
+    const SuiteCluster *cluster;
+    CaseFields fields = {0};
+    SuiteScene scene;
+    int r;
+
+    reader_fields(&run->reader, item, "a case", &case_shape, &fields);
+    *ret = (SuiteCase){.name = fields.name, .place = item->place};
+    if (run->reader.diags->n_errors > n_errors)
+        return 0;
+    scene = scene_of(&run->scene, &fields.scene);
+    r = find_cluster(run, &fields.scene, &scene, &room, &cluster);
+    if (r == 0)
+        r = evaluate(run, &fields, &scene, cluster, ret);
+    suite_cluster_done(&room);
+    return r < 0 ? r : 0;
+}
+
+static int run_cases(SuiteRun *run, const YamlNode *cases, Suite *ret) {
+    int r = 0;
+
+    if (!reader_sequence(&run->reader, cases, "cases"))
+        return 0;
+    if (cases->n > SUITE_CASES_MAX) {
+        reader_error(&run->reader, cases, "more than %u cases", SUITE_CASES_MAX);
+        return 0;
+    }
+    ret->cases = ARENA_ARRAY(run->arena, SuiteCase, cases->n);
+    if (!ret->cases)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && !run->is_scene_wrong && i < cases->n; i++) {
+        size_t n_errors = run->reader.diags->n_errors;
+
+        r = run_case(run, cases->items[i], &ret->cases[ret->n_cases]);
+        if (run->reader.diags->n_errors > n_errors)
+            continue; /* it was not run */
+        ret->n_failed += ret->cases[ret->n_cases++].failures.n > 0;
+    }
+    return r;
+}
+
+/* --- a file ---------------------------------------------------------------------------------- */
+
+static int load_policies(SuiteRun *run, const YamlNode *policies) {
+    const char *paths[SUITE_POLICIES_MAX];
+    bool is_list = policies->kind == YAML_SEQUENCE;
+    size_t n = is_list ? policies->n : 1;
+    int r;
+
+    if (n > SUITE_POLICIES_MAX || n == 0) {
+        reader_error(
+            &run->reader, policies, "policies must name 1 to %u paths", SUITE_POLICIES_MAX);
+        return SUITE_E_INVALID;
+    }
+    for (size_t i = 0; i < n; i++) {
+        Str name, path;
+
+        if (!reader_string(
+                &run->reader, is_list ? policies->items[i] : policies, "a path of policies", &name))
+            return SUITE_E_INVALID;
+        path = suite_path(run, name);
+        if (!path.ptr)
+            return -ENOMEM;
+        paths[i] = path.ptr;
+    }
+    r = policies_load(paths, n, run->reader.diags, &run->program);
+    return r > 0 ? SUITE_E_INVALID : r;
+}
+
+static int run_document(SuiteRun *run, Suite *ret) {
+    size_t n_errors = run->reader.diags->n_errors;
+    SuiteFields fields = {0};
+    int r;
+
+    reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields);
+    run->scene = fields.scene;
+    if (run->reader.diags->n_errors > n_errors)
+        return SUITE_E_INVALID;
+    r = load_policies(run, fields.policies);
+    if (r == 0)
+        r = run_cases(run, fields.cases, ret);
+    return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
+}
+
+static int read_text(const char *path, Arena *arena, DiagList *diags, Str *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
+    char error[FILE_ERROR_MAX];
+    int r = file_read(path, &text, error);
+
+    if (r < 0 && r != -ENOMEM) {
+        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
+        return SUITE_E_UNREADABLE;
+    }
+    *ret = r == 0 ? arena_copy(arena, buf_str(&text)) : STR_NULL;
+    return ret->ptr ? 0 : -ENOMEM;
+}
+
+static int run_text(SuiteRun *run, Suite *ret) {
+    YamlStream stream;
+    int r = yaml_parse(ret->file, ret->source, run->arena, run->reader.diags, &stream);
+
+    if (r < 0)
+        return r == -EINVAL ? SUITE_E_INVALID : r;
+    run->reader.source = ret->source = stream.source;
+    if (stream.n_documents != 1) {
+        diag_addf(run->reader.diags, DIAG_ERROR, (Place){.file = ret->file}, STR_NULL,
+            "a test file has one document, not %zu", stream.n_documents);
+        return SUITE_E_INVALID;
+    }
+    run->document = stream.documents[0];
+    r = run_document(run, ret);
+    return r == 0 && arena_has_failed(run->arena) ? -ENOMEM : r;
+}
+
+int suite_run(const char *path, const Zones *zones, Arena *arena, Coverage *coverage,
+    DiagList *diags, Suite *ret) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(OBJECT_BUDGET);
+    Str file = arena_copy(arena, str_from_c(path));
+    size_t slash = str_find_last(file, '/');
+    SuiteRun run = {
+        .path = path,
+        .folder = str_take(file, slash == SIZE_MAX ? 0 : slash + 1),
+        .zones = zones,
+        .arena = arena,
+        .scratch = scratch,
+        .reader = {.arena = arena, .diags = diags},
+        .coverage = coverage,
+    };
+    int r;
+
+    *ret = (Suite){.file = file};
+    r = file.ptr && scratch ? read_text(path, arena, diags, &ret->source) : -ENOMEM;
+    if (r == 0)
+        r = run_text(&run, ret);
+    suite_cluster_done(&run.cluster);
+    run.program = program_unref(run.program);
+    return r;
+}
+
+void suite_failure_print(const Suite *suite, const SuiteFailure *failure, bool colour, Buf *out) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    Str text = arena
+                   ? arena_printf(arena, "%.*s: expected %.*s, got %.*s", STR_FMT(failure->subject),
+                         STR_FMT(failure->expected), STR_FMT(failure->got))
+                   : STR_NULL;
+
+    if (!text.ptr)
+        return;
+    diag_add(&diags, DIAG_ERROR, failure->place, suite->source, text, STR_NULL);
+    if (diags.diags.n > 0)
+        diag_print(&diags.diags.items[0], colour, out);
+}
