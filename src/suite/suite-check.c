@@ -114,12 +114,14 @@ static const Shape verdict_shape = {.kind = SHAPE_WORD,
 /* A rule that rejects the node; fields that are not given are NULL. */
 typedef struct WantedRule {
     Str rule, reason, detail;
+    const YamlNode *unresolvable; /* true: preemption cannot help; or false */
 } WantedRule;
 
 static const Field wanted_fields[] = {
     {OPTIONAL("rule"), INTO(WantedRule, rule, shape_string)},
     {OPTIONAL("reason"), INTO(WantedRule, reason, shape_string)},
     {OPTIONAL("detail"), INTO(WantedRule, detail, shape_string)},
+    {OPTIONAL("unresolvable"), INTO(WantedRule, unresolvable, shape_any)},
 };
 static const Shape wanted_shape = {SHAPE_OF(wanted_fields)};
 
@@ -136,7 +138,9 @@ static bool is_rule(const Filter *filter, Str name) {
 static bool is_wanted(const FailedRule *failed, const WantedRule *wanted) {
     return (!wanted->rule.ptr || is_rule(failed->filter, wanted->rule)) &&
            (!wanted->reason.ptr || str_eq(failed->filter->reason, wanted->reason)) &&
-           (!wanted->detail.ptr || str_eq(failed->detail, wanted->detail));
+           (!wanted->detail.ptr || str_eq(failed->detail, wanted->detail)) &&
+           (!wanted->unresolvable ||
+               failed->filter->is_unresolvable == wanted->unresolvable->boolean);
 }
 
 static VerdictWord verdict_of(const Check *check, const NodeExplanation *node) {
@@ -156,6 +160,8 @@ static void print_verdict(const Check *check, const NodeExplanation *node, Buf *
             STR_FMT(failed->filter->reason));
         if (failed->detail.len > 0)
             buf_printf(out, " (%.*s)", STR_FMT(failed->detail));
+        if (failed->filter->is_unresolvable)
+            buf_append(out, STR(" (preemption cannot help)"));
     }
     if (out->len == 0)
         buf_append(out, str_from_c(verdict_words[verdict_of(check, node)]));
@@ -178,6 +184,8 @@ static Str verdict_yaml(const Check *check, const NodeExplanation *node, const W
         write_text(&out, "reason", failed->filter->reason);
     if (wanted && wanted->detail.ptr)
         write_text(&out, "detail", failed->detail);
+    if (wanted && wanted->unresolvable)
+        buf_printf(&out, ", unresolvable: %s", failed->filter->is_unresolvable ? "true" : "false");
     buf_append_char(&out, '}');
     return buf_error(&out) ? STR_NULL : arena_copy(check->run->arena, buf_str(&out));
 }
@@ -201,11 +209,14 @@ typedef struct Verdict {
 static bool read_verdict(Check *check, const YamlNode *value, Verdict *ret) {
     YamlReader *reader = &check->run->reader;
     size_t n_errors = reader->diags->n_errors;
+    bool flag;
 
     *ret = (Verdict){.is_word = value->kind != YAML_MAPPING};
     if (ret->is_word)
         return reader_value(reader, value, "a verdict", &verdict_shape, &ret->word);
     reader_fields(reader, value, "a verdict", &wanted_shape, &ret->rule);
+    if (ret->rule.unresolvable)
+        (void)reader_bool(reader, ret->rule.unresolvable, "unresolvable", &flag);
     if (value->n == 0)
         reader_error(reader, value, "a verdict needs a rule, a reason or a detail");
     return reader->diags->n_errors == n_errors;
@@ -329,15 +340,14 @@ static void check_scores(Check *check, const YamlNode *scores) {
 
 /* --- the best, and their order --------------------------------------------------------------- */
 
-/* Whether no candidate has a higher score. */
-static bool is_best(const Check *check, const NodeExplanation *node) {
-    const Explanation *explanation = check->explanation;
+/* Of all candidates; -1: there is none. */
+static double highest_score(const Explanation *explanation) {
+    double highest = -1;
 
     for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (is_candidate(&explanation->nodes[i]) &&
-            explanation->nodes[i].score > node->score + SCORE_ERROR)
-            return false;
-    return is_candidate(node);
+        if (is_candidate(&explanation->nodes[i]))
+            highest = fmax(highest, explanation->nodes[i].score);
+    return highest;
 }
 
 static bool is_named(const YamlNode *names, Str node) {
@@ -370,6 +380,7 @@ static void add_name(Buf *list, Str node) {
 /* kube-scheduler takes any of several nodes with the same score: all of them are expected. */
 static void check_best(Check *check, const YamlNode *best) {
     _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
+    double highest = highest_score(check->explanation);
     size_t n = 0;
     bool is_right = true;
     Str right;
@@ -378,7 +389,7 @@ static void check_best(Check *check, const YamlNode *best) {
         return;
     for (size_t i = 0; i < check->explanation->n_nodes; i++) {
         const NodeExplanation *node = &check->explanation->nodes[i];
-        bool is_one = is_best(check, node);
+        bool is_one = is_candidate(node) && node->score >= highest - SCORE_ERROR;
 
         is_right &= is_one == is_named(best, node->node);
         if (is_one && n++ < NODES_SHOWN)

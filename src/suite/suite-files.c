@@ -37,10 +37,11 @@ static int add_file(Finding *finding, const char *path) {
     return 0;
 }
 
+/* A link to a folder is none: it could lead back. */
 static bool is_folder(const char *path) {
     struct stat status;
 
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static bool is_test(const char *path) {
@@ -98,12 +99,12 @@ int suite_files_find(
         size_t before = ret->paths.n;
         struct stat status;
 
-        if (is_folder(paths[i]))
-            r = add_folder(&finding, paths[i], 0);
-        else if (stat(paths[i], &status) == 0)
-            r = add_file(&finding, paths[i]);
-        else
+        if (stat(paths[i], &status) < 0)
             r = add_pattern(&finding, paths[i]);
+        else if (S_ISDIR(status.st_mode))
+            r = add_folder(&finding, paths[i], 0);
+        else
+            r = add_file(&finding, paths[i]);
         if (r == 0 && ret->paths.n == before)
             r = fail(&finding, -ENOENT, paths[i], "contains no file NAME.test.yaml");
     }

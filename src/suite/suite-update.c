@@ -44,6 +44,7 @@ static size_t collect(const Suite *suite, const SuiteFailure **ret) {
 static void replace(const Suite *suite, const SuiteFailure **failures, size_t n, Buf *out) {
     size_t at = 0;
 
+    buf_append(out, str_take(suite->text, suite->text.len - suite->source.len));
     for (size_t i = 0; i < n; i++) {
         const Place *place = &failures[i]->place;
         Str line = str_line(suite->source, place->line);

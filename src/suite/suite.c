@@ -88,7 +88,8 @@ static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster 
         .uptime_nsec = UPTIME_NSEC,
     };
 
-    run->is_scene_wrong |= r > 0 && scene->metrics == run->scene.metrics;
+    run->is_scene_wrong |= r > 0 && scene->metrics == run->scene.metrics &&
+                           scene->workloads == run->scene.workloads && scene->age == run->scene.age;
     return r == 0 ? view_new(&parts, /* before= */ NULL, ret) : r;
 }
 
@@ -101,9 +102,11 @@ static int evaluate(SuiteRun *run, const CaseFields *fields, const SuiteScene *s
     Pod pod;
     int r = arena ? suite_now(run, scene, &now_nsec) : -ENOMEM;
 
-    if (r == 0)
+    run->is_scene_wrong |= r > 0 && scene->now == run->scene.now;
+    if (r == 0) {
         r = suite_pod(run, scene, cluster, arena, &pod);
-    run->is_scene_wrong |= r > 0 && scene->pod == run->scene.pod;
+        run->is_scene_wrong |= r > 0 && scene->pod == run->scene.pod;
+    }
     if (r == 0)
         r = make_view(run, scene, cluster, now_nsec, &view);
     if (r == 0)
@@ -214,7 +217,7 @@ static int read_text(const char *path, Arena *arena, DiagList *diags, Str *ret) 
 
 static int run_text(SuiteRun *run, Suite *ret) {
     YamlStream stream;
-    int r = yaml_parse(ret->file, ret->source, run->arena, run->reader.diags, &stream);
+    int r = yaml_parse(ret->file, ret->text, run->arena, run->reader.diags, &stream);
 
     if (r < 0)
         return r == -EINVAL ? SUITE_E_INVALID : r;
@@ -246,7 +249,7 @@ int suite_run(const char *path, const Zones *zones, Arena *arena, Coverage *cove
     int r;
 
     *ret = (Suite){.file = file};
-    r = file.ptr && scratch ? read_text(path, arena, diags, &ret->source) : -ENOMEM;
+    r = file.ptr && scratch ? read_text(path, arena, diags, &ret->text) : -ENOMEM;
     if (r == 0)
         r = run_text(&run, ret);
     suite_cluster_done(&run.cluster);

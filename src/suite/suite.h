@@ -58,7 +58,9 @@ typedef struct SuiteCase {
 } SuiteCase;
 
 typedef struct Suite {
-    Str file, source;
+    Str file;
+    Str text;   /* all of it */
+    Str source; /* the same without a byte order mark; places refer to it */
     SuiteCase *cases;
     size_t n_cases;
     size_t n_failed; /* cases */

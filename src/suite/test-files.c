@@ -20,6 +20,8 @@ static void found_init(Found *found) {
     found->arena = arena_new(BUDGET);
     assert_int_equal(mkdir(folder_path(&found->folder, "in"), 0700), 0);
     assert_int_equal(mkdir(folder_path(&found->folder, "none"), 0700), 0);
+    assert_int_equal(symlink("..", folder_path(&found->folder, "in/loop")), 0);
+    assert_int_equal(symlink("in", folder_path(&found->folder, "link")), 0);
     for (size_t i = 0; i < ELEMENTS_OF(files); i++)
         (void)folder_write(&found->folder, files[i], STR("x"));
 }
@@ -53,9 +55,10 @@ static void test_files_folders_and_patterns(void **state) {
     check(&found, "", "a.test.yml b.test.yaml in/x.test.yaml ");
     check(&found, "in", "in/x.test.yaml ");
     check(&found, "in/", "in/x.test.yaml ");
+    check(&found, "link", "link/x.test.yaml ");
     check(&found, "c.yaml", "c.yaml ");
     check(&found, "*.yaml", "b.test.yaml c.yaml ");
-    check(&found, "*/*.yaml", "in/e.yaml in/x.test.yaml ");
+    check(&found, "i*/*.yaml", "in/e.yaml in/x.test.yaml ");
     found_done(&found);
 }
 

@@ -36,6 +36,16 @@ static inline void fixture_write_files(Folder *folder) {
         folder, "third.yaml", POLICY("third", "  scores: [{name: s, expression: 100.0 / 3.0}]\n"));
     (void)folder_write(folder, "room.yaml",
         POLICY("room", "  filters: [{name: room, reason: no room, headroom: {cpu: 0}}]\n"));
+    (void)folder_write(folder, "narrow.yaml",
+        POLICY("narrow",
+            "  narrow: {to: 1}\n"
+            "  scores: [{name: size, expression: \"double(node.metadata.labels['size'])\"}]\n"));
+    (void)folder_write(folder, "teams.yaml",
+        POLICY("teams",
+            "  match: {namespaceSelector: {matchLabels: {team: a}}}\n"
+            "  filters: [{name: late, reason: too early, unresolvable: true, expression: \"now > "
+            "timestamp('2026-06-01T00:00:00Z')\"}]\n"));
+    (void)folder_write(folder, "m.yaml", STR("metrics: {load: {a: 0.7}}\n"));
     (void)folder_write(folder, "c.yaml",
         STR("kind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 2}}\n"));
     (void)folder_write(folder, "web.yaml",

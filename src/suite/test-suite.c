@@ -1,5 +1,12 @@
 #include "suite/test-fixture.h"
 
+/* Messages about files begin with their path. */
+static Str without_folder(const Fixture *fixture, Str text) {
+    Str folder = str_from_c(fixture->folder.path);
+
+    return str_has_prefix(text, folder) ? str_skip(text, folder.len + 1) : text;
+}
+
 /* "LINE:COLUMN SUBJECT: EXPECTED, GOT" of each failure, or the errors. */
 static void describe(const Fixture *fixture, Buf *out) {
     for (size_t i = 0; i < fixture->diags.diags.n; i++) {
@@ -7,7 +14,7 @@ static void describe(const Fixture *fixture, Buf *out) {
 
         if (diag->level == DIAG_ERROR)
             buf_printf(out, "error %zu:%zu %.*s\n", diag->place.line, diag->place.column,
-                STR_FMT(diag->text));
+                STR_FMT(without_folder(fixture, diag->text)));
     }
     for (size_t i = 0; i < fixture->suite.n_cases; i++) {
         const SuiteCase *test = &fixture->suite.cases[i];
@@ -70,6 +77,10 @@ static void test_verdicts(void **state) {
             "9:48 node e: passes, got rejected by p/pool: node is not in the pool (label pool is "
             "absent, must be \"x\")\n"},
         {CASE("nodes: {\"*\": passes, d: rejected, e: rejected}"), ""},
+        {CASE("nodes: {d: {unresolvable: false}}"), ""},
+        {CASE("nodes: {d: {rule: pool, unresolvable: true}}"),
+            "9:33 node d: {rule: pool, unresolvable: true}, got rejected by p/pool: node is not in "
+            "the pool (label pool is \"y\", must be \"x\")\n"},
         {CASE("observed: {d: passes}"), ""},
         {CASE("observed: {d: rejected}"), "9:36 observed node d: rejected, got passes\n"},
         {"- {name: n, metrics: {load: {a: 0.7, d: 0.7}}, expect: {nodes: {a: {rule: cool}, d: "
@@ -125,6 +136,8 @@ static void test_mistakes(void **state) {
         {CASE("nodes: {a: pass}"),
             "error 9:33 a verdict must be passes, rejected or narrowed, not \"pass\"\n"},
         {CASE("nodes: {a: {}}"), "error 9:33 a verdict needs a rule, a reason or a detail\n"},
+        {CASE("nodes: {a: {unresolvable: maybe}}"),
+            "error 9:48 unresolvable must be true or false, not the string \"maybe\"\n"},
         {CASE("nodes: [a]"), "error 9:29 verdicts must be a mapping, not a list\n"},
         {CASE("scores: {a: [1, 2, 3]}"), "error 9:34 a range of scores is [LEAST, MOST]\n"},
         {CASE("scores: {a: [20, 10]}"), "error 9:39 a score must be between 20 and 100\n"},
@@ -165,6 +178,20 @@ static void test_mistakes_of_the_file_are_reported_once(void **state) {
     check("policies: p.yaml\nnodes: {a: {created: x}}\n", expectations, ELEMENTS_OF(expectations));
 }
 
+static void test_mistake_of_a_case_does_not_stop_the_next(void **state) {
+    static const Expectation expectations[] = {
+        {"- {name: n, now: x, expect: {nodes: {a: rejected}}}\n" CASE("nodes: {a: rejected}"),
+            "error 9:18 now must be a time like 2026-01-31T20:00:00Z, not the string \"x\"\n"
+            "10:33 node a: rejected, got passes\n"},
+        {"- {name: n, age: x, expect: {nodes: {a: rejected}}}\n" CASE("nodes: {a: rejected}"),
+            "error 9:18 age must be a duration up to 36500d, not \"x\"\n"
+            "10:33 node a: rejected, got passes\n"},
+    };
+
+    (void)state;
+    check(SCENE, expectations, ELEMENTS_OF(expectations));
+}
+
 static void test_pods(void **state) {
     static const Expectation expectations[] = {
         {"- {name: n, pod: {requests: {cpu: 2}}, expect: {nodes: {a: {rule: room}}}}", ""},
@@ -189,6 +216,46 @@ static void test_pods(void **state) {
 
     (void)state;
     check(scene, expectations, ELEMENTS_OF(expectations));
+}
+
+static void test_metrics_of_a_file(void **state) {
+    static const Expectation expectations[] = {
+        {"- {name: n, metrics: m.yaml, expect: {nodes: {a: {rule: cool}, b: passes}}}", ""},
+        {"- {name: n, metrics: absent.yaml, expect: {nodes: {a: passes}}}",
+            "error 0:0 absent.yaml: No such file or directory\n"},
+        {"- {name: n, metrics: m.yaml, age: 1s, expect: {nodes: {a: passes}}}",
+            "error 9:35 the file of metrics has it\n"},
+    };
+
+    (void)state;
+    check(SCENE, expectations, ELEMENTS_OF(expectations));
+}
+
+static void test_narrowed_nodes(void **state) {
+    static const Expectation expectations[] = {
+        {CASE("nodes: {a: narrowed, b: passes}, best: b"), ""},
+        {CASE("nodes: {a: passes}"), "4:33 node a: passes, got narrowed\n"},
+    };
+
+    (void)state;
+    check("policies: [narrow.yaml]\nnodes: {a: {labels: {size: 1}}, b: {labels: {size: 2}}}\n",
+        expectations, ELEMENTS_OF(expectations));
+}
+
+/* A namespace is an object, and the time is always the same unless it is given. */
+static void test_objects_and_time(void **state) {
+    static const Expectation expectations[] = {
+        {CASE("nodes: {a: {rule: late, unresolvable: true}}"), ""},
+        {"- {name: n, now: 2026-06-02T00:00:00Z, expect: {nodes: {a: passes}}}", ""},
+        {"- {name: n, objects: [], expect: {nodes: {a: passes}}}", ""},
+        {"- {name: n, objects: [{kind: Namespace, metadata: {name: [x]}}], expect: {best: a}}",
+            "error 5:22 t.test.yaml:5:58: expected a string\n"},
+    };
+
+    (void)state;
+    check("policies: teams.yaml\ncluster: [c.yaml]\nobjects: [{kind: Namespace, metadata: {name: "
+          "default, labels: {team: a}}}]\n",
+        expectations, ELEMENTS_OF(expectations));
 }
 
 static void note_gaps(const Fixture *fixture, Buf *out) {
@@ -249,7 +316,11 @@ int main(void) {
         cmocka_unit_test(test_scores_are_compared_as_written),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_the_file_are_reported_once),
+        cmocka_unit_test(test_mistake_of_a_case_does_not_stop_the_next),
         cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_metrics_of_a_file),
+        cmocka_unit_test(test_narrowed_nodes),
+        cmocka_unit_test(test_objects_and_time),
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_unreadable_file),
     };

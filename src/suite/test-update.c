@@ -35,6 +35,7 @@ static void test_values_are_replaced_in_place(void **state) {
 
 static void test_right_values_stay(void **state) {
     (void)state;
+    check("\xef\xbb\xbf" HEAD "      best: a\n", "\xef\xbb\xbf" HEAD "      best: [b, c]\n", 1);
     check(HEAD "      best: [c,   b]\r\n\n\n", HEAD "      best: [c,   b]\r\n\n\n", 0);
 }
 
