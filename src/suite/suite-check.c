@@ -89,13 +89,20 @@ static bool is_candidate(const NodeExplanation *node) {
     return node->outcome == NODE_PASSED;
 }
 
-/* The next rule that rejects the node, of those that are compared; NULL: none. */
-static const FailedRule *next_failed(
-    const Check *check, const NodeExplanation *node, const FailedRule *before) {
-    for (size_t i = before ? (size_t)(before - node->failed) + 1 : 0; i < node->n_failed; i++)
-        if (node->failed[i].filter->policy->is_observed == check->is_observed)
-            return &node->failed[i];
-    return NULL;
+/* Whether the rule is one of those that are compared. */
+static bool is_compared(const Check *check, const FailedRule *failed) {
+    return failed->filter->policy->is_observed == check->is_observed;
+}
+
+/* The rule whose reason kube-scheduler gets, or would get; NULL: none rejects the node. */
+static const FailedRule *find_rejecting(const Check *check, const NodeExplanation *node) {
+    const FailedRule *first = NULL;
+
+    for (size_t i = 0; i < node->n_failed; i++)
+        if (is_compared(check, &node->failed[i]) &&
+            (!first || node->failed[i].filter->number < first->filter->number))
+            first = &node->failed[i];
+    return first;
 }
 
 /* --- verdicts -------------------------------------------------------------------------------- */
@@ -144,27 +151,30 @@ static bool is_wanted(const FailedRule *failed, const WantedRule *wanted) {
 }
 
 static VerdictWord verdict_of(const Check *check, const NodeExplanation *node) {
-    if (next_failed(check, node, NULL))
+    if (find_rejecting(check, node))
         return VERDICT_REJECTED;
     return !check->is_observed && node->outcome == NODE_NARROWED ? VERDICT_IS_NARROWED
                                                                  : VERDICT_PASSES;
 }
 
-/* "passes", or every rule that rejects the node. */
+/* "passes", or the rule that rejects the node and the names of others that do. */
 static void print_verdict(const Check *check, const NodeExplanation *node, Buf *out) {
-    const FailedRule *failed = NULL;
+    const FailedRule *failed = find_rejecting(check, node);
 
-    while ((failed = next_failed(check, node, failed))) {
-        buf_printf(out, "%s%.*s/%.*s: %.*s", out->len > 0 ? "; and by " : "rejected by ",
-            STR_FMT(failed->filter->policy->name), STR_FMT(failed->filter->name),
-            STR_FMT(failed->filter->reason));
-        if (failed->detail.len > 0)
-            buf_printf(out, " (%.*s)", STR_FMT(failed->detail));
-        if (failed->filter->is_unresolvable)
-            buf_append(out, STR(" (preemption cannot help)"));
-    }
-    if (out->len == 0)
+    if (!failed) {
         buf_append(out, str_from_c(verdict_words[verdict_of(check, node)]));
+        return;
+    }
+    buf_printf(out, "rejected by %.*s/%.*s: %.*s", STR_FMT(failed->filter->policy->name),
+        STR_FMT(failed->filter->name), STR_FMT(failed->filter->reason));
+    if (failed->detail.len > 0)
+        buf_printf(out, " (%.*s)", STR_FMT(failed->detail));
+    if (failed->filter->is_unresolvable)
+        buf_append(out, STR(" (preemption cannot help)"));
+    for (size_t i = 0; i < node->n_failed; i++)
+        if (is_compared(check, &node->failed[i]) && &node->failed[i] != failed)
+            buf_printf(out, "; also by %.*s/%.*s", STR_FMT(node->failed[i].filter->policy->name),
+                STR_FMT(node->failed[i].filter->name));
 }
 
 static void write_text(Buf *out, const char *key, Str text) {
@@ -172,10 +182,10 @@ static void write_text(Buf *out, const char *key, Str text) {
     json_quote(out, text);
 }
 
-/* The verdict as YAML: of a rejected node the first rule, with the fields that @wanted has. */
+/* The verdict as YAML: of a rejected node its rule, with the fields that @wanted has. */
 static Str verdict_yaml(const Check *check, const NodeExplanation *node, const WantedRule *wanted) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    const FailedRule *failed = next_failed(check, node, NULL);
+    const FailedRule *failed = find_rejecting(check, node);
 
     if (!failed)
         return str_from_c(verdict_words[verdict_of(check, node)]);
@@ -224,17 +234,12 @@ static bool read_verdict(Check *check, const YamlNode *value, Verdict *ret) {
 
 static void check_verdict(
     Check *check, const YamlNode *value, const Verdict *verdict, const NodeExplanation *node) {
-    const FailedRule *failed = NULL;
+    const FailedRule *failed = find_rejecting(check, node);
+    bool holds = verdict->is_word ? verdict->word == verdict_of(check, node)
+                                  : failed && is_wanted(failed, &verdict->rule);
 
-    if (verdict->is_word) {
-        if (verdict->word != verdict_of(check, node))
-            fail_verdict(check, value, node, NULL);
-        return;
-    }
-    while ((failed = next_failed(check, node, failed)))
-        if (is_wanted(failed, &verdict->rule))
-            return;
-    fail_verdict(check, value, node, &verdict->rule);
+    if (!holds)
+        fail_verdict(check, value, node, verdict->is_word ? NULL : &verdict->rule);
 }
 
 /* Of all others the first that fail are enough. */

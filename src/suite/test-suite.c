@@ -83,9 +83,11 @@ static void test_verdicts(void **state) {
             "the pool (label pool is \"y\", must be \"x\")\n"},
         {CASE("observed: {d: passes}"), ""},
         {CASE("observed: {d: rejected}"), "9:36 observed node d: rejected, got passes\n"},
-        {"- {name: n, metrics: {load: {a: 0.7, d: 0.7}}, expect: {nodes: {a: {rule: cool}, d: "
-         "{rule: cool}, b: passes}}}",
+        {"- {name: n, metrics: {load: {a: 0.7}}, expect: {nodes: {a: {rule: cool}, b: passes}}}",
             ""},
+        {"- {name: n, metrics: {load: {d: 0.7}}, expect: {nodes: {d: {rule: cool}}}}",
+            "9:60 node d: {rule: cool}, got rejected by p/pool: node is not in the pool (label "
+            "pool is \"y\", must be \"x\"); also by p/cool\n"},
     };
 
     (void)state;
