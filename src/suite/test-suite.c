@@ -159,6 +159,15 @@ static void test_mistakes(void **state) {
             "error 9:18 now must be a time like 2026-01-31T20:00:00Z, not the string \"today\"\n"},
         {"- {name: n, metrics: {lod: {a: 1}}, expect: {best: a}}",
             "error 9:23 no policy has a metric \"lod\"\n"},
+        {"- {name: n, nodes: {a: {images: [{size: 1}]}, b: {ready: maybe}}, expect: {best: a}}",
+            "error 9:35 unknown field \"size\" in an image\n"
+            "error 9:58 ready must be true or false, not the string \"maybe\"\n"},
+        {"- {name: n, pod: {priority: high, tolerations: {}, images: a}, expect: {best: a}}",
+            "error 9:29 priority must be a whole number, not the string \"high\"\n"
+            "error 9:48 tolerations must be a list, not a mapping\n"
+            "error 9:60 images must be a list, not the string \"a\"\n"},
+        {"- {name: n, pod: {requests: {cpu: much}}, expect: {best: a}}",
+            "error 9:18 not a quantity\n"},
         {"- {name: n, nodes: {a: {labels: x, taint: []}}, expect: {best: a}}",
             "error 9:33 labels must be a mapping, not the string \"x\"\n"
             "error 9:36 unknown field \"taint\" in a node\n"},
