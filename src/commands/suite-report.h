@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "cli/terminal.h"
+#include "suite/coverage.h"
 #include "suite/suite.h"
 
 /* One test file. */

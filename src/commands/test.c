@@ -39,8 +39,8 @@ static int run_file(Testing *testing, const char *path, SuiteResult *ret) {
     int r;
 
     *ret = (SuiteResult){.diags = DIAG_LIST_IN(testing->arena)};
-    r = suite_run(
-        path, testing->zones, testing->arena, &testing->coverage, &ret->diags, &ret->suite);
+    r = suite_run(path, testing->zones, coverage_note, &testing->coverage, testing->arena,
+        &ret->diags, &ret->suite);
     ret->is_unreadable = r == SUITE_E_UNREADABLE;
     return r < 0 ? terminal_failed(WHO, path, r, testing->arena) : 0;
 }

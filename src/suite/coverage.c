@@ -105,7 +105,9 @@ static int note_policy(
     return 0;
 }
 
-int coverage_note(Coverage *coverage, const Explanation *explanation) {
+int coverage_note(void *context, const SuiteDecision *decision) {
+    const Explanation *explanation = decision->explanation;
+    Coverage *coverage = context;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < explanation->n_policies; i++)

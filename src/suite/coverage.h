@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "extender/explain.h"
+#include "suite/suite.h"
 
 typedef struct CoveredRule {
     Str file; /* of its policy, as the first test names it */
@@ -32,8 +32,9 @@ typedef struct Coverage {
     VEC(CoveredRule) rules;
 } Coverage;
 
-/* Adds the rules of all policies of @explanation, and what it shows of them. 0, or -ENOMEM. */
-int coverage_note(Coverage *coverage, const Explanation *explanation) MUST_CHECK;
+/* A visit of suite_run(): adds the rules of all policies of the decision to a Coverage, and what it
+ * shows of them. 0, or -ENOMEM. */
+int coverage_note(void *coverage, const SuiteDecision *decision) MUST_CHECK;
 
 /* What no case shows of the rule: "never rejects a node"; NULL: it is exercised. */
 const char *coverage_gap(const CoveredRule *rule);

@@ -28,7 +28,8 @@ typedef struct SuiteRun {
     Arena *arena;
     Arena *scratch; /* of one object of a cluster, or one value */
     YamlReader reader;
-    Coverage *coverage;
+    SuiteVisit visit;
+    void *context;
     Program *program;
     const YamlNode *document;
     SuiteScene scene; /* of the file */

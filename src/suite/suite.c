@@ -112,7 +112,7 @@ static int evaluate(SuiteRun *run, const CaseFields *fields, const SuiteScene *s
     if (r == 0)
         r = extender_explain(view, now_nsec, &pod, arena, &explanation);
     if (r == 0)
-        r = coverage_note(run->coverage, &explanation);
+        r = run->visit(run->context, &(SuiteDecision){view, now_nsec, &pod, &explanation});
     return r == 0 ? suite_check(run, fields->expect, &explanation, ret) : r;
 }
 
@@ -232,7 +232,7 @@ static int run_text(SuiteRun *run, Suite *ret) {
     return r == 0 && arena_has_failed(run->arena) ? -ENOMEM : r;
 }
 
-int suite_run(const char *path, const Zones *zones, Arena *arena, Coverage *coverage,
+int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *context, Arena *arena,
     DiagList *diags, Suite *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(OBJECT_BUDGET);
     Str file = arena_copy(arena, str_from_c(path));
@@ -244,7 +244,8 @@ int suite_run(const char *path, const Zones *zones, Arena *arena, Coverage *cove
         .arena = arena,
         .scratch = scratch,
         .reader = {.arena = arena, .diags = diags},
-        .coverage = coverage,
+        .visit = visit,
+        .context = context,
     };
     int r;
 

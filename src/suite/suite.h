@@ -34,8 +34,9 @@
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/str.h"
+#include "base/vec.h"
+#include "extender/explain.h"
 #include "input/zones.h"
-#include "suite/coverage.h"
 
 #define SUITE_NOW INT64_C(1767225600) /* 2026-01-01T00:00:00Z */
 #define SUITE_POLICIES_MAX 16u        /* paths of one file */
@@ -72,9 +73,21 @@ enum {
     SUITE_E_UNREADABLE, /* it cannot be read */
 };
 
-/* Runs all cases of the file at @path. @ret is in @arena, also the cases before a mistake. 0, also
- * when cases fail; one of the above with errors in @diags; or -ENOMEM. */
-int suite_run(const char *path, const Zones *zones, Arena *arena, Coverage *coverage,
+/* A case as it was evaluated, gone when the visit returns. */
+typedef struct SuiteDecision {
+    const View *view;
+    int64_t now_nsec;
+    const Pod *pod;
+    const Explanation *explanation;
+} SuiteDecision;
+
+/* Returns 0, or a negative errno. */
+typedef int (*SuiteVisit)(void *context, const SuiteDecision *decision);
+
+/* Runs all cases of the file at @path; @visit sees each. @ret is in @arena, also the cases before a
+ * mistake. 0, also when cases fail; one of the above with errors in @diags; -ENOMEM, or the error
+ * of @visit. */
+int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *context, Arena *arena,
     DiagList *diags, Suite *ret) MUST_CHECK;
 
 /* A failure as a message at its place, with the line of the file. */

@@ -3,7 +3,7 @@
 /* A folder with a policy and a test file of it, run. */
 
 #include "base/test-folder.h"
-#include "suite/suite.h"
+#include "suite/coverage.h"
 
 #define BUDGET ((size_t)512 << 20)
 #define TEXT_MAX ((size_t)1 << 20)
@@ -73,8 +73,9 @@ static inline void fixture_init(Fixture *fixture) {
 
 static inline void fixture_run(Fixture *fixture, const char *text) {
     fixture->diags = DIAG_LIST_IN(fixture->arena);
-    fixture->r = suite_run(folder_write(&fixture->folder, "t.test.yaml", str_from_c(text)),
-        fixture->zones, fixture->arena, &fixture->coverage, &fixture->diags, &fixture->suite);
+    fixture->r =
+        suite_run(folder_write(&fixture->folder, "t.test.yaml", str_from_c(text)), fixture->zones,
+            coverage_note, &fixture->coverage, fixture->arena, &fixture->diags, &fixture->suite);
 }
 
 static inline void fixture_done(Fixture *fixture) {

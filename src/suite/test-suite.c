@@ -313,8 +313,8 @@ static void test_unreadable_file(void **state) {
     (void)state;
     fixture_init(&fixture);
     fixture.diags = DIAG_LIST_IN(fixture.arena);
-    assert_int_equal(suite_run(folder_path(&fixture.folder, "absent"), fixture.zones, fixture.arena,
-                         &fixture.coverage, &fixture.diags, &fixture.suite),
+    assert_int_equal(suite_run(folder_path(&fixture.folder, "absent"), fixture.zones, coverage_note,
+                         &fixture.coverage, fixture.arena, &fixture.diags, &fixture.suite),
         SUITE_E_UNREADABLE);
     assert_int_equal(fixture.diags.n_errors, 1);
     fixture_done(&fixture);
