@@ -147,24 +147,13 @@ static void add_policy(TestScene *scene, Str name, const YamlNode *spec, PolicyS
     ret->text = arena_copy(scene->arena, buf_str(&text));
 }
 
-/* A preset that we ship, unchanged. */
-static void add_preset(TestScene *scene, const YamlNode *preset, PolicySource *ret) {
-    Str path = arena_printf(scene->arena, POLICIES "/%.*s", STR_FMT(preset->text));
-
-    ret->file = preset->text;
-    ret->text = scene_read(path.ptr, scene->arena);
-}
-
-static void compile(
-    TestScene *scene, const YamlNode *preset, const YamlNode *policy, const YamlNode *policies) {
-    size_t n = policies ? policies->n : policy || preset ? 1 : 0;
+static void compile(TestScene *scene, const YamlNode *policy, const YamlNode *policies) {
+    size_t n = policies ? policies->n : policy ? 1 : 0;
     PolicySource *sources = ARENA_ARRAY(scene->arena, PolicySource, n);
     DiagList diags = DIAG_LIST_IN(scene->arena);
 
     for (size_t i = 0; i < n; i++) {
-        if (preset)
-            add_preset(scene, preset, &sources[i]);
-        else if (policies)
+        if (policies)
             add_policy(scene, policies->pairs[i].key->text, policies->pairs[i].value, &sources[i]);
         else
             add_policy(scene, STR("policy"), policy, &sources[i]);
@@ -222,9 +211,9 @@ static int64_t read_now(const YamlNode *now) {
 }
 
 void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
-    Str keys[32] = {STR("preset"), STR("policy"), STR("policies"), STR("now"), STR("nodes"),
-        STR("pods"), STR("pod"), STR("measured"), STR("workloads"), STR("measuredAge")};
-    const size_t n_own = 10;
+    Str keys[32] = {STR("policy"), STR("policies"), STR("now"), STR("nodes"), STR("pods"),
+        STR("pod"), STR("measured"), STR("workloads"), STR("measuredAge")};
+    const size_t n_own = 9;
     const YamlNode *nodes = yaml_find(document, STR("nodes"));
     const YamlNode *pod = yaml_find(document, STR("pod"));
 
@@ -233,8 +222,7 @@ void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, si
     check_keys(document, keys, n_own + n_extra);
     *scene = (TestScene){.arena = arena_new(SCENE_BUDGET), .document = document};
     scene->now = read_now(yaml_find(document, STR("now")));
-    compile(scene, yaml_find(document, STR("preset")), yaml_find(document, STR("policy")),
-        yaml_find(document, STR("policies")));
+    compile(scene, yaml_find(document, STR("policy")), yaml_find(document, STR("policies")));
     if (nodes)
         build_snapshot(scene, nodes, yaml_find(document, STR("pods")));
     if (nodes)

@@ -3,8 +3,7 @@
 /*
  * TestScene: a cluster, policies and a pod for tests, written as short YAML.
  *
- *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...},
- *                                                 # or preset: FILE of the folder policies
+ *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...}
  *     now: 2026-01-02T03:04:05Z
  *     nodes:                                       # policy/short-objects.h
  *       a: {labels: {pool: x}, allocatable: {cpu: 4, memory: 8Gi}}

@@ -2,7 +2,7 @@
 
 The formulas are written here a second time, as their authors describe them: Intel's TAS, Trimaran's TargetLoadPacking and
 LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Random clusters go through both, and through
-`berth explain`. Cases worked out by hand are in test/data/policy/preset-*.test.
+`berth explain`. Cases worked out by hand are in policies/tests.
 """
 
 import datetime
