@@ -79,7 +79,7 @@ e2e: setup-test ## berth against a real control plane (built the first time: min
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/e2e -q $(E2E)
 
-autoscale-test: setup-test ## published filters with a real Karpenter (built the first time: minutes; needs Go)
+autoscale-test: setup-test ## published filters with a real Karpenter (built once; needs Go)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/autoscale-test
