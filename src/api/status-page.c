@@ -127,8 +127,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     json_write_end_object(writer);
 }
 
-/* --- bind, certificates, schedulers --------------------------------------------------------------
- */
+/* --- bind, certificates, schedulers ----------------------------------------------------------- */
 
 static void write_lease(JsonWriter *writer, const LiveStatus *live) {
     json_write_key(writer, STR("lease"));

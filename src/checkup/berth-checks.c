@@ -222,8 +222,7 @@ void judge_lease_works(const InstallationFacts *facts, Verdict *verdict) {
     }
 }
 
-/* --- published limits ---------------------------------------------------------------------------
- */
+/* --- published limits ------------------------------------------------------------------------- */
 
 void judge_publish_works(const InstallationFacts *facts, Verdict *verdict) {
     size_t n_rules = 0, n_enabled = 0, n_writers = 0;

@@ -184,8 +184,7 @@ static void choose_rights(Collector *collector) {
     }
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void write_given(JsonWriter *writer, Str key, Str value) {
     if (str_is_empty(value))

@@ -92,21 +92,7 @@ static void write_labels(const Match *match, const SlotRule *slots, Buf *out) {
     buf_append(out, STR("\n"));
 }
 
-/* What label selectors cannot express. NULL: nothing. */
-static const char *find_obstacle(const Policy *policy) {
-    const Selector *selectors[] = {&policy->match.pod_selector, &policy->match.namespace_selector};
-
-    if (!str_is_empty(policy->match.expression.text))
-        return "match.expression: admission selects pods by labels and namespaces only";
-    for (size_t i = 0; i < ELEMENTS_OF(selectors); i++)
-        for (size_t j = 0; j < selectors[i]->n; j++)
-            if (selectors[i]->items[j].op > SELECTOR_ABSENT)
-                return "the operators Gt and Lt: Kubernetes has them for nodes only";
-    return NULL;
-}
-
-/* --- the policies ------------------------------------------------------------------------------
- */
+/* --- the policies ----------------------------------------------------------------------------- */
 
 /* One MutatingAdmissionPolicy: its name is berth-KIND.POLICY. */
 typedef struct Admission {
@@ -190,8 +176,7 @@ static void write_slots(const Policy *policy, const SlotRule *slots, Buf *out) {
     write_binding(&admission, out);
 }
 
-/* Those of the term t. What is read from the pod and what is written are different types, which one
- * list cannot hold. */
+/* Those of the term t, as maps: a list of CEL cannot hold both objects of the pod and new maps. */
 #define REQUIREMENTS(field)                                                                        \
     "t.?" field ".orValue([]).map(e,\n"                                                            \
     "                               dyn({'key': dyn(e.key), 'operator': dyn(e.operator), "         \
@@ -268,13 +253,15 @@ int config_admission_write(const Program *program, Buf *out) {
         const Policy *policy = &program->policies[i];
         const SlotRule *slots = find_slots(policy);
         bool is_published = slots || !str_is_empty(policy->closed_label);
-        const char *obstacle = is_published ? find_obstacle(policy) : NULL;
 
-        if (policy->is_observed)
+        if (policy->is_observed || !is_published)
             continue;
-        if (obstacle) {
-            (void)fprintf(stderr, WHO ": the policy %.*s cannot select its pods by admission: %s\n",
-                STR_FMT(policy->name), obstacle);
+        if (expression_is_given(&policy->match.expression)) {
+            (void)fprintf(stderr,
+                WHO
+                ": the policy %.*s has a match.expression: admission selects pods by labels and "
+                "namespaces only\n",
+                STR_FMT(policy->name));
             return EXIT_FAILED;
         }
         if (slots)

@@ -156,7 +156,7 @@ static const Option serve_options[] = {
         .help = "annotate nodes that have become eligible, so that kube-scheduler retries (needs "
                 "permission to patch nodes)"},
     {"publish", OPTION_FLAG, AT(daemon.live.watcher.publishes),
-        .help = "write what policies publish to nodes (needs permission to patch nodes/status)"},
+        .help = "write what policies publish to nodes (needs permission to patch nodes/status, and nodes for labels)"},
     {"publish-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_publish_lease,
         .help = "the Lease that decides which of several replicas publishes (permissions as for --lease)"},
     {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),

@@ -23,8 +23,7 @@ struct PublishWriter {
     atomic_bool is_ours;
 };
 
-/* --- the request -------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 void publish_path(const PublishChange *change, Buf *out) {
     buf_append(out, STR("/api/v1/nodes/"));
@@ -63,8 +62,7 @@ void publish_body(const PublishChange *change, Buf *out) {
     json_write_end_object(&writer);
 }
 
-/* --- the writer --------------------------------------------------------------------------------
- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
     PublishWriter *writer = calloc(1, sizeof(*writer));

@@ -6,8 +6,8 @@
  * It compares each node as the watch shows it with what the filters say, so it corrects whatever
  * else changes a node: another writer, a kubelet that starts anew, a write that was lost. A node is
  * closed (fewer slots, a label) at once, and opened PUBLISHER_OPEN_MSEC later, so that a change
- * that is undone at once costs one write. What no policy publishes any more is removed. A write
- * that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
+ * that is undone at once costs one write. Resources and labels without a policy are removed. A
+ * write that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
  *
  * Threads: one at a time.
  */

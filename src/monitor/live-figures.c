@@ -103,8 +103,8 @@ static void print_published(const LiveStatus *live, int64_t now_nsec, Buf *out) 
 
     exposition_gauge(out, "berth_publish_writer", "1: this berth writes what policies publish.",
         live->watcher.publishes);
-    exposition_head(
-        out, "berth_publish_writes_total", "counter", "Slots of nodes written by berth.");
+    exposition_head(out, "berth_publish_writes_total", "counter",
+        "Slots and labels of nodes written by berth.");
     buf_printf(out,
         "berth_publish_writes_total{result=\"written\"} %" PRIu64 "\n"
         "berth_publish_writes_total{result=\"failed\"} %" PRIu64 "\n"

@@ -14,8 +14,7 @@ const Shape publish_shape = {.kind = SHAPE_WORD,
     .hint = "slots: nodes offer the limit of maxPods as an extended resource; label: nodes that "
             "the filter rejects have a label"};
 
-/* --- slots -------------------------------------------------------------------------------------
- */
+/* --- slots ------------------------------------------------------------------------------------ */
 
 /* The field for which one number per node cannot stand. NULL: none. */
 static const char *find_obstacle(const PodRule *rule) {
@@ -62,8 +61,7 @@ int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
            resources_get(&pod->requests, rule->resource) == 0;
 }
 
-/* --- labels ------------------------------------------------------------------------------------
- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 /* The first part of @tree that is no part of a node: `pod.requests.milliCPU`. False: a variable
  * hides it. */
@@ -101,8 +99,7 @@ static bool check_label(YamlReader *reader, const Expression *test, const YamlNo
     return false;
 }
 
-/* --- both --------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter) {
     const YamlNode *at = yaml_find(rule, STR("publish"));

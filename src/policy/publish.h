@@ -27,7 +27,6 @@
 
 #define SLOTS_PREFIX "berth.dev/slots."
 #define CLOSED_PREFIX "closed.berth.dev/"
-#define CLOSED_VALUE "true"
 
 typedef struct Policy Policy;
 typedef struct Filter Filter;
@@ -35,7 +34,6 @@ typedef struct Filter Filter;
 typedef enum Publish {
     PUBLISH_SLOTS,
     PUBLISH_LABEL,
-    PUBLISH_NOTHING, /* not a word of the file */
 } Publish;
 
 typedef struct SlotRule {

@@ -37,8 +37,7 @@ typedef struct SuiteRun {
     bool is_scene_wrong; /* of the file: all cases would report it */
 } SuiteRun;
 
-/* --- suite-scene.c. Each returns 0; SUITE_E_INVALID after reporting mistakes; or -ENOMEM. -------
- */
+/* --- suite-scene.c. Each returns 0; SUITE_E_INVALID after reporting mistakes; or -ENOMEM. ----- */
 
 /* A path of the file, from its folder. ptr is NULL when out of memory. */
 Str suite_path(const SuiteRun *run, Str path);
@@ -53,8 +52,7 @@ int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) MUST_CH
 int suite_measure(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
     int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) MUST_CHECK;
 
-/* --- suite-check.c ------------------------------------------------------------------------------
- */
+/* --- suite-check.c ---------------------------------------------------------------------------- */
 
 /* Compares @expect with @explanation: failures go to @ret, mistakes are reported. 0, or -ENOMEM. */
 int suite_check(SuiteRun *run, const YamlNode *expect, const Explanation *explanation,

@@ -332,7 +332,7 @@ def test_admission_for_all_pods(config, policy):
     [
         ([FILTERS], "no policy publishes anything"),
         (["  mode: Observe\n", SLOTS], "no policy publishes anything"),
-        (["  match: {expression: 'pod.spec.priority > 0'}\n", SLOTS], "cannot select its pods by admission: match.expression"),
+        (["  match: {expression: 'pod.spec.priority > 0'}\n", SLOTS], "p has a match.expression: admission selects pods by labels"),
     ],
 )
 def test_admission_that_cannot_be_written(config, policy, parts, error):
