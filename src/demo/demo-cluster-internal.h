@@ -10,7 +10,7 @@
 #include "cluster/store.h"
 #include "demo/demo-cluster.h"
 #include "model/node.h"
-#include "simulate/queues.h"
+#include "scheduler/queues.h"
 
 #define DEMO_OBJECT_MAX ((size_t)64 * 1024)
 

@@ -3,7 +3,7 @@
 /*
  * DemoCluster: the nodes and pods of the demo, instead of an API server and its controllers.
  *
- * It creates pods, keeps the pending ones in kube-scheduler's queue (simulate/queues.h), binds
+ * It creates pods, keeps the pending ones in kube-scheduler's queue (scheduler/queues.h), binds
  * them, and ends about as many as it creates. Time is counted in ticks, of which each creates a
  * pod. The same seed, times and binds give the same history.
  *

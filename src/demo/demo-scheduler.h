@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * DemoScheduler: the demo's kube-scheduler: simulate/scheduler.h with an extender behind HTTP.
+ * DemoScheduler: the demo's kube-scheduler: scheduler/scheduler.h with an extender behind HTTP.
  *
  * It uses kube-scheduler's protocol for an extender with nodeCacheCapable (names instead of Node
  * objects), and the extender binds. Its profile leaves taints to the policy, and extended resources
@@ -19,7 +19,7 @@
 #include "cluster/table.h"
 #include "demo/demo-cluster.h"
 #include "extender/verbs.h"
-#include "simulate/scheduler.h"
+#include "scheduler/scheduler.h"
 
 /* The extender's weight in KubeSchedulerConfiguration, unless set otherwise. */
 #define DEMO_SCHEDULER_WEIGHT 5

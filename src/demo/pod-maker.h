@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "demo/workload.h"
-#include "simulate/pod-request.h"
+#include "scheduler/pod-request.h"
 
 typedef struct DemoPod {
     const Workload *workload;

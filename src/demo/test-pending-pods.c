@@ -8,7 +8,7 @@
 #include "demo/demo-scheduler.h"
 #include "extender/view.h"
 #include "input/policies.h"
-#include "simulate/queues.h"
+#include "scheduler/queues.h"
 
 #define NOW INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 #define HOUR (3600 * NSEC_PER_SEC / DEMO_TICK_NSEC)

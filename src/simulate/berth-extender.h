@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "cluster/measurement.h"
 #include "extender/view.h"
-#include "simulate/scheduler.h"
+#include "scheduler/scheduler.h"
 
 typedef struct BerthExtenderOptions {
     Program *program;

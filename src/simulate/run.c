@@ -9,8 +9,8 @@
 
 #include "base/map.h"
 #include "base/nsec.h"
-#include "simulate/cluster-state.h"
-#include "simulate/queues.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/queues.h"
 
 #define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two calls of is_over() */

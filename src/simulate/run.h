@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/scheduler.h"
 #include "simulate/berth-extender.h"
-#include "simulate/scheduler.h"
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"
 

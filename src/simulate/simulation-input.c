@@ -17,8 +17,8 @@
 #include "cluster/store.h"
 #include "input/objects.h"
 #include "input/workload.h"
-#include "simulate/forecast.h"
-#include "simulate/services.h"
+#include "scheduler/forecast.h"
+#include "scheduler/services.h"
 #include "simulate/simulation-terms.h"
 #include "simulate/trace.h"
 

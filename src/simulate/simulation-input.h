@@ -18,8 +18,8 @@
 #include "base/cleanup.h"
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
-#include "simulate/cluster-state.h"
-#include "simulate/pod-request.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/pod-request.h"
 
 #define SIMULATION_PODS_MAX 1000000u
 #define SIMULATION_BUDGET ((size_t)8 * 1024 * 1024 * 1024)

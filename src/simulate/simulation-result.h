@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "model/resources.h"
-#include "simulate/cluster-state.h"
-#include "simulate/scheduler.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/scheduler.h"
 
 #define SIMULATION_SHAPES_MAX 16u
 #define SIMULATION_SAMPLES_MAX 1024u /* above it every second one is dropped */

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "simulate/services.h"
+#include "scheduler/services.h"
 #include "simulate/simulation-input.h"
 
 typedef struct SimulationTerms {

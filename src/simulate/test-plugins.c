@@ -1,8 +1,8 @@
 /* Each plugin of kube-scheduler by itself: cases with numbers computed by hand from its rules. */
 
 #include "extender/sample.h"
-#include "simulate/fit.h"
-#include "simulate/images.h"
+#include "scheduler/fit.h"
+#include "scheduler/images.h"
 #include "simulate/test-simulation.h"
 
 #define MIB ((int64_t)1024 * 1024)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "simulate/queues.h"
+#include "scheduler/queues.h"
 #include "simulate/test-simulation.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)

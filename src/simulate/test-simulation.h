@@ -3,8 +3,8 @@
 /* A scenario from YAML texts, and the parts of a run, for one test. */
 
 #include "base/test-folder.h"
-#include "simulate/cluster-state.h"
-#include "simulate/scheduler.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/scheduler.h"
 #include "simulate/simulation-input.h"
 
 typedef struct TestSimulation {

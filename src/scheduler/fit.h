@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "simulate/cluster-state.h"
-#include "simulate/pod-request.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/pod-request.h"
 
 /* Of one pod. */
 #define FIT_RESOURCES_MAX RESOURCES_MAX

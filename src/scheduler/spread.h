@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "simulate/cluster-state.h"
-#include "simulate/forecast.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/forecast.h"
 
 /* One constraint. */
 typedef struct SpreadCount {

@@ -1,6 +1,6 @@
 /* Counts of pods by term and domain, and the plugin's filter and score over them. */
 
-#include "simulate/inter-pod.h"
+#include "scheduler/inter-pod.h"
 
 #include <errno.h>
 

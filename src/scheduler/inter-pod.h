@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "simulate/term-index.h"
+#include "scheduler/term-index.h"
 
 typedef struct InterPod InterPod;
 

@@ -1,14 +1,14 @@
 /* The scheduling cycle: filter, score, choose. */
 
-#include "simulate/scheduler.h"
+#include "scheduler/scheduler.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "extender/sample.h"
-#include "simulate/fit.h"
-#include "simulate/spread.h"
+#include "scheduler/fit.h"
+#include "scheduler/spread.h"
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
 #define POINTS_PER_SCORE 10 /* an extender's maximum score is 10, a plugin's 100 */

@@ -31,9 +31,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "simulate/cluster-state.h"
-#include "simulate/forecast.h"
-#include "simulate/pod-request.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/forecast.h"
+#include "scheduler/pod-request.h"
 
 /* A reason for rejecting a node, as an index for counting nodes. */
 typedef uint32_t SchedulingReason;

@@ -1,4 +1,4 @@
-#include "simulate/queues.h"
+#include "scheduler/queues.h"
 
 #include "base/test-assert.h"
 

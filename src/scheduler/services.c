@@ -1,6 +1,6 @@
 /* Reads Services, and finds those that select a pod. */
 
-#include "simulate/services.h"
+#include "scheduler/services.h"
 
 #include <errno.h>
 

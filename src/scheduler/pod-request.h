@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/pod.h"
-#include "simulate/term-index.h"
+#include "scheduler/term-index.h"
 #include "json/read.h"
 
 #define POD_REQUEST_PORTS_MAX 512u   /* of one pod */

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "simulate/forecast.h"
-#include "simulate/term-index-internal.h"
+#include "scheduler/forecast.h"
+#include "scheduler/term-index-internal.h"
 
 #define BY_NODE STR("kubernetes.io/hostname")
 #define BY_ZONE STR("topology.kubernetes.io/zone")

@@ -1,6 +1,6 @@
 /* Results of plugins that depend on the pod and the node only, cached by kind of pod. */
 
-#include "simulate/forecast.h"
+#include "scheduler/forecast.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * A term selects pods (by namespace and labels) and has a topology key, whose values on nodes are
  * its domains. Equal terms share a number, and so do pods that all terms see alike (PodKind): so
  * which terms select which pods is found once, when all pods are read, and a run only counts
- * (simulate/inter-pod.h).
+ * (scheduler/inter-pod.h).
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/pod.h"
-#include "simulate/term-selector.h"
+#include "scheduler/term-selector.h"
 
 #define TERM_INDEX_TERMS_MAX 4096u          /* different ones; others are not modelled */
 #define TERM_INDEX_MATCHES_MAX 200000000ull /* terms × kinds of pods */
@@ -58,7 +58,7 @@ typedef struct SpreadUse {
     bool is_by_node;  /* kubernetes.io/hostname */
     bool counts_rows; /* the domains of the term are nodes: some of them are not counted */
     bool selects_itself;
-    uint8_t inclusion; /* nodes that count must have these (simulate/forecast.h) */
+    uint8_t inclusion; /* nodes that count must have these (scheduler/forecast.h) */
 } SpreadUse;
 
 /* Of one pod. */

@@ -1,6 +1,6 @@
 /* ImageLocality. */
 
-#include "simulate/images.h"
+#include "scheduler/images.h"
 
 #include <assert.h>
 #include <errno.h>

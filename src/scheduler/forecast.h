@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "simulate/cluster-state.h"
-#include "simulate/images.h"
-#include "simulate/pod-request.h"
+#include "scheduler/cluster-state.h"
+#include "scheduler/images.h"
+#include "scheduler/pod-request.h"
 
 /* Above this the cache is cleared. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)

@@ -1,11 +1,11 @@
 /* Numbers terms, and finds the domains of their keys and the pods that they select. */
 
-#include "simulate/term-index.h"
+#include "scheduler/term-index.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "simulate/term-index-internal.h"
+#include "scheduler/term-index-internal.h"
 
 #define KEY_MAX ((size_t)64 * 1024 * 1024)
 

@@ -17,8 +17,8 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "cluster/table.h"
-#include "simulate/inter-pod.h"
-#include "simulate/pod-request.h"
+#include "scheduler/inter-pod.h"
+#include "scheduler/pod-request.h"
 
 #define NO_ROW UINT32_MAX
 

@@ -1,6 +1,6 @@
 /* PodTopologySpread: counts of domains, its filter and its score. */
 
-#include "simulate/spread.h"
+#include "scheduler/spread.h"
 
 #include <errno.h>
 #include <math.h>

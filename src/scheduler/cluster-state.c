@@ -1,6 +1,6 @@
 /* Nodes in the order of kube-scheduler, and amounts that change as pods are added and removed. */
 
-#include "simulate/cluster-state.h"
+#include "scheduler/cluster-state.h"
 
 #include <errno.h>
 #include <stdlib.h>

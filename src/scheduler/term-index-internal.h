@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "simulate/term-index.h"
+#include "scheduler/term-index.h"
 
 #define ROWS STR("\x1f") /* as a topology key: each node is a domain */
 

@@ -1,6 +1,6 @@
 /* Decodes a PodRequest from the JSON of a Pod. */
 
-#include "simulate/pod-request.h"
+#include "scheduler/pod-request.h"
 
 #include <errno.h>
 

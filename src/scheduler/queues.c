@@ -1,6 +1,6 @@
 /* Two queues of pods: a sorted array and a heap. */
 
-#include "simulate/queues.h"
+#include "scheduler/queues.h"
 
 #include <errno.h>
 #include <stdbool.h>

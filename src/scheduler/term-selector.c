@@ -1,6 +1,6 @@
 /* Makes selectors from the terms of a pod, and matches them. */
 
-#include "simulate/term-selector.h"
+#include "scheduler/term-selector.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* The formulas of NodeResourcesFit and NodeResourcesBalancedAllocation. */
 
-#include "simulate/fit.h"
+#include "scheduler/fit.h"
 
 #include <math.h>
 
