@@ -40,8 +40,8 @@ build: $(BUILD)/build.ninja ## compile build/berth
 test: setup-test ## build and run every test
 	@tools/configure $(BUILD) $(if $(BERTH_CI),-Dwerror=true -Dbench=true)
 	@tools/build $(BUILD)
-	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
-	@echo "Whole-program tests, one to two minutes:"
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --num-processes $$((2 * $$(nproc)))
+	@echo "Whole-program tests, two to three minutes:"
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/pytest test
 
 asan: setup-test ## the tests under AddressSanitizer and UBSan

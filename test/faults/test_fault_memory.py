@@ -32,10 +32,11 @@ NESTED = {name: JSON[name] for name in ("open arrays", "nested arrays", "keys", 
 RETURNED = 16 * MIB
 
 
-@pytest.fixture(scope="module")
-def watched(berth_path, tmp_path_factory):
-    """A berth with an API server and a Prometheus."""
-    folder, server, prometheus = tmp_path_factory.mktemp("watched"), ApiServer(), Scripted()
+@pytest.fixture
+def watched(berth_path, tmp_path):
+    """A berth with an API server and a Prometheus. Each test has its own: after five quick tries a berth
+    lists once a second."""
+    folder, server, prometheus = tmp_path, ApiServer(), Scripted()
     fill(server)
     (folder / "measured.yaml").write_text(METRIC)
     # Recorded decisions keep the cluster that they saw.
