@@ -116,7 +116,7 @@ static size_t sequence_count_missing(
 #define NAMES_BUDGET ((size_t)64 * 1024 * 1024)
 
 /* Shorter requests are cheap as they are. */
-#define LEARN_MIN 512u
+#define LEARN_MIN 64u
 
 static int index_names(NodeNames *names) {
     for (size_t row = 0; row < names->n_rows; row++) {

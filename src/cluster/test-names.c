@@ -118,7 +118,7 @@ static void test_learn(void **state) {
     size_t n_some = rows_of(MANY - 1, -1, some) - 100, n_others;
 
     (void)state;
-    names_learn(names, some, 500); /* too few */
+    names_learn(names, some, 60); /* too few */
     assert_null(names_sequence(names));
     names_learn(names, some, n_some);
     first = names_sequence(names);

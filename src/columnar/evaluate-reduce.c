@@ -284,6 +284,43 @@ static void reduce_verdicts(const ReduceArgs *args, const EntryFrame *frame, siz
     }
 }
 
+/* How many of the first elements are not the usual one, by number of elements. False: one is an
+ * error. */
+static bool count_special(
+    const uint8_t *restrict states, size_t n, uint8_t usual, uint32_t *restrict ret) {
+    uint8_t worst = 0;
+    uint32_t n_special = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = n_special;
+        n_special += states[i] != usual;
+        worst |= states[i];
+    }
+    ret[n] = n_special;
+    return worst < COLUMN_ERROR;
+}
+
+/* all() and exists(): one element that is not the usual one decides. */
+static void decide_rows(const uint32_t *restrict starts, size_t n, const uint32_t *restrict special,
+    uint8_t usual, uint8_t *restrict states) {
+    for (size_t row = 0; row < n; row++)
+        states[row] = usual ^ (special[starts[row + 1]] != special[starts[row]]);
+}
+
+/* Short lists of many rows, without branches: no processor could predict them. False: it must be
+ * done otherwise. */
+static bool reduce_short(Evaluator *e, const EntryFrame *frame, size_t n, const uint8_t *states,
+    uint8_t usual, const Target *target) {
+    if (target->entries || target->out->lane != LANE_BOOL || n > PLAN_BATCH_ROWS || frame->n > n)
+        return false;
+    if (!e->special)
+        e->special = ARENA_RAW(e->arena, uint32_t, PLAN_BATCH_ROWS + 1);
+    if (!e->special || !count_special(states, frame->n, usual, e->special))
+        return false;
+    decide_rows(frame->starts, n, e->special, usual, target->out->states + target->from);
+    return true;
+}
+
 static bool is_any_broken(const EntryFrame *frame, size_t n) {
     uint8_t any = 0;
 
@@ -304,7 +341,8 @@ void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries
         return;
     verdicts = find_verdicts(&args, &usual);
     if (verdicts && !is_any_broken(frame, n)) {
-        reduce_verdicts(&args, frame, n, verdicts, usual, &target);
+        if (!reduce_short(e, frame, n, verdicts, usual, &target))
+            reduce_verdicts(&args, frame, n, verdicts, usual, &target);
         return;
     }
     for (size_t i = 0; i < n; i++)

@@ -134,6 +134,7 @@ typedef struct Evaluator {
     size_t table_capacity;
     uint8_t *include; /* for the predicates of a reduction */
     size_t include_capacity;
+    uint32_t *special;               /* for a reduction of short lists; NULL: none yet */
     const EntrySelection *selection; /* NULL: all entries */
     SelectionBuffer *buffers;        /* by depth of selections */
     uint32_t depth;

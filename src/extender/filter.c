@@ -10,8 +10,9 @@
 #include "base/bytes.h"
 #include "extender/verbs-internal.h"
 
-#define LATE_LITERAL "\"" LATE_NODE_REASON "\""
-#define UNKNOWN_NODE_LITERAL "\"" UNKNOWN_NODE_REASON "\""
+/* As view->reasons. */
+#define LATE_TEXT ":\"" LATE_NODE_REASON "\","
+#define UNKNOWN_NODE_TEXT ":\"" UNKNOWN_NODE_REASON "\","
 
 /* The verdict of each node, and the nodes that do not pass. */
 typedef struct FilterResult {
@@ -184,40 +185,46 @@ static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rop
     }
 }
 
-static Str reason_of(const View *view, uint16_t verdict) {
+static Str reason_of(const Str *reasons, uint16_t verdict) {
     if (verdict == VERDICT_UNKNOWN_NODE)
-        return STR(UNKNOWN_NODE_LITERAL);
-    return verdict == VERDICT_LATE ? STR(LATE_LITERAL) : view->reasons[verdict];
+        return STR(UNKNOWN_NODE_TEXT);
+    return verdict == VERDICT_LATE ? STR(LATE_TEXT) : reasons[verdict];
 }
 
-/* One of the two maps: the nodes of which a filter below @limit spoke. */
+/* One of the two maps: the nodes of which a filter below @limit spoke. What the loop reads is in
+ * local variables: any byte that is written could change it otherwise. */
 static void encode_rejected(
     const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
+    const BodySpan *spans = args->has_names ? args->spans : NULL;
+    const char *body = args->body.ptr;
+    const Str *reasons = view->reasons;
+    const uint16_t *verdicts = result->verdicts;
+    const uint32_t *failed = result->failed, *end = failed + result->n_failed;
     Pen pen = pen_open(out, 1);
-    bool needs_comma = false;
+    bool has_any = false;
 
-    for (size_t i = 0; pen.at && i < result->n_failed; i++) {
-        size_t node = result->failed[i];
+    for (; pen.at && failed < end; failed++) {
+        uint16_t verdict = verdicts[*failed];
         Str literal, reason;
 
-        if (result->verdicts[node] >= limit || result->verdicts[node] == VERDICT_NARROWED)
+        if (verdict >= limit || verdict == VERDICT_NARROWED)
             continue; /* nodes left out by narrowing have failed no rule */
-        literal = filter_args_literal(args, node, out->arena);
-        reason = reason_of(view, result->verdicts[node]);
-        pen = pen_room(pen, literal.len + reason.len + 2);
+        literal = spans ? body_span_text(body, spans[*failed])
+                        : filter_args_quote(args, *failed, out->arena);
+        reason = reason_of(reasons, verdict);
+        pen = pen_room(pen, literal.len + reason.len);
         if (!literal.ptr)
             out->error = -ENOMEM;
         if (!literal.ptr || !pen.at)
             return;
-        *pen.at = ',';
-        pen.at += needs_comma;
         bytes_copy(pen.at, literal.ptr, literal.len);
         pen.at += literal.len;
-        *pen.at++ = ':';
         bytes_copy(pen.at, reason.ptr, reason.len);
         pen.at += reason.len;
-        needs_comma = true;
+        has_any = true;
     }
+    if (pen.at)
+        pen.at -= has_any; /* the last comma */
     pen_close(pen);
 }
 
@@ -241,9 +248,9 @@ static void reserve_reply(
         names += filter_args_run(args, 0, args->n).len;
     names *= 3; /* passed, failed, and failed and unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
-        names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);
-    names += decision->summary.n_late * sizeof(LATE_LITERAL);
-    (void)rope_reserve(out, names + decision->summary.n_unknown * sizeof(UNKNOWN_NODE_LITERAL));
+        names += 2 * decision->rejected[i] * view->reasons[i].len;
+    names += decision->summary.n_late * sizeof(LATE_TEXT);
+    (void)rope_reserve(out, names + decision->summary.n_unknown * sizeof(UNKNOWN_NODE_TEXT));
 }
 
 static void encode(const View *view, const FilterArgs *args, const FilterResult *result,

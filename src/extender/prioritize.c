@@ -6,16 +6,25 @@
  * as 0 all the same, and decoding a full list costs it more than berth takes.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/bytes.h"
+#include "base/wide-loops.h"
 #include "extender/score.h"
 #include "extender/verbs-internal.h"
 
 #define HOST "{\"Host\":"
 #define SCORE ",\"Score\":"
-#define ENTRY_MAX (sizeof(HOST SCORE) + 5) /* without the name: comma, digits, brace */
+
+/* The text between one name and the next: the score of the first, and the next entry's start. */
+typedef struct Tail {
+    char text[24];
+    size_t len;
+} Tail;
+
+static_assert(sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text), "scores go to 100");
 
 /* An upper bound for the reply, so that it is one piece; of it only what is used costs anything. */
 static size_t reply_bound(const FilterArgs *args) {
@@ -23,62 +32,81 @@ static size_t reply_bound(const FilterArgs *args) {
 
     if (args->has_names && args->n > 0)
         names += filter_args_run(args, 0, args->n).len;
-    return names + args->n * ENTRY_MAX;
+    return names + args->n * sizeof(((Tail *)0)->text);
 }
 
-/* {"Host":"<name>","Score":7}, with a comma before it unless it is the first. */
-static inline char *write_entry(char *at, Str literal, unsigned score, bool is_first) {
-    *at = ',';
-    at += !is_first;
-    memcpy(at, HOST, sizeof(HOST) - 1);
-    at += sizeof(HOST) - 1;
-    bytes_copy(at, literal.ptr, literal.len);
-    at += literal.len;
-    memcpy(at, SCORE, sizeof(SCORE) - 1);
-    at += sizeof(SCORE) - 1;
-    *at = '1';
-    at += score >= 100;
-    *at = (char)('0' + score / 10 % 10);
-    at += score >= 10;
-    *at++ = (char)('0' + score % 10);
-    *at++ = '}';
-    return at;
+static char *put(char *at, Str text) {
+    memcpy(at, text.ptr, text.len);
+    return at + text.len;
 }
 
-/* Returns how many nodes have a score. */
-static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
-    Pen pen = pen_open(out, reply_bound(args));
+/* Scores 0 to @most. */
+static void fill_tails(Tail *tails, unsigned most) {
+    for (unsigned score = 0; score <= most; score++) {
+        char *at = put(tails[score].text, STR(SCORE));
+
+        *at = '1';
+        at += score >= 100;
+        *at = (char)('0' + score / 10 % 10);
+        at += score >= 10;
+        *at++ = (char)('0' + score % 10);
+        at = put(at, STR("}," HOST));
+        tails[score].len = (size_t)(at - tails[score].text);
+    }
+}
+
+/* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. What the loop reads is in
+ * local variables: any byte that is written could change it otherwise. */
+static size_t encode(const FilterArgs *args, const uint8_t *scores, const Tail *tails, Rope *out) {
+    const BodySpan *spans = args->has_names ? args->spans : NULL;
+    const char *body = args->body.ptr;
+    const uint32_t *rows = args->rows;
     uint32_t unknown = (uint32_t)args->node_set.table->n_rows;
-    size_t n_scored = 0;
+    size_t n = args->n, n_scored = 0;
+    Pen pen = pen_open(out, reply_bound(args));
 
     if (!pen.at)
         return 0;
-    *pen.at++ = '[';
-    for (size_t i = 0; i < args->n; i++) {
+    pen.at = put(pen.at, STR("[" HOST));
+    for (size_t i = 0; i < n; i++) {
+        const Tail *tail = &tails[scores[i]];
         Str literal;
 
-        if (scores[i] == 0 || args->rows[i] == unknown)
+        if (scores[i] == 0 || rows[i] == unknown)
             continue;
-        literal = filter_args_literal(args, i, out->arena);
-        pen = pen_room(pen, literal.len + ENTRY_MAX);
+        literal = spans ? body_span_text(body, spans[i]) : filter_args_quote(args, i, out->arena);
+        pen = pen_room(pen, literal.len + sizeof(tail->text));
         if (!literal.ptr)
             out->error = -ENOMEM;
         if (!literal.ptr || !pen.at)
             return 0;
-        pen.at = write_entry(pen.at, literal, scores[i], n_scored++ == 0);
+        bytes_copy(pen.at, literal.ptr, literal.len);
+        pen.at += literal.len;
+        memcpy(pen.at, tail->text, sizeof(tail->text));
+        pen.at += tail->len;
+        n_scored++;
     }
+    pen.at -= sizeof(HOST) - 1 + (n_scored > 0); /* no entry follows, nor a comma */
     pen_close(pen);
     rope_copy(out, STR("]"));
     return n_scored;
 }
 
-/* The wire's score of each node; NULL through @ret when no rule applies. */
+/* Without branches, and restrict, so that the compiler makes vector code of it. */
+WIDE_LOOPS static void map_scores(
+    const double *restrict scores, size_t n, unsigned most, uint8_t *restrict ret) {
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (uint8_t)score_to_wire(scores[i], most);
+}
+
+/* The wire's score of each node, and its texts; NULL through @ret when no rule applies. */
 static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    Decision *decision, const uint8_t **ret) {
+    Decision *decision, const uint8_t **ret, const Tail **ret_tails) {
     JudgeInput input = filter_args_judge_input(view, time, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     unsigned most;
+    Tail *tails;
     Judge *judge = NULL;
     int r = scores && wire ? judge_open(&input, &judge) : -ENOMEM;
 
@@ -92,9 +120,13 @@ static int score(const View *view, const RequestTime *time, const FilterArgs *ar
     if (!judge_has_scores(judge))
         return 0;
     most = judge_wire_max(judge);
-    for (size_t i = 0; i < args->n; i++)
-        wire[i] = (uint8_t)score_to_wire(scores[i], most);
+    tails = ARENA_RAW(arena, Tail, most + 1);
+    if (!tails)
+        return -ENOMEM;
+    fill_tails(tails, most);
+    map_scores(scores, args->n, most, wire);
     *ret = wire;
+    *ret_tails = tails;
     return 0;
 }
 
@@ -103,14 +135,15 @@ void extender_prioritize(
     const NodeParts *parts = &view->program->score_parts;
     FilterArgs *args = NULL;
     const uint8_t *scores = NULL;
+    const Tail *tails = NULL;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0)
-        r = score(view, time, args, arena, &ret->decision, &scores);
+        r = score(view, time, args, arena, &ret->decision, &scores, &tails);
     if (r == 0 && scores)
-        ret->decision.summary.n_out = encode(args, scores, &ret->body);
+        ret->decision.summary.n_out = encode(args, scores, tails, &ret->body);
     else if (r == 0)
         rope_copy(&ret->body, STR("[]")); /* no rule applies */
     if (r < 0 || rope_error(&ret->body)) {

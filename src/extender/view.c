@@ -32,7 +32,9 @@ static int build_reasons(View *view) {
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf quoted = BUF_INIT(REASON_TEXT_MAX);
 
+        buf_append_char(&quoted, ':');
         json_quote(&quoted, view->program->filters[i]->reason);
+        buf_append_char(&quoted, ',');
         view->reasons[i] = arena_copy(view->arena, buf_str(&quoted));
         if (buf_error(&quoted) || !view->reasons[i].ptr)
             return -ENOMEM;

@@ -43,7 +43,7 @@ typedef struct View {
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
     NodeFacts facts;
 
-    Str *reasons;    /* by number of the filter: its reason as JSON */
+    Str *reasons;    /* by number of the filter: its reason in a map, `:"text",` */
     NameHint *hints; /* by row: the expected next name (cluster/names.h) */
 } View;
 

@@ -96,10 +96,13 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 /* Whole-node mode. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
 
+static inline Str body_span_text(const char *body, BodySpan span) {
+    return str_of(body + span.at, span.len);
+}
+
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
-    if (args->has_names)
-        return str_of(args->body.ptr + args->spans[i].at, args->spans[i].len);
-    return filter_args_quote(args, i, arena);
+    return args->has_names ? body_span_text(args->body.ptr, args->spans[i])
+                           : filter_args_quote(args, i, arena);
 }
 
 static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {

@@ -94,6 +94,12 @@ static uint32_t number_unknown(
         numbers, str_find(raw, '\\') == SIZE_MAX ? raw : json_unescape(raw, arena));
 }
 
+static void look_up_rows(const uint32_t *restrict numbers, const uint32_t *restrict rows, size_t n,
+    uint32_t *restrict ret) {
+    for (size_t i = 0; i < n; i++)
+        ret[i] = numbers[rows[i]];
+}
+
 static bool number_names(RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args) {
     const NodeNames *names = args->node_set.table->names;
     bool has_known = args->n_unknown < args->n; /* else there may be no cluster, and no names */
@@ -101,8 +107,8 @@ static bool number_names(RowNumbers *row_numbers, NodeNumbers *numbers, const Fi
 
     if ((args->n_unknown > 0 && !arena) || (has_known && !number_rows(row_numbers, numbers, names)))
         return false;
-    for (size_t i = 0; has_known && i < args->n; i++)
-        row_numbers->nodes[i] = row_numbers->rows[args->rows[i]];
+    if (has_known)
+        look_up_rows(row_numbers->rows, args->rows, args->n, row_numbers->nodes);
     for (size_t i = 0; args->n_unknown > 0 && i < args->n; i++)
         if (!has_known || args->rows[i] == names->n_rows)
             row_numbers->nodes[i] = number_unknown(numbers, args, i, arena);

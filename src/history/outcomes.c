@@ -70,38 +70,39 @@ typedef struct Columns {
     uint8_t *codes, *scores;
 } Columns;
 
-/* Where node @i goes, or SIZE_MAX. */
-static inline size_t entry_of(const Columns *columns, const uint32_t *numbers, size_t i) {
-    return columns->numbers ? i : (size_t)numbers[i] - 1; /* NODE_NUMBER_NONE is 0 */
+/* Where node @i goes, or SIZE_MAX; @numbers is NULL where it goes to entry i. */
+static inline size_t entry_of(const uint32_t *numbers, size_t i) {
+    return numbers ? (size_t)numbers[i] - 1 : i; /* NODE_NUMBER_NONE is 0 */
 }
 
-static void fill_said(
-    const Columns *columns, const Decision *decision, const Codes *codes, const uint32_t *numbers) {
-    for (size_t i = 0; i < decision->args->n; i++) {
-        size_t entry = entry_of(columns, numbers, i);
+/* Arrays are restrict: a byte that is written could be any part of them otherwise. */
+static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts, size_t n,
+    const Codes *restrict of, const uint32_t *restrict numbers) {
+    for (size_t i = 0; i < n; i++) {
+        size_t entry = entry_of(numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->codes[entry] = codes->of[decision->verdicts[i] % N_CODES];
+            codes[entry] = of->of[verdicts[i] % N_CODES];
     }
 }
 
-static void fill_asked(const Columns *columns, const FilterArgs *args, const uint32_t *numbers) {
-    size_t n_rows = args->node_set.table->n_rows; /* the row of unknown nodes */
-
-    for (size_t i = 0; i < args->n; i++) {
-        size_t entry = entry_of(columns, numbers, i);
+static void fill_asked(uint8_t *restrict codes, const uint32_t *restrict rows, size_t n,
+    size_t unknown, const uint32_t *restrict numbers) {
+    for (size_t i = 0; i < n; i++) {
+        size_t entry = entry_of(numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->codes[entry] = args->rows[i] == n_rows ? CODE_UNKNOWN : CODE_SCORED;
+            codes[entry] = rows[i] == unknown ? CODE_UNKNOWN : CODE_SCORED;
     }
 }
 
-static void fill_scores(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
-    for (size_t i = 0; i < decision->args->n; i++) {
-        size_t entry = entry_of(columns, numbers, i);
+static void fill_scores(uint8_t *restrict to, const uint8_t *restrict scores, size_t n,
+    const uint32_t *restrict numbers) {
+    for (size_t i = 0; i < n; i++) {
+        size_t entry = entry_of(numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->scores[entry] = decision->scores[i];
+            to[entry] = scores[i];
     }
 }
 
@@ -121,13 +122,13 @@ static inline uint16_t place_of(double score, bool is_narrowed) {
     return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
 }
 
-static void fill_places(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+static void fill_places(uint16_t *places, const Decision *decision, const uint32_t *numbers) {
     for (size_t i = 0; i < decision->args->n; i++) {
-        size_t entry = entry_of(columns, numbers, i);
+        size_t entry = entry_of(numbers, i);
         bool is_narrowed = decision->verdicts && decision->verdicts[i] == VERDICT_NARROWED;
 
         if (entry != SIZE_MAX)
-            columns->places[entry] = place_of(decision->narrowed[i], is_narrowed);
+            places[entry] = place_of(decision->narrowed[i], is_narrowed);
     }
 }
 
@@ -176,8 +177,10 @@ static OutcomesColumns shape_of(const Decision *decision, const NodeNumbers *nod
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
     NodeNumbers *node_numbers, const uint32_t *numbers) {
     OutcomesColumns shape = shape_of(decision, node_numbers);
+    const FilterArgs *args = decision->args;
     Columns columns = {0};
     Outcomes *outcomes = make(&shape, node_numbers, &columns);
+    const uint32_t *entries = shape.has_numbers ? NULL : numbers;
     Codes codes;
 
     if (!outcomes)
@@ -191,14 +194,14 @@ Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
         memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
     if (decision->verdicts) {
         fill_codes(&codes, places);
-        fill_said(&columns, decision, &codes, numbers);
+        fill_said(columns.codes, decision->verdicts, args->n, &codes, entries);
     } else {
-        fill_asked(&columns, decision->args, numbers);
+        fill_asked(columns.codes, args->rows, args->n, args->node_set.table->n_rows, entries);
     }
     if (columns.scores)
-        fill_scores(&columns, decision, numbers);
+        fill_scores(columns.scores, decision->scores, args->n, entries);
     if (columns.places)
-        fill_places(&columns, decision, numbers);
+        fill_places(columns.places, decision, entries);
     return outcomes;
 }
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -68,16 +68,25 @@ RuleFigures *rule_figures_free(RuleFigures *figures) {
 
 #define KEY_MAX 160u
 
-static Str print_key(Str policy, Str rule, char text[static KEY_MAX]) {
-    int len = snprintf(text, KEY_MAX, "%.*s/%.*s", STR_FMT(policy), STR_FMT(rule));
+/* "policy/rule", cut where it is too long; every decision needs some, so it is not printed. */
+static Str make_key(Str policy, Str rule, char text[static KEY_MAX]) {
+    const Str parts[] = {policy, STR("/"), rule};
+    size_t len = 0;
 
-    return str_of(text, (size_t)len < KEY_MAX ? (size_t)len : KEY_MAX - 1);
+    for (size_t i = 0; i < ELEMENTS_OF(parts); i++) {
+        Str part = str_take(parts[i], KEY_MAX - 1 - len);
+
+        if (part.len > 0)
+            memcpy(text + len, part.ptr, part.len);
+        len += part.len;
+    }
+    return str_of(text, len);
 }
 
 /* The number of the figures of a rule, or of a policy, new or old. MAP_NONE: over the ceiling. */
 static uint32_t number_of(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
-    Str key = print_key(policy, rule, name);
+    Str key = make_key(policy, rule, name);
     uint32_t found = map_find(&figures->index, key);
 
     if (found != MAP_NONE)
@@ -217,7 +226,7 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 
 static Figures get(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
-    Str key = print_key(policy, rule, name);
+    Str key = make_key(policy, rule, name);
     Figures found = {0};
     uint32_t place;
 
