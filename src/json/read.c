@@ -133,19 +133,19 @@ bool json_element_slow(JsonReader *reader) {
 }
 
 void json_string(JsonReader *reader, Arena *arena, Str *ret) {
-    Str decoded;
+    bool escaped = false;
+    Str raw = STR_NULL;
 
-    if (!take_or_null(reader, JSON_STRING, "expected a string"))
+    if (json_null(reader))
         return;
-    if (!reader->escaped) {
-        *ret = reader->text;
-        return;
+    json_string_raw(reader, &raw, &escaped);
+    if (escaped) {
+        raw = json_unescape(raw, arena);
+        if (!raw.ptr)
+            json_fail(reader, JSON_E_MEMORY, "over the memory budget");
     }
-    decoded = json_unescape(reader->text, arena);
-    if (decoded.ptr)
-        *ret = decoded;
-    else
-        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
+    if (json_error(reader) == JSON_OK)
+        *ret = raw;
 }
 
 void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {

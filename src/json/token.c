@@ -420,14 +420,70 @@ JsonToken json_next_value(JsonReader *reader) {
     return read_value(reader, reader->at);
 }
 
+/* The end of the value at @at (below the end of the input) if it is a plain string, a number of
+ * digits alone, or a word, and more follows it; else 0. */
+static inline size_t plain_end(JsonReader *reader, size_t at) {
+    const char *text = reader->data + at;
+    size_t left = reader->len - at, end;
+
+    switch (*text) {
+    case '"':
+        end = json_find_stop(reader, at + 1);
+        return end < reader->len && reader->data[end] == '"' ? end + 1 : 0;
+    case '1' ... '9':
+        end = skip_digits(reader, at + 1);
+        return end < reader->len && (reader->data[end] == ',' || reader->data[end] == '}') ? end
+                                                                                           : 0;
+    case 't':
+        return left > 4 && memcmp(text, "true", 4) == 0 ? at + 4 : 0;
+    case 'f':
+        return left > 5 && memcmp(text, "false", 5) == 0 ? at + 5 : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Passes over members of an object that are written plainly, without white space, up to the first
+ * that is not: next_token() goes on there, from the state that is left. */
+static void pass_plain_members(JsonReader *reader) {
+    while (reader->state == JSON_IN_OBJECT || reader->state == JSON_BEHIND_MEMBER) {
+        size_t at = reader->at + (reader->state == JSON_BEHIND_MEMBER), end;
+
+        if (at + 1 >= reader->len || (at > reader->at && reader->data[reader->at] != ',') ||
+            reader->data[at] != '"')
+            return;
+        end = json_find_stop(reader, at + 1);
+        if (reader->len - end < 3 || reader->data[end] != '"' || reader->data[end + 1] != ':')
+            return;
+        reader->token_at = at;
+        reader->at = end + 2;
+        reader->state = JSON_AT_MEMBER;
+        end = plain_end(reader, reader->at);
+        if (end == 0)
+            return;
+        reader->token_at = reader->at;
+        reader->at = end;
+        reader->state = JSON_BEHIND_MEMBER;
+    }
+}
+
 bool json_pass_value(JsonReader *reader) {
     unsigned depth = reader->depth;
+    size_t end = reader->at < reader->len ? plain_end(reader, reader->at) : 0;
 
-    do {
-        if (next_token(reader) == JSON_BAD)
-            return false;
-    } while (reader->depth > depth);
-    return true;
+    assert(reader->state <= JSON_AT_MEMBER);
+    if (end > 0) {
+        reader->token_at = reader->at;
+        reader->at = end;
+        reader->state += JSON_VALUE_READ;
+        return true;
+    }
+    while (next_token(reader) != JSON_BAD) {
+        if (reader->depth <= depth)
+            return true;
+        pass_plain_members(reader);
+    }
+    return false;
 }
 
 bool json_find_element(JsonReader *reader, size_t *ret_at, JsonToken *ret_token) {
