@@ -18,6 +18,7 @@
 #include "collect/collect.h"
 #include "policy/exactness.h"
 #include "policy/program.h"
+#include "json/write.h"
 
 typedef struct InstallationCheck {
     CollectOptions collect;
@@ -100,6 +101,16 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
  * complaining. */
 int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags);
 
+/* Queries every metric source once, and prints which nodes have a value, a paragraph a metric.
+ * EXIT_FINE when every metric has a value of some node; EXIT_FAILED when not; or another exit code,
+ * after complaining. */
+int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
+
+/* Prints for each rule whether it works on a managed control plane (policy/managed.h). Whether all
+ * do. */
+bool check_print_managed(const Program *program, Buf *out);
+bool check_write_managed(const Program *program, JsonWriter *writer);
+
 /* Prints the rules of a valid program: as CEL, with costs, as JSON. */
 
 /* How often the value of root @root of the plan is computed, whose expression is @expression. */
@@ -117,5 +128,6 @@ void check_print_counts(const Program *program, BindWiring bind, Buf *out);
 /* Every rule as its CEL expression; with @messages, those too. */
 void check_print_cel(const Program *program, bool messages, Buf *out);
 
-/* Diagnostics, and the rules if @program is not NULL, as JSON. */
-void check_print_json(const DiagList *diags, const Program *program, Buf *out);
+/* Diagnostics, and the rules if @program is not NULL, as JSON. With @ret_works not NULL, also
+ * whether each rule works on a managed control plane, and whether all do. */
+void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out);

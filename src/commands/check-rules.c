@@ -95,7 +95,7 @@ static void write_rules_of(JsonWriter *writer, const Program *program, const Pol
     }
 }
 
-void check_print_json(const DiagList *diags, const Program *program, Buf *out) {
+void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
     json_write_object(&writer);
@@ -110,6 +110,8 @@ void check_print_json(const DiagList *diags, const Program *program, Buf *out) {
     for (size_t i = 0; program && i < program->n_policies; i++)
         write_rules_of(&writer, program, &program->policies[i]);
     json_write_end_array(&writer);
+    if (program && ret_works)
+        *ret_works = check_write_managed(program, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }

@@ -241,17 +241,10 @@ static void write_label(const Policy *policy, Buf *out) {
     write_binding(&admission, out);
 }
 
-static const SlotRule *find_slots(const Policy *policy) {
-    for (size_t i = 0; i < policy->n_filters; i++)
-        if (policy->filters[i].slots)
-            return policy->filters[i].slots;
-    return NULL;
-}
-
 int config_admission_write(const Program *program, Buf *out) {
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
-        const SlotRule *slots = find_slots(policy);
+        const SlotRule *slots = policy_slots(policy);
         bool is_published = slots || !str_is_empty(policy->closed_label);
 
         if (policy->is_observed || !is_published)
@@ -282,7 +275,7 @@ int config_admission_write(const Program *program, Buf *out) {
 int config_node_overlay_write(const Program *program, const char *pool, Buf *out) {
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
-        const SlotRule *slots = policy->is_observed ? NULL : find_slots(policy);
+        const SlotRule *slots = policy->is_observed ? NULL : policy_slots(policy);
 
         if (!slots)
             continue;

@@ -16,13 +16,15 @@ const Shape publish_shape = {.kind = SHAPE_WORD,
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* The field for which one number per node cannot stand. NULL: none. */
-static const char *find_obstacle(const PodRule *rule) {
-    if (!str_is_empty(rule->topology_key))
+/* The field of maxPods for which one number per node cannot stand. NULL: none. */
+static const char *find_obstacle(const YamlNode *value) {
+    const YamlNode *per = yaml_find(value, STR("per"));
+
+    if (yaml_find(value, STR("topologyKey")))
         return "topologyKey: a node has no slots of its domain";
-    if (rule->per == 1)
+    if (per && str_is(per->text, "owner"))
         return "per: owner: each owner would have slots of its own";
-    if (rule->label_keys.n > 0)
+    if (yaml_find(value, STR("matchLabelKeys")))
         return "matchLabelKeys: each value would have slots of its own";
     return NULL;
 }
@@ -39,7 +41,7 @@ static SlotRule *read_slots(
         return NULL;
     }
     read = max_pods_read(reader, yaml_find(rule, kind->field));
-    obstacle = find_obstacle(&read);
+    obstacle = find_obstacle(yaml_find(rule, kind->field));
     if (obstacle) {
         reader_error_hint(reader, at, STR("leave it out, or do not publish the rule"),
             "the limit cannot be published because of %s", obstacle);
@@ -84,13 +86,17 @@ static bool find_foreign(const CelTree *tree, uint32_t *ret_from, uint32_t *ret_
     return false;
 }
 
+static bool reads_node_only(const Expression *test) {
+    return !(test->groups & ~SCHEMA_BIT(SCHEMA_NODE));
+}
+
 static bool check_label(YamlReader *reader, const Expression *test, const YamlNode *at) {
     Str text = STR("a published filter can read only the node and its pods, and this reads more");
     ExpressionFinding finding = {.level = DIAG_ERROR,
         .text = text,
         .hint = STR("do not publish it, or split the filter in two")};
 
-    if (!(test->groups & ~SCHEMA_BIT(SCHEMA_NODE)))
+    if (reads_node_only(test))
         return true;
     if (!test->is_built_in && find_foreign(test->checked->tree, &finding.from, &finding.to))
         expression_report(reader, test, &finding);
@@ -110,17 +116,24 @@ void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter) {
         filter->is_label = check_label(reader, &filter->test, at);
 }
 
-/* Where it is published. NULL: not, or in vain. */
-static const YamlNode *find_publish(const YamlNode *document, const Filter *filter) {
+/* Its text in a policy. NULL: it is not valid. */
+static const YamlNode *find_rule(const YamlNode *document, const Filter *filter) {
     const YamlNode *filters = yaml_find(yaml_find(document, STR("spec")), STR("filters"));
 
-    for (size_t i = 0; (filter->slots || filter->is_label) && i < filters->n; i++) {
+    for (size_t i = 0; filters && i < filters->n; i++) {
         const YamlNode *name = yaml_find(filters->items[i], STR("name"));
 
         if (name && str_eq(name->text, filter->name))
-            return yaml_find(filters->items[i], STR("publish"));
+            return filters->items[i];
     }
     return NULL;
+}
+
+/* Where it is published. NULL: not, or in vain. */
+static const YamlNode *find_publish(const YamlNode *document, const Filter *filter) {
+    const YamlNode *rule = filter->slots || filter->is_label ? find_rule(document, filter) : NULL;
+
+    return rule ? yaml_find(rule, STR("publish")) : NULL;
 }
 
 void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) {
@@ -149,4 +162,21 @@ void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) 
             policy->closed_label =
                 arena_printf(reader->arena, CLOSED_PREFIX "%.*s", STR_FMT(policy->name));
     }
+}
+
+bool publish_fits_slots(const Filter *filter) {
+    const YamlNode *rule = find_rule(filter->policy->document, filter);
+
+    return filter->kind == &kind_max_pods && !find_obstacle(yaml_find(rule, filter->kind->field));
+}
+
+bool publish_fits_label(const Filter *filter) {
+    return reads_node_only(&filter->test);
+}
+
+const SlotRule *policy_slots(const Policy *policy) {
+    for (size_t i = 0; i < policy->n_filters; i++)
+        if (policy->filters[i].slots)
+            return policy->filters[i].slots;
+    return NULL;
 }

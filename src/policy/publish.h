@@ -56,3 +56,10 @@ void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy);
 /* How many slots @pod takes that kube-scheduler does not know of: 1 if it counts and does not
  * request the resource. */
 int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod);
+
+/* Whether @filter of a valid policy could be published so. */
+bool publish_fits_slots(const Filter *filter);
+bool publish_fits_label(const Filter *filter);
+
+/* The slots that @policy publishes. NULL: none. */
+const SlotRule *policy_slots(const Policy *policy);

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import pathlib
 import signal
 
 import client
@@ -17,6 +18,7 @@ SLOTS = "berth.dev/slots.e2e"
 POLICY = "filters: [{name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: web}}}, publish: slots}]"
 WEB = {"app": "web"}
 ASKS = {SLOTS: "1"}
+MANAGED = pathlib.Path(__file__).resolve().parents[2] / "examples/managed.yaml"
 
 
 def offered(cluster):
@@ -59,10 +61,10 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
 
 @pytest.fixture
 def apply_admission(cluster):
-    """apply_admission(changed) creates what `berth config --admission` prints; it returns when new pods are changed."""
+    """apply_admission(changed, labels of pods) creates what `berth config --admission` prints; it returns when new pods are changed."""
     created = []
 
-    def apply(is_changed):
+    def apply(is_changed, labels=WEB):
         done = cluster.run_berth("config", "--admission", "--policy", cluster.folder / "policy.yaml")
         assert (done.returncode, done.stderr) == (0, "")
         for each in yaml.safe_load_all(done.stdout):
@@ -73,7 +75,7 @@ def apply_admission(cluster):
 
         def is_in_force():
             name = f"try-{next(tried)}"
-            pod = cluster.add_pod(name, WEB, schedulerName=NOBODY)
+            pod = cluster.add_pod(name, labels, schedulerName=NOBODY)
             cluster.delete_pod(name)
             return is_changed(pod)
 
@@ -287,3 +289,28 @@ def test_admission_avoids_closed_nodes(cluster, apply_admission):
     for name in ("bare", "own", "by-name", "partly", "others"):
         assert cluster.wait_bound(name) == "two"
     cluster.wait_pending("nowhere", "0/2 nodes are available")
+
+
+# --- managed control planes ---
+
+
+def test_managed_recipe(cluster, apply_admission):
+    """docs/managed.md: its policy, pods as users make them, the default scheduler without an extender."""
+    policy = cluster.write_policy(yaml.safe_dump(yaml.safe_load(MANAGED.read_text())["spec"]))
+    done = cluster.run_berth("check", "--managed", policy)
+    assert done.returncode == 0 and done.stdout.count(" yes ") == 2
+    for name in ("one", "two"):
+        cluster.add_node(name, {"example.com/pool": "workspace"})
+    cluster.add_node("other")
+    labels = {"app": "workspace"}
+    cluster.add_pod("before", labels, nodeName="one")
+    cluster.start_berth(*Live().flags(cluster), "--policy", policy, "--publish")
+    wait_offered(cluster, {"one": "3", "two": "4", "other": "4"})
+    wait_closed(cluster, "other")
+    apply_admission(lambda pod: SLOTS in requests(pod) and terms(pod), labels)
+    cluster.start_scheduler()
+    for i in range(20):
+        cluster.add_pod(f"pod-{i}", labels, cpu="10m", memory="1Mi")
+    places = cluster.wait_places(8)  # with the one before
+    cluster.wait_pending(max({f"pod-{i}" for i in range(20)} - set(places)), f"2 Insufficient {SLOTS}")
+    assert collections.Counter(cluster.places().values()) == {"one": 4, "two": 4}

@@ -1,0 +1,140 @@
+/* berth check --live with policy files: whether the metrics of policies have values. */
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "commands/check-internal.h"
+#include "extender/view.h"
+#include "input/zones.h"
+#include "policy/metric.h"
+
+#define WHO "berth check"
+#define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
+#define LIVE_BUDGET ((size_t)64 * 1024 * 1024)
+#define INDENT 10
+
+static const char *source_name(const Gauge *gauge) {
+    return gauge->source == GAUGE_RESOURCES ? "metrics.k8s.io"
+           : gauge->source == GAUGE_CUSTOM  ? "custom.metrics.k8s.io"
+                                            : "node annotations";
+}
+
+/* A line below a metric's own, if there is a remark. */
+static void print_detail(Buf *out, const char *what, Str text) {
+    if (str_is_empty(text))
+        return;
+    buf_printf(out, "%*s%s%.*s\n", INDENT, "", what, STR_FMT(text));
+}
+
+static void print_examples(
+    Buf *out, const char *what, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX], size_t n) {
+    size_t shown = 0;
+
+    if (!examples[0][0] || n == 0)
+        return;
+    buf_printf(out, "%*s%s", INDENT, "", what);
+    for (; shown < JOIN_EXAMPLES_MAX && examples[shown][0]; shown++)
+        buf_printf(out, "%s%s", shown > 0 ? ", " : "", examples[shown]);
+    if (n > shown)
+        buf_printf(out, " and %zu more", n - shown);
+    buf_append_char(out, '\n');
+}
+
+static void print_dropped(Buf *out, const JoinReport *report) {
+    for (size_t i = 0; i < _JOIN_DROPS; i++)
+        if (report->n_dropped[i] > 0)
+            buf_printf(out, "%*s%zu series dropped: %s\n", INDENT, "", report->n_dropped[i],
+                join_drop_name((JoinDrop)i));
+}
+
+/* Annotations are not queried: they are present or not. */
+static const char *state_name(const Gauge *gauge, const PollStatus *status, size_t n_present) {
+    if (gauge->source == GAUGE_ANNOTATION)
+        return n_present > 0 ? "ok" : "absent";
+    return poll_state_name(status->state);
+}
+
+static void print_metric(
+    Buf *out, const Gauge *gauge, const PollStatus *status, const LoadsFigures *figures) {
+    const JoinReport *report = &status->report;
+    _cleanup_(buf_done) Buf placements = BUF_INIT(LIVE_TEXT_MAX);
+    bool is_prometheus = gauge->source == GAUGE_PROMETHEUS;
+    Str from = source_meant(gauge->from);
+
+    metric_describe_placements(gauge, &placements);
+    buf_printf(out, "%-*.*s %-9s %zu of %zu nodes   %.*s\n", INDENT - 1, STR_FMT(gauge->name),
+        state_name(gauge, status, figures->n_present), figures->n_present, figures->n_nodes,
+        STR_FMT(is_prometheus ? from : str_from_c(source_name(gauge))));
+    print_detail(out, "", str_from_c(status->error));
+    print_detail(out, "the server warns: ", str_from_c(status->warning));
+    print_detail(out, "", str_from_c(report->how));
+    if (gauge->is_of_pods)
+        buf_printf(
+            out, "%*s%zu pods, %zu workloads\n", INDENT, "", report->n_pods, report->n_workloads);
+    print_dropped(out, report);
+    print_examples(out, "not joined: ", report->unmatched,
+        report->n_dropped[JOIN_NO_NODE] + report->n_dropped[JOIN_NO_LABEL]);
+    print_examples(out, "no value: ", report->uncovered, report->n_nodes - report->n_covered);
+    print_detail(out, "placements count: ", buf_str(&placements));
+}
+
+/* True when every metric has a value of some node. */
+static bool print_metrics(Buf *out, const View *view, const PollStatus *statuses) {
+    const Program *program = view->program;
+    bool is_fine = true;
+
+    if (program->n_gauges == 0)
+        buf_append(out, STR("no policy has metrics\n"));
+    for (size_t i = 0; i < program->n_gauges; i++) {
+        LoadsFigures figures;
+
+        loads_figures(&view->loads, view->table, i, &figures);
+        buf_append_char(out, '\n');
+        print_metric(out, &program->gauges[i], &statuses[i], &figures);
+        is_fine &= figures.n_present > 0;
+    }
+    return is_fine;
+}
+
+static int measure(const MetricsSource *metrics, const ClusterSource *cluster, Program *program,
+    const Zones *zones, PollStatus *ret_statuses, View **ret) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    ViewParts parts = {.program = program, .zones = zones_finder(zones)};
+    int r = cluster_source_load(cluster, WHO, program->related, &snapshot);
+
+    if (r == 0)
+        r = metrics_source_load(metrics, cluster, WHO, program, snapshot, clock_wall_nsec(),
+            clock_monotonic_nsec(), &measurements, ret_statuses);
+    if (r != 0)
+        return r;
+    parts.snapshot = snapshot;
+    parts.measurements = measurements;
+    parts.now_nsec = clock_wall_nsec();
+    parts.uptime_nsec = clock_monotonic_nsec();
+    r = view_new(&parts, /* before= */ NULL, ret);
+    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
+}
+
+int metrics_check_run(
+    const MetricsSource *metrics, const ClusterSource *cluster, Program *program) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(LIVE_BUDGET);
+    _cleanup_(buf_done) Buf out = BUF_INIT(LIVE_TEXT_MAX);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    PollStatus *statuses = arena ? ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1) : NULL;
+    bool is_fine;
+    int r;
+
+    if (!statuses || !zones)
+        return terminal_out_of_memory(WHO, "the states of the metrics", arena);
+    r = measure(metrics, cluster, program, zones, statuses, &view);
+    if (r != 0)
+        return r;
+    is_fine = print_metrics(&out, view, statuses);
+    if (!terminal_print(stdout, buf_str(&out)))
+        return EXIT_UNREACHABLE;
+    return is_fine ? EXIT_FINE : EXIT_FAILED;
+}
