@@ -84,6 +84,11 @@ autoscale-test: setup-test ## published filters with a real Karpenter (built onc
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/autoscale-test
 
+kyverno-test: setup-test ## admission by a real Kyverno (built once: ten minutes; needs Go)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/kyverno-test
+
 compat: setup-test ## the core of e2e with Kubernetes 1.27 to 1.37 (MINORS="1.29 1.34": only these)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
@@ -181,5 +186,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance differential e2e autoscale-test compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage conformance differential e2e autoscale-test kyverno-test compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

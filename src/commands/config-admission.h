@@ -5,11 +5,12 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "policy/admission.h"
 #include "policy/program.h"
 
-/* MutatingAdmissionPolicies with their bindings, for all policies of @program that publish slots.
+/* Objects for new pods (policy/admission.h), for all policies of @program that publish something.
  * Reports on stderr what cannot be written. 0 or an exit code. */
-int config_admission_write(const Program *program, Buf *out);
+int config_admission_write(const Program *program, AdmissionFormat format, Buf *out);
 
 /* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
  * same. */

@@ -40,6 +40,7 @@ typedef struct ConfigSettings {
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
     bool is_admission;        /* print admission policies instead, */
+    bool is_kyverno;          /* of Kyverno, */
     const char *node_overlay; /* or NodeOverlays for this NodePool */
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
@@ -93,6 +94,8 @@ static const Option config_options[] = {
 
     {"admission", OPTION_FLAG, OPTION_AT(ConfigSettings, is_admission),
         .help = "instead: MutatingAdmissionPolicies for what the policies of --policy publish"},
+    {"kyverno", OPTION_FLAG, OPTION_AT(ConfigSettings, is_kyverno),
+        .help = "with --admission: MutatingPolicies of Kyverno 1.17 and later, for Kubernetes before 1.36"},
     {"node-overlay", OPTION_TEXT, .argument = "NODEPOOL", AT(node_overlay),
         .help = "instead: NodeOverlays of Karpenter for the slots that they publish"},
 
@@ -227,6 +230,8 @@ static const char *config_settings_check(void *context, const Arguments *argumen
         return wrong;
     if (settings->is_admission && settings->node_overlay)
         return "--admission or --node-overlay, not both";
+    if (settings->is_kyverno && !settings->is_admission)
+        return "--kyverno goes with --admission";
     if (settings->is_admission || settings->node_overlay)
         return check_published(settings);
     if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))
@@ -595,7 +600,8 @@ static int make_published(const ConfigSettings *settings) {
     r = policy_files_load(&settings->policies, WHO, arena, &program);
     if (r == 0)
         r = settings->is_admission
-                ? config_admission_write(program, &out)
+                ? config_admission_write(program,
+                      settings->is_kyverno ? ADMISSION_KYVERNO : ADMISSION_KUBERNETES, &out)
                 : config_node_overlay_write(program, settings->node_overlay, &out);
     if (r != 0)
         return r;

@@ -10,7 +10,9 @@ from rendering import DEPLOY, HERE, NAMESPACE, Refused, berth_containers, find, 
 
 LABELS = ["name", "instance", "component", "part-of", "managed-by", "version"]
 ROOT = HERE.parent.parent
-CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
+CLUSTER_WIDE = (
+    "ClusterRole", "ClusterRoleBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingPolicy",
+    "NodeOverlay")  # fmt: skip
 
 
 def test_lints(chart):
@@ -153,6 +155,27 @@ def test_policies_are_good(chart, values, berth_path, tmp_path):
             for name, text in each["data"].items():
                 (tmp_path / name).write_text(text)
             run([berth_path, "check", tmp_path])
+
+
+@pytest.mark.parametrize("flags", [["--admission"], ["--admission", "--kyverno"], ["--node-overlay", "default"]], ids=" ".join)
+def test_objects_of_published_filters(chart, berth_path, tmp_path, flags):
+    """They are what berth prints; only the chart's labels are added."""
+    printed = run([berth_path, "config", *flags, "--policy", ROOT / "examples/managed.yaml"])
+    (tmp_path / "objects.yaml").write_text(printed)
+    (tmp_path / "values.yaml").write_text("publish: {enabled: true, labels: true}\n")
+    text = run([chart.helm, "template", "berth", chart.source, "-f", tmp_path / "values.yaml",
+                "--set-file", f"publish.objects={tmp_path / 'objects.yaml'}"])  # fmt: skip
+    expected = list(yaml.safe_load_all(printed))
+    rendered = [each for each in yaml.safe_load_all(text) if each["kind"] in {one["kind"] for one in expected}]
+    for each in rendered:
+        labels = each["metadata"].pop("labels")
+        assert all(labels[f"app.kubernetes.io/{label}"] for label in LABELS)
+    for each in expected:
+        assert each["metadata"].pop("labels", {}) in ({}, {"app.kubernetes.io/name": "berth"})
+    def order(each):
+        return each["kind"], each["metadata"]["name"]
+
+    assert sorted(rendered, key=order) == sorted(expected, key=order) and rendered
 
 
 def test_monitoring_is_the_same_as_in_its_folder():

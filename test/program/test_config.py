@@ -321,6 +321,34 @@ def test_admission(config, policy):
     assert "berth.dev/slots.p" in mutation["spec"]["mutations"][0]["jsonPatch"]["expression"]
 
 
+def test_kyverno(config, policy):
+    """The same, but for what a MutatingPolicy of Kyverno has, and has not."""
+    path = policy(MATCH, SLOTS + "    - {name: ready, nodeReady: true, publish: label}\n")
+    native = [each for each in yaml.safe_load_all(config("--admission", "--policy", path)[1]) if "Binding" not in each["kind"]]
+    code, text, error = config("--admission", "--kyverno", "--policy", path)
+    assert (code, error) == (FINE, "")
+    ours = list(yaml.safe_load_all(text))
+    assert [each["metadata"] for each in ours] == [each["metadata"] for each in native] and len(ours) == 2
+    for kyverno, kubernetes in zip(ours, native):
+        assert (kyverno["apiVersion"], kyverno["kind"]) == ("policies.kyverno.io/v1", "MutatingPolicy")
+        assert kyverno["spec"].pop("autogen") == {"podControllers": {"controllers": []}}
+        assert kyverno["spec"] == kubernetes["spec"]
+    assert config("--kyverno", "--policy", path)[0] == USAGE
+
+
+def test_admission_digest(config, policy):
+    """Of what is done to which pods: the limit is a matter of nodes."""
+
+    def digest(*parts):
+        found = {each["metadata"]["annotations"]["berth.dev/digest"] for each in
+                 yaml.safe_load_all(config("--admission", "--policy", policy(*parts))[1])}  # fmt: skip
+        (only,) = found  # of the policy and its binding
+        return only
+
+    assert digest(MATCH, SLOTS) == digest(MATCH, SLOTS.replace("limit: 4", "limit: 5")) != digest(SLOTS)
+    assert digest(MATCH, SLOTS) != digest(MATCH.replace("team-a", "team-b"), SLOTS)
+
+
 def test_admission_for_all_pods(config, policy):
     """Without a match the policy is for all pods; empty selectors would be that, too, but are noise."""
     _, text, _ = config("--admission", "--policy", policy("  filters: [{name: limit, maxPods: 4, publish: slots}]\n"))

@@ -26,6 +26,17 @@
 {{- fail "tls.mode is existing, but tls.existing.clientSecret is empty: name the Secret with kube-scheduler's tls.crt, tls.key and ca.crt." -}}
 {{- end -}}
 {{- end -}}
+{{- if $v.publish.objects -}}
+{{- if not $v.publish.enabled -}}
+{{- fail "publish.objects without publish.enabled: pods would request slots that no node offers. Set publish.enabled to true." -}}
+{{- end -}}
+{{- range splitList "\n---\n" $v.publish.objects -}}
+{{- $object := fromYaml . -}}
+{{- if and $object (not (has (dig "kind" "" $object) (list "MutatingAdmissionPolicy" "MutatingAdmissionPolicyBinding" "MutatingPolicy" "NodeOverlay"))) -}}
+{{- fail "publish.objects: expected the output of berth config --admission or --node-overlay." -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if eq (int $v.pages.port) (int $v.service.port) -}}
 {{- fail "pages.port and service.port are the same. Change one of them." -}}
 {{- end -}}

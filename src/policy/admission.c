@@ -1,0 +1,274 @@
+/*
+ * A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
+ * label. They select the same pods by labels and namespaces. Kyverno's MutatingPolicy has the same
+ * fields.
+ */
+
+#include "policy/admission.h"
+
+#include "base/cleanup.h"
+#include "json/write.h"
+
+#define BODY_MAX ((size_t)1024 * 1024)
+
+/* --- the pods that it selects ----------------------------------------------------------------- */
+
+static void write_requirement(JsonWriter *json, const Requirement *requirement) {
+    json_write_object(json);
+    json_write_member(json, STR("key"), requirement->key);
+    json_write_member(json, STR("operator"), selector_op_words[requirement->op]);
+    if (requirement->n_values > 0) {
+        json_member_array(json, "values");
+        for (size_t i = 0; i < requirement->n_values; i++)
+            json_write_string(json, requirement->values[i]);
+        json_write_end_array(json);
+    }
+    json_write_end_object(json);
+}
+
+static bool is_same(const Requirement *a, const Requirement *b) {
+    bool is_same = str_eq(a->key, b->key) && a->op == b->op && a->n_values == b->n_values;
+
+    for (size_t i = 0; is_same && i < a->n_values; i++)
+        is_same = str_eq(a->values[i], b->values[i]);
+    return is_same;
+}
+
+/* Those of @selector that are not in @written. */
+static void write_requirements(
+    JsonWriter *json, const Selector *selector, const Selector *written) {
+    for (size_t i = 0; i < selector->n; i++) {
+        bool is_known = false;
+
+        for (size_t j = 0; j < written->n; j++)
+            is_known |= is_same(&selector->items[i], &written->items[j]);
+        if (!is_known)
+            write_requirement(json, &selector->items[i]);
+    }
+}
+
+static void write_names(JsonWriter *json, const StrList *namespaces) {
+    const Requirement requirement = {.key = STR("kubernetes.io/metadata.name"),
+        .op = SELECTOR_IN,
+        .values = namespaces->items,
+        .n_values = namespaces->n};
+
+    if (namespaces->n > 0)
+        write_requirement(json, &requirement);
+}
+
+/* A line "    namespaceSelector: {"matchExpressions":[…]}"; JSON is YAML. */
+static void write_namespaces(const Match *match, const SlotRule *slots, Buf *out) {
+    JsonWriter json = JSON_WRITER(out);
+
+    if (match->namespaces.n + slots->namespaces.n + match->namespace_selector.n == 0)
+        return;
+    buf_append(out, STR("    namespaceSelector: "));
+    json_write_object(&json);
+    json_member_array(&json, "matchExpressions");
+    write_names(&json, &match->namespaces);
+    write_names(&json, &slots->namespaces);
+    write_requirements(&json, &match->namespace_selector, &(Selector){0});
+    json_write_end_array(&json);
+    json_write_end_object(&json);
+    buf_append(out, STR("\n"));
+}
+
+static void write_labels(const Match *match, const SlotRule *slots, Buf *out) {
+    JsonWriter json = JSON_WRITER(out);
+
+    if (match->pod_selector.n + slots->selector.n == 0)
+        return;
+    buf_append(out, STR("    objectSelector: "));
+    json_write_object(&json);
+    json_member_array(&json, "matchExpressions");
+    write_requirements(&json, &match->pod_selector, &(Selector){0});
+    write_requirements(&json, &slots->selector, &match->pod_selector);
+    json_write_end_array(&json);
+    json_write_end_object(&json);
+    buf_append(out, STR("\n"));
+}
+
+/* --- the policies ----------------------------------------------------------------------------- */
+
+typedef struct AdmissionText {
+    const char *name;  /* of objects: berth-NAME.POLICY */
+    const char *about; /* new pods of the policy … */
+} AdmissionText;
+
+static const AdmissionText texts[_ADMISSION_KINDS] = {
+    [ADMISSION_SLOTS] = {"slots", "request one of its slots"},
+    [ADMISSION_LABEL] = {"label", "require a node that it is not closed to"},
+};
+
+/* A request for one slot in the first container. Pods that request some already keep that. */
+static const char slots_mutation[] =
+    "    - name: requests-none\n"
+    "      expression: \"!object.spec.containers.exists(c, '%.*s' in "
+    "c.?resources.?requests.orValue({}))\"\n"
+    "  variables:\n"
+    "    - {name: has, expression: \"has(object.spec.containers[0].resources)\"}\n"
+    "    - {name: hasRequests, expression: \"variables.has && "
+    "has(object.spec.containers[0].resources.requests)\"}\n"
+    "    - {name: hasLimits, expression: \"variables.has && "
+    "has(object.spec.containers[0].resources.limits)\"}\n"
+    "  mutations:\n"
+    "    - patchType: JSONPatch\n"
+    "      jsonPatch:\n"
+    "        expression: |\n"
+    "          (variables.has ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources', value: {}}])\n"
+    "            + (variables.hasRequests ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources/requests', value: {}}])\n"
+    "            + (variables.hasLimits ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/containers/0/resources/limits', value: {}}])\n"
+    "            + ['requests', 'limits'].map(part, JSONPatch{op: 'add', value: '1',\n"
+    "                path: '/spec/containers/0/resources/' + part + '/' + "
+    "jsonpatch.escapeKey('%.*s')})\n";
+
+/* Those of the term t, as maps: a list of CEL cannot hold both objects of the pod and new maps. */
+#define REQUIREMENTS(field)                                                                        \
+    "t.?" field ".orValue([]).map(e,\n"                                                            \
+    "                               dyn({'key': dyn(e.key), 'operator': dyn(e.operator), "         \
+    "'values': "                                                                                   \
+    "dyn(e.?values.orValue([]).map(v, v))}))"
+
+/* A required node affinity. Terms are alternatives, so each gets the condition; an empty one
+ * selects no node, and stays empty. Cluster Autoscaler simulates new nodes as copies of real ones,
+ * with their label: each term is there a second time for these, which it marks. */
+static const char label_mutation[] =
+    "    - name: requires-none\n"
+    "      expression: |-\n"
+    "        !object.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+    ".?nodeSelectorTerms.orValue([])\n"
+    "          .exists(t, t.?matchExpressions.orValue([]).exists(e, e.key == '%.*s'))\n"
+    "    - name: selects-nodes\n"
+    "      expression: |-\n"
+    "        !has(object.spec.affinity) || !has(object.spec.affinity.nodeAffinity)\n"
+    "          || "
+    "!has(object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution)\n"
+    "          || object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    ".nodeSelectorTerms\n"
+    "              .exists(t, has(t.matchExpressions) || has(t.matchFields))\n"
+    "  variables:\n"
+    "    - {name: hasAffinity, expression: \"has(object.spec.affinity)\"}\n"
+    "    - {name: hasNode, expression: \"variables.hasAffinity && "
+    "has(object.spec.affinity.nodeAffinity)\"}\n"
+    "    - {name: hasRequired, expression: \"variables.hasNode && "
+    "has(object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution)\"}\n"
+    "    - {name: open, expression: \"[dyn({'key': '%.*s', 'operator': 'DoesNotExist'})]\"}\n"
+    "    - {name: simulated, expression: \"[dyn({'key': "
+    "'cluster-autoscaler.kubernetes.io/template-node', 'operator': 'Exists'})]\"}\n"
+    "  mutations:\n"
+    "    - patchType: JSONPatch\n"
+    "      jsonPatch:\n"
+    "        expression: |\n"
+    "          (variables.hasAffinity ? [] : [JSONPatch{op: 'add', path: '/spec/affinity', value: "
+    "{}}])\n"
+    "            + (variables.hasNode ? [] : [JSONPatch{op: 'add', path: "
+    "'/spec/affinity/nodeAffinity', value: {}}])\n"
+    "            + [JSONPatch{op: 'add',\n"
+    "                path: "
+    "'/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution',\n"
+    "                value: {'nodeSelectorTerms': [variables.open, "
+    "variables.simulated].map(condition,\n"
+    "                  !variables.hasRequired ? [dyn({'matchExpressions': condition})]\n"
+    "                  : object.spec.affinity.nodeAffinity"
+    ".requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.map(t,\n"
+    "                      !has(t.matchExpressions) && !has(t.matchFields) ? dyn({})\n"
+    "                      : dyn({'matchFields': " REQUIREMENTS(
+        "matchFields") ",\n"
+                       "                             'matchExpressions': " REQUIREMENTS(
+                           "matchExpressions") " + "
+                                               "condition}))).flatten()}}]\n";
+
+/* Which pods, and what happens to them: the fields below spec that both formats have. */
+static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
+    static const SlotRule no_slots;
+    const SlotRule *slots = kind == ADMISSION_SLOTS ? policy_slots(policy) : &no_slots;
+    Str key = kind == ADMISSION_SLOTS ? slots->resource : policy->closed_label;
+
+    buf_append(out, STR("  matchConstraints:\n"));
+    write_namespaces(&policy->match, slots, out);
+    write_labels(&policy->match, slots, out);
+    buf_append(out,
+        STR("    resourceRules:\n"
+            "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: "
+            "[CREATE]}\n"
+            "  matchConditions:\n"
+            "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || "
+            "object.spec.nodeName == ''\"}\n"
+            "    - name: is-not-of-a-daemonset\n"
+            "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
+            "'DaemonSet')\"\n"));
+    if (kind == ADMISSION_SLOTS)
+        buf_printf(out, slots_mutation, STR_FMT(key), STR_FMT(key));
+    else
+        buf_printf(out, label_mutation, STR_FMT(key), STR_FMT(key));
+}
+
+/* The first lines of an object, without spec. */
+static void write_head(
+    const Policy *policy, AdmissionKind kind, const char *api, Digest digest, Buf *out) {
+    char text[DIGEST_TEXT_MAX];
+
+    buf_printf(out, "%s\nmetadata:\n  name: ", api);
+    admission_name(policy, kind, out);
+    buf_printf(out,
+        "\n  labels: {app.kubernetes.io/name: berth}\n"
+        "  annotations: {" ADMISSION_DIGEST ": \"%s\"}\n",
+        digest_print(digest, text));
+}
+
+static void write_binding(const Policy *policy, AdmissionKind kind, Digest digest, Buf *out) {
+    buf_append(out, STR("---\n"));
+    write_head(policy, kind,
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding", digest,
+        out);
+    buf_append(out, STR("spec: {policyName: "));
+    admission_name(policy, kind, out);
+    buf_append(out, STR("}\n"));
+}
+
+/* --- the objects ------------------------------------------------------------------------------ */
+
+bool admission_is_needed(const Policy *policy, AdmissionKind kind) {
+    return !policy->is_observed && (kind == ADMISSION_SLOTS ? policy_slots(policy) != NULL
+                                                            : !str_is_empty(policy->closed_label));
+}
+
+void admission_name(const Policy *policy, AdmissionKind kind, Buf *out) {
+    buf_printf(out, "berth-%s.%.*s", texts[kind].name, STR_FMT(policy->name));
+}
+
+int admission_digest(const Policy *policy, AdmissionKind kind, Digest *ret) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX);
+
+    write_body(policy, kind, &body);
+    *ret = digest_of(buf_str(&body));
+    return buf_error(&body);
+}
+
+int admission_write(const Policy *policy, AdmissionKind kind, AdmissionFormat format, Buf *out) {
+    Digest digest;
+    int r = admission_digest(policy, kind, &digest);
+
+    if (r < 0)
+        return r;
+    if (out->len > 0)
+        buf_append(out, STR("---\n"));
+    buf_printf(out, "# New pods of the policy %.*s %s. For %s and later.\n", STR_FMT(policy->name),
+        texts[kind].about, format == ADMISSION_KYVERNO ? "Kyverno 1.17" : "Kubernetes 1.36");
+    write_head(policy, kind,
+        format == ADMISSION_KYVERNO
+            ? "apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy"
+            : "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy",
+        digest, out);
+    buf_append(out, STR("spec:\n  failurePolicy: Fail\n  reinvocationPolicy: IfNeeded\n"));
+    if (format == ADMISSION_KYVERNO)
+        buf_append(out, STR("  autogen: {podControllers: {controllers: []}}\n"));
+    write_body(policy, kind, out);
+    if (format == ADMISSION_KUBERNETES)
+        write_binding(policy, kind, digest, out);
+    return 0;
+}
