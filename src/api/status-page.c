@@ -5,9 +5,27 @@
 #include "api/page-field.h"
 #include "base/nsec.h"
 #include "cluster/fingerprint.h"
+#include "policy/admission.h"
+#include "policy/exactness.h"
 #include "version.h"
 
 /* --- policies --------------------------------------------------------------------------------- */
+
+/* Filters that count pods, and what makes them exact where berth does not bind. */
+static void write_counting(JsonWriter *writer, const Policy *policy) {
+    json_member_array(writer, "counting");
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        Exactness exactness = exactness_of(&policy->filters[i], BIND_BY_SCHEDULER);
+
+        if (exactness == EXACT_NOTHING)
+            continue;
+        json_write_object(writer);
+        json_write_member(writer, STR("rule"), policy->filters[i].name);
+        json_write_member(writer, STR("withoutBind"), str_from_c(exactness_word(exactness)));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
 
 static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
     PolicyFigure figure = metrics_of_policy(state->metrics, policy->name);
@@ -17,6 +35,7 @@ static void write_policy(JsonWriter *writer, const StatusState *state, const Pol
     json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
     json_member_int(writer, "matched", figure.n_matched);
     json_member_int(writer, "rejectedAll", figure.n_rejected_all);
+    write_counting(writer, policy);
     json_write_end_object(writer);
 }
 
@@ -205,6 +224,46 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
     json_member_int(writer, "maxScore", program_wire_max(state->view->program));
 }
 
+/* The objects that its policies need for new pods (policy/admission.h). */
+static void write_admission(JsonWriter *writer, const Program *program) {
+    json_member_array(writer, "admission");
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
+            _cleanup_(buf_done) Buf name = BUF_INIT(ADMISSION_NAME_MAX);
+            Digest digest;
+
+            if (!admission_is_needed(policy, kind) ||
+                expression_is_given(&policy->match.expression) ||
+                admission_digest(policy, kind, &digest) < 0)
+                continue;
+            admission_name(policy, kind, &name);
+            json_write_object(writer);
+            json_write_member(writer, STR("name"), buf_str(&name));
+            field_digest(writer, "digest", digest);
+            json_write_end_object(writer);
+        }
+    }
+    json_write_end_array(writer);
+}
+
+static void write_slots(JsonWriter *writer, const Program *program) {
+    json_member_array(writer, "slots");
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const SlotRule *slots = policy_slots(policy);
+
+        if (!slots || policy->is_observed)
+            continue;
+        json_write_object(writer);
+        json_write_member(writer, STR("resource"), slots->resource);
+        json_member_int(writer, "limit", slots->limit);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
 static void write_publish(JsonWriter *writer, const Program *program, const LiveStatus *live) {
     size_t n_labels, n = program_count_published(program, &n_labels);
 
@@ -216,6 +275,8 @@ static void write_publish(JsonWriter *writer, const Program *program, const Live
         json_member_bool(writer, "isWriter", live->watcher.publishes);
         json_member_int(writer, "pendingNodes", (int64_t)live->n_unpublished);
     }
+    write_admission(writer, program);
+    write_slots(writer, program);
     json_write_end_object(writer);
 }
 

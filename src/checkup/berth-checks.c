@@ -222,32 +222,6 @@ void judge_lease_works(const InstallationFacts *facts, Verdict *verdict) {
     }
 }
 
-/* --- published limits ------------------------------------------------------------------------- */
-
-void judge_publish_works(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n_rules = 0, n_enabled = 0, n_writers = 0;
-
-    FOR_ALL_BERTHS (berth, facts) {
-        n_rules += berth->n_published;
-        n_enabled += berth->has_publish;
-        n_writers += berth->is_publish_writer;
-    }
-    if (!berth_expect(facts, verdict))
-        return;
-    if (n_rules == 0) {
-        verdict_skip(verdict, "no policy publishes a filter");
-    } else if (n_enabled == 0) {
-        verdict_fail(verdict, "policies publish filters, and no berth runs with --publish");
-        verdict_fix(verdict, "berth serve --publish ...   # helm: publish.enabled=true");
-    } else if (n_writers == 0) {
-        verdict_warn(verdict, "no replica holds the lease of --publish-lease");
-        verdict_fix(verdict, "kubectl -n berth-system get lease -o wide");
-    } else if (n_writers > 1) {
-        verdict_warn(verdict, "%zu berths write: they do twice the work", n_writers);
-        verdict_fix(verdict, "berth serve --publish-lease berth-system/berth-publish ...");
-    }
-}
-
 /* --- the sandbox ------------------------------------------------------------------------------ */
 
 void judge_berth_sandboxed(const InstallationFacts *facts, Verdict *verdict) {

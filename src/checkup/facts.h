@@ -20,16 +20,24 @@
 #define FACTS_CONFIGS_MAX 16u
 #define FACTS_RIGHTS_MAX 128u
 #define FACTS_POLICIES_MAX                                                                         \
-    1024u                  /* of one berth; further ones are not read, and the check reports that */
-#define FACTS_PODS_MAX 64u /* berth's own, and kube-scheduler's */
+    1024u /* of one berth; further ones are not read, and the check reports that */
+#define FACTS_COUNTING_MAX 256u /* filters of one policy */
+#define FACTS_PODS_MAX 64u      /* berth's own, and kube-scheduler's */
 
 /* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
+
+typedef struct CountingFact { /* a filter that counts pods */
+    Str rule;
+    Str without_bind; /* what makes it exact where berth does not bind: "narrow", "slots", "none" */
+} CountingFact;
 
 typedef struct PolicyFact {
     Str name;
     bool is_observing;
     uint64_t n_matched;      /* filters it applied to, since the start */
     uint64_t n_rejected_all; /* of these: it let no node pass */
+    CountingFact *counting;
+    size_t n_counting;
 } PolicyFact;
 
 typedef struct SourceFact {
@@ -45,6 +53,17 @@ typedef struct SchedulerFact { /* a schedulerName that has sent requests */
     double last_request_sec; /* ago */
 } SchedulerFact;
 
+/* An object that lets new pods use what policies publish, by berth or in the cluster. */
+typedef struct AdmissionFact {
+    Str name;
+    Str digest; /* of its effect; empty: it has none */
+} AdmissionFact;
+
+typedef struct SlotFact { /* pods on a node, as an extended resource */
+    Str resource;
+    int64_t limit;
+} SlotFact;
+
 typedef struct BerthFact {
     Str url;
     Str error;         /* not empty: it did not answer, and the rest is not known */
@@ -58,7 +77,11 @@ typedef struct BerthFact {
     bool has_wake_up, has_events;
     bool has_publish, is_publish_writer;
     size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
-    bool knows_cluster;                     /* it may be sent names */
+    AdmissionFact *admission;               /* that its policies need */
+    size_t n_admission;
+    SlotFact *slots; /* that its policies publish */
+    size_t n_slots;
+    bool knows_cluster; /* it may be sent names */
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
@@ -133,6 +156,28 @@ typedef struct PodFact {
     bool is_ready;
 } PodFact;
 
+/* Objects that let new pods use what policies publish. */
+typedef enum AdmissionSource {
+    ADMISSION_POLICIES, /* MutatingAdmissionPolicies; they need */
+    ADMISSION_BINDINGS,
+    ADMISSION_BY_KYVERNO, /* MutatingPolicies of Kyverno */
+    _ADMISSION_SOURCES,
+} AdmissionSource;
+
+typedef struct ObjectsFact {
+    bool is_known; /* they were listed, or the cluster does not have the kind */
+    bool has_kind;
+    Str error; /* why not */
+    AdmissionFact *items;
+    size_t n;
+} ObjectsFact;
+
+typedef struct OverlaysFact { /* Karpenter's NodeOverlays */
+    ObjectsFact objects;      /* without digests */
+    SlotFact *slots;          /* what all of them add to new nodes */
+    size_t n_slots;
+} OverlaysFact;
+
 typedef struct InstallationFacts {
     bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
     Str config_hint; /* why no configuration was found, and where it may be; empty: no hint */
@@ -152,4 +197,6 @@ typedef struct InstallationFacts {
     PodFact *pods; /* berth's own */
     size_t n_pods;
     bool are_pods_known;
+    ObjectsFact admission[_ADMISSION_SOURCES];
+    OverlaysFact overlays;
 } InstallationFacts;

@@ -145,6 +145,13 @@ CHECK(B212, BERTH, false, publish_works,
     "one berth writes what policies publish",
     "Nodes do not show the published filters, or not as they are now.")
 
+CHECK(B213, BERTH, false, admission_matches,
+    "new pods use what policies publish",
+    "They request no slot, or may be placed on closed nodes.")
+CHECK(B214, BERTH, false, overlays_match,
+    "Karpenter knows the slots of new nodes",
+    "It makes no node, or too many, for pods that request them.")
+
 /* --- rights */
 CHECK(B301, RIGHTS, false, server_reached,
     "the API server answers",

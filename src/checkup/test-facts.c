@@ -134,6 +134,27 @@ static const RightFact some_rights[] = {
         RIGHT_FORBIDDEN, RIGHT_DENIED, STR("")},
 };
 
+/* One policy publishes slots; admission is Kubernetes' own. */
+static void init_published(Scene *scene) {
+    const AdmissionFact object = {STR("berth-slots.pools"), STR("d1")};
+
+    scene->wanted[0] = object;
+    scene->berths[0].admission = scene->wanted;
+    scene->berths[0].n_admission = 1;
+    for (size_t i = 0; i < _ADMISSION_SOURCES; i++) {
+        scene->objects[i][0] = object;
+        scene->facts.admission[i] = (ObjectsFact){.is_known = true,
+            .has_kind = i != ADMISSION_BY_KYVERNO,
+            .items = scene->objects[i],
+            .n = i != ADMISSION_BY_KYVERNO};
+    }
+    scene->slots[0] = scene->overlay[0] = (SlotFact){STR("berth.dev/slots.pools"), 4};
+    scene->berths[0].slots = scene->slots;
+    scene->berths[0].n_slots = 1;
+    scene->facts.overlays = (OverlaysFact){
+        .objects = {.is_known = true, .has_kind = true}, .slots = scene->overlay, .n_slots = 1};
+}
+
 static void init_cluster(Scene *scene) {
     _Static_assert(sizeof(some_rights) == sizeof(scene->rights), "as many as there is room for");
     memcpy(scene->rights, some_rights, sizeof(some_rights));
@@ -174,4 +195,5 @@ void scene_init(Scene *scene) {
         .n_pods = ELEMENTS_OF(scene->pods),
         .are_pods_known = true,
     };
+    init_published(scene);
 }

@@ -21,6 +21,9 @@ typedef struct Scene {
     PolicyFact policies[2][2];
     SourceFact sources[2][1];
     SchedulerFact schedulers[2][1];
+    AdmissionFact wanted[1],
+        objects[_ADMISSION_SOURCES][1]; /* of the first berth; in the cluster */
+    SlotFact slots[1], overlay[1];
     RightFact rights[6];
     PodFact pods[2];
 } Scene;

@@ -235,6 +235,34 @@ CASE(B212, publish_none, SKIPPED, "no policy publishes a filter", "", s->berths[
 CASE(B212, publish_off, FAILED, "no berth runs with --publish", "--publish", s->berths[0].has_publish = s->berths[0].is_publish_writer = false)
 CASE(B212, publish_lease, WARNED, "no replica holds the lease", "get lease", s->berths[0].is_publish_writer = false)
 CASE(B212, publish_twice, WARNED, "2 berths write", "--publish-lease", s->berths[1].is_publish_writer = true)
+
+#define ADMISSION(source) s->facts.admission[ADMISSION_##source]
+#define OVERLAYS s->facts.overlays
+
+CASE(B213, admission_not_wanted, SKIPPED, "no policy publishes a filter", "", s->berths[0].n_admission = 0)
+CASE(B213, admission_unknown, SKIPPED, "needs an API server", "", s->facts.was_cluster_asked = false)
+CASE(B213, admission_missing, WARNED, "berth-slots.pools is missing", "berth config --admission", ADMISSION(POLICIES).n = 0)
+CASE(B213, admission_unbound, FAILED, "berth-slots.pools has no MutatingAdmissionPolicyBinding", "berth config --admission",
+    ADMISSION(BINDINGS).n = 0)
+CASE(B213, admission_old, FAILED, "berth-slots.pools was made for other policies", "publish.objects",
+    s->objects[ADMISSION_POLICIES][0].digest = STR("d0"))
+CASE(B213, admission_by_kyverno, PASSED, "", "",
+    ADMISSION(POLICIES).n = ADMISSION(BINDINGS).n = 0; ADMISSION(BY_KYVERNO).n = 1)
+CASE(B213, admission_by_old_kyverno, FAILED, "berth-slots.pools was made for other policies", "berth config --admission",
+    ADMISSION(POLICIES).n = 0; ADMISSION(BY_KYVERNO).n = 1; s->objects[ADMISSION_BY_KYVERNO][0].digest = STR(""))
+CASE(B213, admission_forbidden, SKIPPED, "they cannot be listed: forbidden", "",
+    ADMISSION(POLICIES) = (ObjectsFact){.error = STR("forbidden")})
+CASE(B213, admission_of_kyverno_forbidden, PASSED, "", "", ADMISSION(BY_KYVERNO) = (ObjectsFact){.error = STR("forbidden")})
+CASE(B213, admission_reported_once, WARNED, "berth-slots.pools is missing: pods must do by themselves what it does", "",
+    ADMISSION(POLICIES).n = 0; s->berths[1].admission = s->wanted; s->berths[1].n_admission = 1)
+
+CASE(B214, overlay_not_wanted, SKIPPED, "no policy publishes slots", "", s->berths[0].n_slots = 0)
+CASE(B214, overlay_unknown, SKIPPED, "needs an API server", "", s->facts.cluster_error = STR("down"))
+CASE(B214, overlay_no_karpenter, SKIPPED, "no NodeOverlays of Karpenter", "", OVERLAYS.objects.has_kind = false)
+CASE(B214, overlay_forbidden, SKIPPED, "they cannot be listed: no", "", OVERLAYS.objects = (ObjectsFact){.error = STR("no")})
+CASE(B214, overlay_missing, WARNED, "no NodeOverlay has berth.dev/slots.pools", "berth config --node-overlay", OVERLAYS.n_slots = 0)
+CASE(B214, overlay_of_another, WARNED, "no NodeOverlay has", "", s->overlay[0].resource = STR("berth.dev/slots.x"))
+CASE(B214, overlay_old, FAILED, "another number of berth.dev/slots.pools than the limit, 4", "--node-overlay", s->overlay[0].limit = 5)
 CASE(B211, sandbox_part, WARNED, "https://10.0.0.2:8443: not active: landlock (ENOSYS)", "--sandbox", s->berths[1].sandbox_missing = STR("landlock (ENOSYS)"))
 CASE(B211, sandbox_off, WARNED, "https://10.0.0.1:8443: not active: off", "--sandbox", s->berths[0].sandbox_active = STR("");
     s->berths[0].sandbox_missing = STR("off"))

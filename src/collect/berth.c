@@ -63,6 +63,28 @@ static Str *read_texts(JsonReader *reader, Arena *arena, size_t *ret_n) {
     return texts.items;
 }
 
+/* Structs of @size bytes, each read by @fields; those over @max are dropped. */
+static void *read_objects(JsonReader *reader, Arena *arena, const JsonField *fields,
+    size_t n_fields, size_t size, size_t max, size_t *ret_n) {
+    size_t n_room = 0;
+    void *items = NULL;
+
+    *ret_n = 0;
+    json_array(reader);
+    while (json_element(reader)) {
+        void *item = *ret_n < max ? vec_push(&items, ret_n, &n_room, size, arena) : NULL;
+
+        if (item)
+            json_read_fields(reader, arena, fields, n_fields, item);
+        else
+            json_skip(reader, NULL);
+    }
+    return items;
+}
+
+#define READ_OBJECTS(reader, arena, fields, type, max, ret_n)                                      \
+    read_objects((reader), (arena), (fields), ELEMENTS_OF(fields), sizeof(type), (max), (ret_n))
+
 static void read_verbs(JsonReader *reader, Arena *arena, void *target) {
     size_t n;
     Str *verbs = read_texts(reader, arena, &n);
@@ -96,27 +118,50 @@ static void read_mode(JsonReader *reader, Arena *arena, void *target) {
     ((PolicyFact *)target)->is_observing = str_is(mode, "Observe");
 }
 
+static void read_counting(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
+        {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
+    };
+    PolicyFact *policy = target;
+
+    policy->counting =
+        READ_OBJECTS(reader, arena, fields, CountingFact, FACTS_COUNTING_MAX, &policy->n_counting);
+}
+
 static void read_policies(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
         {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
         {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
         {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
+        {"counting", JSON_FIELD_CUSTOM, .read = read_counting},
     };
     BerthFact *fact = &((Status *)target)->fact;
-    VEC(PolicyFact) policies = {0};
 
-    json_array(reader);
-    while (json_element(reader)) {
-        PolicyFact *policy = policies.n < FACTS_POLICIES_MAX ? VEC_PUSH(&policies, arena) : NULL;
+    fact->policies =
+        READ_OBJECTS(reader, arena, fields, PolicyFact, FACTS_POLICIES_MAX, &fact->n_policies);
+}
 
-        if (policy)
-            JSON_READ_FIELDS(reader, arena, fields, policy);
-        else
-            json_skip(reader, NULL);
-    }
-    fact->policies = policies.items;
-    fact->n_policies = policies.n;
+static void read_admission(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
+        {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
+    };
+    BerthFact *fact = &((Status *)target)->fact;
+
+    fact->admission =
+        READ_OBJECTS(reader, arena, fields, AdmissionFact, FACTS_POLICIES_MAX, &fact->n_admission);
+}
+
+static void read_slots(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
+        {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
+    };
+    BerthFact *fact = &((Status *)target)->fact;
+
+    fact->slots = READ_OBJECTS(reader, arena, fields, SlotFact, FACTS_POLICIES_MAX, &fact->n_slots);
 }
 
 static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
@@ -199,6 +244,8 @@ static bool berth_status_read(
         {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
         {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},
         {"publish.labels", JSON_FIELD_COUNT, AT(n_published_labels)},
+        {"publish.admission", JSON_FIELD_CUSTOM, .read = read_admission},
+        {"publish.slots", JSON_FIELD_CUSTOM, .read = read_slots},
         {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
         {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},

@@ -7,6 +7,7 @@
  *     scheduler.c  kube-scheduler's configurations, from files and from the cluster
  *     cluster.c    the API server: version, clock, berth's own pods
  *     rights.c     permissions of an account, by access reviews
+ *     published.c  objects that let new pods use what policies publish
  *     probe.c      whether the verbs answer at the address in the configuration
  *
  * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
@@ -88,7 +89,8 @@ typedef struct Collector {
 void collect_berths(Collector *collector);
 void collect_cluster(Collector *collector); /* needs a client, as the next two do */
 void collect_pods(Collector *collector);
-void collect_rights(Collector *collector); /* behind berths and pods */
+void collect_rights(Collector *collector);    /* behind berths and pods */
+void collect_published(Collector *collector); /* behind berths; needs a client */
 /* Behind berths; works without a client, too. */
 void collect_scheduler_configs(Collector *collector);
 void collect_probes(Collector *collector); /* last */

@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
+#include "commands/counting-rules.h"
 #include "input/file.h"
 
 #define WHO "berth check"
@@ -160,6 +161,7 @@ static void collect_live(Collector *collector) {
     if (collector->client && str_is_empty(collector->facts->cluster_error)) {
         collect_pods(collector);
         collect_rights(collector);
+        collect_published(collector);
     }
     collect_scheduler_configs(collector);
     collect_probes(collector);
@@ -212,6 +214,26 @@ static void print_notes(const Buf *notes) {
     (void)terminal_print(stderr, buf_str(&out));
 }
 
+/* Whether the counts of policies in force are exact; replicas have the same policies (B601). */
+static void print_counts(const InstallationFacts *facts, BindWiring bind, Buf *out) {
+    const BerthFact *berth = berth_next(facts, NULL);
+
+    for (Exactness exactness = EXACT_NOTHING + 1; berth && exactness < _EXACTNESSES; exactness++) {
+        bool is_first = true;
+
+        for (size_t i = 0; i < berth->n_policies; i++) {
+            _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+
+            if (!counting_rules_print_fact(&berth->policies[i], bind, exactness, &names))
+                continue;
+            if (is_first)
+                buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
+            buf_printf(out, "  %.*s\n", STR_FMT(buf_str(&names)));
+            is_first = false;
+        }
+    }
+}
+
 static int print_round(const InstallationCheck *check, const Round *round) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
@@ -221,6 +243,8 @@ static int print_round(const InstallationCheck *check, const Round *round) {
     else
         (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
             &round->checkup, terminal_has_colour(stdout), &out);
+    if (check->form == OUTPUT_TABLE && check->prints_counts)
+        print_counts(&round->facts, check->bind, &out);
     if (terminal_finish_as(&out, check->form, WHO) != EXIT_FINE || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;

@@ -29,7 +29,8 @@ typedef struct InstallationCheck {
     size_t n_only;
     int64_t wait_nsec;
     OutputForm form;
-    BindWiring bind; /* found out by installation_check_run() */
+    bool prints_counts; /* of the policies in force, after the findings */
+    BindWiring bind;    /* found out by installation_check_run() */
 } InstallationCheck;
 
 /* Rows of an option table whose settings of type @type hold an InstallationCheck at @member. */

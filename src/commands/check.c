@@ -151,6 +151,7 @@ static int run_check(Settings *settings, const char *const *paths, size_t n_path
     settings->installation.form = settings->form;
     if (settings->is_offline)
         return installation_check_run_offline(&settings->installation, paths, n_paths);
+    settings->installation.prints_counts = n_paths == 0;
     if (n_paths == 0)
         return installation_check_run(&settings->installation, &settings->cluster);
     return check(settings, paths, n_paths);

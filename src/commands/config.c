@@ -292,6 +292,41 @@ static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
     };
 }
 
+/* About counts that are not exact because berth does not bind. */
+static void print_not_exact(const Buf *names) {
+    if (names->len > 0)
+        (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(names)),
+            exactness_text(EXACT_NOT));
+}
+
+/* Recommends --bind to a running berth that does not bind. */
+static void recommend_bind_to(const BerthFact *berth) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+
+    for (size_t i = 0; !berth->answers_bind && i < berth->n_policies; i++) {
+        _cleanup_(buf_done) Buf own = BUF_INIT(NOTES_MAX);
+
+        if (counting_rules_print_fact(&berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own))
+            buf_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", STR_FMT(buf_str(&own)));
+    }
+    print_not_exact(&names);
+}
+
+/* Recommends --bind to policies with counts that are not exact without it. */
+static void recommend_bind(const Program *program) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (!counting_rules_next(policy, BIND_BY_SCHEDULER, EXACT_NOT, NULL))
+            continue;
+        buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
+        counting_rules_print(policy, BIND_BY_SCHEDULER, EXACT_NOT, &names);
+    }
+    print_not_exact(&names);
+}
+
 /* Of a running berth. 0 or an exit code. */
 static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures *ret) {
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
@@ -307,24 +342,8 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     if (!str_is_empty(facts.berths[0].error))
         return terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
     take_facts(&facts.berths[0], ret);
+    recommend_bind_to(&facts.berths[0]);
     return 0;
-}
-
-/* Recommends --bind to policies with counts that are not exact without it. */
-static void recommend_bind(const Program *program) {
-    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (!counting_rules_next(policy, BIND_BY_SCHEDULER, EXACT_NOT, NULL))
-            continue;
-        buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
-        counting_rules_print(policy, BIND_BY_SCHEDULER, EXACT_NOT, &names);
-    }
-    if (names.len > 0)
-        (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(&names)),
-            exactness_text(EXACT_NOT));
 }
 
 /* Of a berth with these policies. The same. */

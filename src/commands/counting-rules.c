@@ -23,6 +23,20 @@ void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exact
     }
 }
 
+bool counting_rules_print_fact(
+    const PolicyFact *policy, BindWiring bind, Exactness exactness, Buf *out) {
+    bool is_any = false;
+
+    for (size_t i = 0; i < policy->n_counting; i++) {
+        if (exactness_of_word(policy->counting[i].without_bind, bind) != exactness)
+            continue;
+        buf_append(out, is_any ? STR(", ") : STR(""));
+        visible_print(out, "{}/{}", policy->name, policy->counting[i].rule);
+        is_any = true;
+    }
+    return is_any;
+}
+
 void counting_rules_write(Exactness exactness, JsonWriter *writer) {
     if (exactness == EXACT_IF_SLOTS || exactness == EXACT_IF_BOUND)
         json_member_null(writer, "exact");

@@ -6,6 +6,7 @@
  */
 
 #include "base/buf.h"
+#include "checkup/facts.h"
 #include "policy/exactness.h"
 #include "json/write.h"
 
@@ -15,6 +16,11 @@ const Filter *counting_rules_next(
 
 /* All of them: "policy/rule, policy/rule". */
 void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exactness, Buf *out);
+
+/* The same of a policy that a running berth reported. False: none is @exactness, and nothing is
+ * printed. */
+bool counting_rules_print_fact(
+    const PolicyFact *policy, BindWiring bind, Exactness exactness, Buf *out);
 
 /* Members of an object: exact (true, false; null: it depends on the wiring) and text. Not for
  * EXACT_NOTHING. */

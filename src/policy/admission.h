@@ -16,6 +16,7 @@
 #include "policy/policy.h"
 
 #define ADMISSION_DIGEST "berth.dev/digest"
+#define ADMISSION_NAME_MAX 256u /* the longest name of an object */
 
 typedef enum AdmissionKind { ADMISSION_SLOTS, ADMISSION_LABEL, _ADMISSION_KINDS } AdmissionKind;
 typedef enum AdmissionFormat { ADMISSION_KUBERNETES, ADMISSION_KYVERNO } AdmissionFormat;

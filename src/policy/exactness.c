@@ -20,6 +20,20 @@ Exactness exactness_of(const Filter *filter, BindWiring bind) {
     return bind == BIND_UNKNOWN ? EXACT_IF_BOUND : EXACT_NOT;
 }
 
+static const char *const words[_EXACTNESSES] = {
+    [EXACT_BY_NARROW] = "narrow", [EXACT_IF_SLOTS] = "slots", [EXACT_NOT] = "none"};
+
+const char *exactness_word(Exactness exactness) {
+    return words[exactness];
+}
+
+Exactness exactness_of_word(Str word, BindWiring bind) {
+    for (Exactness i = 0; i < _EXACTNESSES; i++)
+        if (words[i] && str_is(word, words[i]))
+            return bind == BIND_BY_BERTH ? EXACT_BY_BIND : i;
+    return EXACT_NOTHING;
+}
+
 const char *exactness_text(Exactness exactness) {
     static const char *const texts[_EXACTNESSES] = {
         [EXACT_BY_BIND] = "exact: berth binds, and counts every earlier bind",

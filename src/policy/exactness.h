@@ -35,6 +35,11 @@ typedef enum Exactness {
 /* Of narrowing only that of the filter's own policy counts: others may be for some of its pods. */
 Exactness exactness_of(const Filter *filter, BindWiring bind);
 
+/* What BIND_BY_SCHEDULER gives, as a word for programs: "narrow", "slots", "none"; NULL: another.
+ * And back; EXACT_NOTHING: no such word. */
+const char *exactness_word(Exactness exactness);
+Exactness exactness_of_word(Str word, BindWiring bind);
+
 /* For users: the end of a sentence, "counts of room are …", at most 90 columns. NULL:
  * EXACT_NOTHING. */
 const char *exactness_text(Exactness exactness);

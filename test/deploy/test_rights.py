@@ -121,6 +121,18 @@ def test_rights_of_helm_test(chart):
     }
 
 
+def test_rights_of_helm_test_where_berth_publishes(chart):
+    rights, _ = rights_of(chart.render(HERE / "values" / "publish.yaml"), ("ServiceAccount", "berth-check"))
+    assert rights - DECIDE >= {
+        ("*", "admissionregistration.k8s.io", "mutatingadmissionpolicies", "", "list"),
+        ("*", "admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "", "list"),
+        ("*", "policies.kyverno.io", "mutatingpolicies", "", "list"),
+        ("*", "karpenter.sh", "nodeoverlays", "", "list"),
+    }
+    assert not any(verb in ("create", "patch", "update", "delete") for _, group, _, _, verb in rights
+                   if group != "authorization.k8s.io")  # fmt: skip
+
+
 OVERLAY_RIGHTS = {
     "standalone": ({}, ("ServiceAccount", "berth")),
     "second-scheduler": ({}, ("ServiceAccount", "berth")),

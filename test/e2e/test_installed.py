@@ -113,7 +113,7 @@ NOT_TOLD = {
     "B124",  # no managed resources
     "B127", "B204", "B209", "B405", "B601", "B602",  # one configuration, one berth
     "B203",  # with another URL than that of the configuration
-    "B212",  # no policy publishes
+    "B212", "B213", "B214",  # no policy publishes
     "B502", "B505", "B506",
 }  # fmt: skip
 

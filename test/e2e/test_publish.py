@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import json
 import pathlib
 import signal
 
@@ -292,6 +293,31 @@ def test_admission_avoids_closed_nodes(cluster, apply_admission):
 
 
 # --- managed control planes ---
+
+
+def find_states(cluster, berth, kubeconfig=None):
+    """{code: (state, cause)} of the checks of published filters."""
+    access = ["--server", berth.url, "--kubeconfig", kubeconfig or cluster.plane.admin_kubeconfig]
+    done = cluster.run_berth("check", "--live", "--only", "B213,B214", "-o", "json", *access)
+    found = json.loads(done.stdout)["checks"]
+    return {each["code"]: (each["state"], each["cause"]) for each in found}
+
+
+def test_check_compares_admission(cluster, apply_admission):
+    berth = start_publisher(cluster)
+    assert find_states(cluster, berth) == {
+        "B213": ("warned", "berth-slots.e2e is missing: pods must do by themselves what it does"),
+        "B214": ("skipped", "the cluster has no NodeOverlays of Karpenter"),
+    }
+    cluster.expect_denials(*(f"berth-reads: list {kind}" for kind in (
+        "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingpolicies", "nodeoverlays")))  # fmt: skip
+    apply_admission(lambda pod: SLOTS in requests(pod))
+    assert find_states(cluster, berth)["B213"] == ("passed", "")
+    state, cause = find_states(cluster, berth, cluster.plane.make_berth_identity("berth-reads", "berth-decide"))["B213"]
+    assert state == "skipped" and "cannot be listed" in cause
+    cluster.edit_policy(berth, POLICY.replace("app: web", "app: db"))
+    state, cause = find_states(cluster, berth)["B213"]
+    assert state == "failed" and cause.startswith("berth-slots.e2e was made for other policies")
 
 
 def test_managed_recipe(cluster, apply_admission):

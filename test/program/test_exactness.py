@@ -124,6 +124,22 @@ def test_check_knows_the_wiring_of_a_berth(run, files, tmp_path, start_berth):
         assert done.stdout.splitlines()[-2] == f"counts of pods are {NOT}:", done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("policy, text", [(POLICY, NOT), (NARROW, BY_NARROW)], ids=IDS)
+def test_check_knows_the_policies_of_a_berth(run, files, tmp_path, start_berth, policy, text):
+    """Without policy files: by those in force."""
+    berth = start_berth("--policy", files(policy + "---\n" + OTHER), "--cluster", tmp_path / "cluster.json")
+    expected = {text: ["seats/four, seats/room"], NOT: ["other/four, other/room"]}
+    if text == NOT:
+        expected = {NOT: ["seats/four, seats/room", "other/four, other/room"]}
+    lines = [line for key, names in expected.items() for line in (f"counts of pods are {key}:", *(f"  {name}" for name in names))]
+    printed = run("check", "--live", "--server", berth.url).stdout
+    assert printed.splitlines()[-len(lines):] == lines and printed.count("counts of pods") == len(expected)
+    bound = tmp_path / "scheduler.yaml"
+    bound.write_text(scheduler_config(entry(berth.url)))
+    assert "counts of pods" not in run("check", "--offline", bound).stdout
+    assert "counts of pods are" not in run("check", "--live", "--server", berth.url, "-o", "json").stdout
+
+
 # --- explain ---
 
 
@@ -164,3 +180,14 @@ def test_config_recommends_bind(run, files):
     assert run("config", "--policy", files(POLICY), "--bind").stderr == ""
     for policy in (NARROW, OBSERVE):
         assert run("config", "--policy", files(policy)).stderr == ""
+
+
+def test_config_knows_the_policies_of_a_berth(run, files, tmp_path, start_berth):
+    berth = start_berth("--policy", files(POLICY + "---\n" + OTHER), "--cluster", tmp_path / "cluster.json")
+    note = f"berth config: note: counts of seats/four, seats/room, other/four, other/room are {NOT}\n"
+    assert run("config", "--server", berth.url).stderr == note
+
+
+def test_config_is_silent_about_exact_counts(run, files, tmp_path, start_berth):
+    berth = start_berth("--policy", files(NARROW), "--cluster", tmp_path / "cluster.json")
+    assert run("config", "--server", berth.url).stderr == ""

@@ -2,8 +2,10 @@
 
 import datetime
 import json
+import subprocess
 
 import pytest
+import yaml
 
 from authority import Authority
 from client import get, post, wait_until, write_cluster
@@ -101,15 +103,36 @@ def test_of_a_file(start_berth, cluster, policy):
         "refused": "",
         "waiting": "",
         "list": [
-            {"name": "zones", "mode": "Enforce", "matched": 0, "rejectedAll": 0},
-            {"name": "trial", "mode": "Observe", "matched": 0, "rejectedAll": 0},
+            {"name": "zones", "mode": "Enforce", "matched": 0, "rejectedAll": 0, "counting": []},
+            {"name": "trial", "mode": "Observe", "matched": 0, "rejectedAll": 0, "counting": []},
         ],
     }
     assert shown["bind"] == {"enabled": False, "lease": None}
     assert shown["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
     assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
     assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
-    assert shown["publish"] == {"filters": 0, "labels": 0, "enabled": False}
+    assert shown["publish"] == {"filters": 0, "labels": 0, "enabled": False, "admission": [], "slots": []}
+
+
+def test_what_is_published(berth_path, start_berth, policy):
+    """Objects that new pods need, as `berth config --admission` prints them; filters that count pods."""
+    policy.write_text("""apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: p}
+spec:
+  filters:
+    - {name: seats, maxPods: 4, publish: slots}
+    - {name: ready, nodeReady: true, publish: label}
+    - {name: room, headroom: {cpu: 1}}
+""")
+    shown = status(start_berth("--policy", policy))
+    printed = subprocess.run([berth_path, "config", "--admission", "--policy", policy], capture_output=True, text=True, check=True)
+    objects = {each["metadata"]["name"]: each["metadata"]["annotations"]["berth.dev/digest"]
+               for each in yaml.safe_load_all(printed.stdout)}  # fmt: skip
+    assert {each["name"]: each["digest"] for each in shown["publish"]["admission"]} == objects and len(objects) == 2
+    assert shown["publish"]["slots"] == [{"resource": "berth.dev/slots.p", "limit": 4}]
+    (only,) = shown["policy"]["list"]
+    assert only["counting"] == [{"rule": "seats", "withoutBind": "slots"}, {"rule": "room", "withoutBind": "none"}]
 
 
 def test_the_largest_score(start_berth, policy):
@@ -144,8 +167,8 @@ def test_figures_of_policies(start_berth, cluster, policy):
     ask_about(berth, nodes=["n2", "nobody-knows"])
     ask_about(berth, namespace="batch")
     assert status(berth)["policy"]["list"] == [
-        {"name": "zones", "mode": "Enforce", "matched": 4, "rejectedAll": 2},
-        {"name": "trial", "mode": "Observe", "matched": 1, "rejectedAll": 1},
+        {"name": "zones", "mode": "Enforce", "matched": 4, "rejectedAll": 2, "counting": []},
+        {"name": "trial", "mode": "Observe", "matched": 1, "rejectedAll": 1, "counting": []},
     ]
 
 

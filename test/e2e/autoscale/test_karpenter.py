@@ -18,6 +18,7 @@ from api import ApiError
 from nodemode import Live
 from objects import make_extender
 from process import pick_port
+from test_publish import apply_admission, terms  # noqa: F401: a fixture
 from waiting import wait_for
 
 pytestmark = pytest.mark.skipif("KARPENTER" not in os.environ, reason="run by tools/autoscale-test")
@@ -146,14 +147,31 @@ def test_slots(cluster, karpenter, n_pods):
     assert sum(places.values()) == n_pods and over == 0 and gone == 0
 
 
-def test_without_publishing(cluster, karpenter):
+@pytest.mark.parametrize("has_extender", [True, False], ids=["extender", "stock"])
+@pytest.mark.parametrize("n_pods", [10, 50])
+def test_label(cluster, karpenter, apply_admission, n_pods, has_extender):
+    """Karpenter does not know that a new node will be closed after four pods: it makes too few, and more in the next round."""
+    policy = cluster.write_policy("filters: [{name: limit, maxPods: 4, publish: label}]")
+    berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy, "--publish")
+    apply_admission(terms)
+    cluster.start_scheduler(*([make_extender(berth.url)] if has_extender else []))
+    for i in range(n_pods):
+        cluster.add_pod(f"pod-{i}", WEB, cpu="10m", memory="1Mi")
+    seen, took = watch(cluster, n_pods, 300)
+    who = "berth as extender" if has_extender else "no extender"
+    places, _, _ = report(f"label, {who}, {n_pods} pods", cluster, n_pods, seen, took)
+    assert sum(places.values()) == n_pods
+
+
+@pytest.mark.parametrize("n_pods", [10, 50])
+def test_without_publishing(cluster, karpenter, n_pods):
     """What publishing is for: a node has room by its resources, so Karpenter makes no other, whatever berth says."""
     policy = cluster.write_policy(LIMITED % "")
     berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy)
     cluster.start_scheduler(make_extender(berth.url))
     cluster.add_node("old", {"kubernetes.io/arch": "amd64"})
-    for i in range(10):
+    for i in range(n_pods):
         cluster.add_pod(f"pod-{i}", WEB, cpu="10m", memory="1Mi")
-    seen, took = watch(cluster, 10, 40)
-    places, _, _ = report("a filter that is not published, 10 pods", cluster, 10, seen, took)
-    assert sum(places.values()) < 10 and not seen
+    seen, took = watch(cluster, n_pods, 40)
+    places, _, _ = report(f"a filter that is not published, {n_pods} pods", cluster, n_pods, seen, took)
+    assert sum(places.values()) < n_pods and not seen

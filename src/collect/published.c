@@ -1,0 +1,126 @@
+/* Objects in the cluster that let new pods, and Karpenter, use what policies publish. */
+
+#include "base/quantity.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "json/fields.h"
+
+#define NANO 1000000000
+#define OBJECTS_MAX 1024u /* of one kind */
+#define DIGEST_KEY STR("berth.dev/digest")
+#define SELECTOR "?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=1000"
+
+typedef VEC(AdmissionFact) Objects;
+typedef VEC(SlotFact) Slots;
+
+/* A list while it is read. */
+typedef struct List {
+    Objects objects;
+    Slots slots;
+} List;
+
+static void read_annotations(JsonReader *reader, Arena *arena, void *target) {
+    AdmissionFact *object = target;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, DIGEST_KEY))
+            json_string(reader, arena, &object->digest);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+/* Quantities of an overlay; one that is no number is -1, which no limit is. */
+static void read_capacity(JsonReader *reader, Arena *arena, void *target) {
+    Slots *slots = *(Slots **)target;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        SlotFact *slot = slots->n < OBJECTS_MAX ? VEC_PUSH(slots, arena) : NULL;
+        Str text = STR_NULL;
+        Quantity quantity;
+
+        key = arena_copy(arena, key);
+        json_string(reader, arena, &text);
+        if (!slot)
+            continue;
+        *slot = (SlotFact){.resource = key, .limit = -1};
+        if (quantity_parse(text, &quantity) && quantity.nano % NANO == 0 &&
+            quantity.nano / NANO <= INT64_MAX)
+            slot->limit = (int64_t)(quantity.nano / NANO);
+    }
+}
+
+static void read_item(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Item {
+        AdmissionFact object;
+        Slots *slots;
+    } Item;
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(Item, object.name)},
+        {"metadata.annotations", JSON_FIELD_CUSTOM, offsetof(Item, object), read_annotations},
+        {"spec.capacity", JSON_FIELD_CUSTOM, offsetof(Item, slots), read_capacity},
+    };
+    List *list = target;
+    AdmissionFact *place = list->objects.n < OBJECTS_MAX ? VEC_PUSH(&list->objects, arena) : NULL;
+    Item item = {.slots = &list->slots};
+
+    JSON_READ_FIELDS(reader, arena, fields, &item);
+    if (place)
+        *place = item.object;
+}
+
+/* An API that the cluster does not have is known to be empty. */
+static ObjectsFact list_objects(Collector *collector, const char *path, List *ret) {
+    static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_item}};
+    char error[BLOCKING_CLIENT_ERROR_MAX] = "";
+    BlockingReply reply = {0};
+    ObjectsFact fact = {.is_known = true};
+    JsonReader reader;
+
+    *ret = (List){0};
+    if (collect_get(collector, path, &reply, error)) {
+        json_reader_init(&reader, reply.body);
+        JSON_READ_FIELDS(&reader, collector->arena, fields, ret);
+        if (json_error(&reader) == JSON_OK) {
+            fact.has_kind = true;
+            fact.items = ret->objects.items;
+            fact.n = ret->objects.n;
+            return fact;
+        }
+    } else if (reply.status == 404)
+        return fact;
+    fact.is_known = false;
+    fact.error = error[0] ? arena_copy(collector->arena, str_from_c(error))
+                          : STR("this is no list of objects");
+    return fact;
+}
+
+void collect_published(Collector *collector) {
+    static const char *const paths[_ADMISSION_SOURCES] = {
+        [ADMISSION_POLICIES] =
+            "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies" SELECTOR,
+        [ADMISSION_BINDINGS] =
+            "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings" SELECTOR,
+        [ADMISSION_BY_KYVERNO] = "/apis/policies.kyverno.io/v1/mutatingpolicies" SELECTOR,
+    };
+    InstallationFacts *facts = collector->facts;
+    size_t n_admission = 0, n_slots = 0;
+    List list;
+
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        n_admission += facts->berths[i].n_admission;
+        n_slots += facts->berths[i].n_slots;
+    }
+    for (size_t i = 0; n_admission > 0 && i < _ADMISSION_SOURCES; i++)
+        facts->admission[i] = list_objects(collector, paths[i], &list);
+    if (n_slots == 0)
+        return;
+    facts->overlays.objects =
+        list_objects(collector, "/apis/karpenter.sh/v1alpha1/nodeoverlays?limit=1000", &list);
+    facts->overlays.slots = list.slots.items;
+    facts->overlays.n_slots = list.slots.n;
+}
