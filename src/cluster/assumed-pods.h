@@ -4,6 +4,8 @@
  * AssumedPods: pods that count on a node before any watch shows them there.
  *
  * Entries by UID; each holds a record of the pod with that node as its node, and an expiry time.
+ * Where several nodes are left, the node is the one that kube-scheduler is guessed to choose
+ * (scheduler/guess.h): then the record's is_guessed is set.
  * Independent of rows. Not thread safe.
  */
 

@@ -94,6 +94,8 @@ static void read_pod(JsonReader *reader, Arena *arena, DeltaPod *ret) {
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("assumed")))
             json_bool(reader, &ret->is_assumed);
+        else if (json_key_is(reader, key, STR("guessed")))
+            json_bool(reader, &ret->is_guessed);
         else if (json_key_is(reader, key, STR("pod")))
             pod_decode(reader, arena, &ret->pod);
         else
@@ -113,6 +115,8 @@ static void read_order(Delta *delta, JsonReader *reader, Arena *arena) {
             READ_LIST(reader, arena, &order->pods, read_number);
         else if (json_key_is(reader, key, STR("assumed")))
             READ_LIST(reader, arena, &order->assumed, read_number);
+        else if (json_key_is(reader, key, STR("guessed")))
+            READ_LIST(reader, arena, &order->guessed, read_number);
         else
             json_skip(reader, NULL);
     }
@@ -219,6 +223,11 @@ static bool order_pods(Delta *delta, size_t n_listed, DeltaPod *into, bool *is_t
         if (delta->order.assumed.items[i] >= n_listed)
             return false;
         delta->pods.items[delta->order.assumed.items[i]].is_assumed = true;
+    }
+    for (size_t i = 0; i < delta->order.guessed.n; i++) {
+        if (delta->order.guessed.items[i] >= n_listed)
+            return false;
+        delta->pods.items[delta->order.guessed.items[i]].is_guessed = true;
     }
     for (size_t i = 0; i < delta->order.pods.n; i++) {
         uint32_t from = delta->order.pods.items[i];
@@ -343,8 +352,11 @@ static int apply_nodes(
 }
 
 static int apply_pod(Store *store, const DeltaPod *pod) {
+    Pod assumed = pod->pod;
+
+    assumed.is_guessed = pod->is_guessed;
     if (pod->is_assumed)
-        return outcome(store_assume(store, &pod->pod, pod->pod.node_name, INT64_MAX));
+        return outcome(store_assume(store, &assumed, assumed.node_name, INT64_MAX));
     return outcome(store_apply_pod(store, &pod->pod));
 }
 

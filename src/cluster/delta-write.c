@@ -236,6 +236,8 @@ static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod 
     json_write_object(writer);
     if (is_assumed(write->after, pod))
         json_member_bool(writer, "assumed", true);
+    if (pod->is_guessed)
+        json_member_bool(writer, "guessed", true);
     if (write->mask)
         pod = write->mask->pod(write->mask->context, pod);
     json_write_key(writer, STR("pod"));
@@ -316,9 +318,10 @@ static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *
     uint32_t *rows = number_rows(table, inventory, write->arena);
     uint32_t *pods = ARENA_RAW(write->arena, uint32_t, inventory->n_pods);
     uint32_t *assumed = ARENA_RAW(write->arena, uint32_t, table->n_assumed);
-    size_t n_pods = 0, n_assumed = 0;
+    uint32_t *guessed = ARENA_RAW(write->arena, uint32_t, table->n_assumed);
+    size_t n_pods = 0, n_assumed = 0, n_guessed = 0;
 
-    if (!rows || !pods || !assumed) {
+    if (!rows || !pods || !assumed || !guessed) {
         write->has_failed = true;
         return;
     }
@@ -329,12 +332,16 @@ static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *
             pods[n_pods++] = (uint32_t)inventory_get_pod(inventory, list->items[i]);
             if (is_assumed(table, list->items[i]))
                 assumed[n_assumed++] = pods[n_pods - 1];
+            if (list->items[i]->is_guessed)
+                guessed[n_guessed++] = pods[n_pods - 1];
         }
     }
     json_member_object(writer, "order");
     write_numbers(writer, "rows", rows, table->n_rows);
     write_numbers(writer, "pods", pods, n_pods);
     write_numbers(writer, "assumed", assumed, n_assumed);
+    if (n_guessed > 0)
+        write_numbers(writer, "guessed", guessed, n_guessed);
     json_write_end_object(writer);
 }
 

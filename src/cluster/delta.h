@@ -10,17 +10,18 @@
  *   "removedPods":  [["NAMESPACE","NAME"], …]
  *   "removedNodes": ["NAME", …]
  *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
- *   "pods":         [{"pod":{…}}, {"assumed":true,"pod":{…}}, …]
+ *   "pods":         [{"pod":{…}}, {"assumed":true,"guessed":true,"pod":{…}}, …]
  *
  * in the order in which they are to be applied. Rows, and the order of pods on a node, are restored
  * exactly, because sums of doubles depend on the order.
  *
  * The first snapshot is a dump (cluster/dump.h), which is sorted by name, and
  *
- *   "order": {"rows":[4,0,null,…],"pods":[…],"assumed":[…]}
+ *   "order": {"rows":[4,0,null,…],"pods":[…],"assumed":[…],"guessed":[…]}
  *
  * "rows" has the dump's node (from 0) of each row, "pods" its pods (from 0) in the order they came,
- * "assumed" which of these are only assumed.
+ * "assumed" which of these are only assumed, "guessed" which of them on a node that is only guessed
+ * (absent: none).
  */
 
 #include <stdbool.h>
@@ -62,12 +63,13 @@ typedef struct DeltaNode {
 
 typedef struct DeltaPod {
     bool is_assumed;
+    bool is_guessed; /* assumed only */
     Pod pod;
 } DeltaPod;
 
 typedef struct DeltaOrder {
     VEC(uint32_t) rows; /* by row: a place in the list of nodes; DELTA_NO_ROW: an empty row */
-    VEC(uint32_t) pods, assumed;
+    VEC(uint32_t) pods, assumed, guessed;
 } DeltaOrder;
 
 /* All zero: no changes. */

@@ -408,6 +408,7 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     pod->scheduled_at = from->scheduled_at;
     pod->is_terminal = from->is_terminal;
     pod->is_terminating = from->is_terminating;
+    pod->is_guessed = from->is_guessed;
     pod->details = from->details;
     record->shape = shape_new(pool, from);
     if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
@@ -456,9 +457,10 @@ bool pod_record_equal(const Pod *a, const Pod *b) {
                str_eq(a->nominated_node_name, b->nominated_node_name) &&
                a->created_at == b->created_at && a->started_at == b->started_at &&
                a->scheduled_at == b->scheduled_at && a->is_terminal == b->is_terminal &&
-               a->is_terminating == b->is_terminating && a->priority == b->priority &&
-               str_eq(a->owner_kind, b->owner_kind) && str_eq(a->owner_name, b->owner_name) &&
-               str_eq(a->owner_uid, b->owner_uid) && str_eq(a->scheduler_name, b->scheduler_name) &&
+               a->is_terminating == b->is_terminating && a->is_guessed == b->is_guessed &&
+               a->priority == b->priority && str_eq(a->owner_kind, b->owner_kind) &&
+               str_eq(a->owner_name, b->owner_name) && str_eq(a->owner_uid, b->owner_uid) &&
+               str_eq(a->scheduler_name, b->scheduler_name) &&
                labels_equal(&a->labels, &b->labels) &&
                resources_equal(&a->requests, &b->requests) &&
                tolerations_equal(&a->tolerations, &b->tolerations) &&

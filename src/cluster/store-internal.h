@@ -36,7 +36,10 @@ struct Store {
     Set pods;      /* by namespace and name, pending ones too; references */
     Set nominated; /* pending pods with a nominated node; borrowed */
     bool has_nominated_changed;
-    AssumedPods assumed; /* its pods are at their rows too */
+    AssumedPods assumed;                 /* its pods are at their rows too */
+    uint64_t n_guesses[2];               /* as in StoreFigures */
+    uint64_t removed[STORE_REMOVED_MAX]; /* hashes of UIDs, a ring; 0: none */
+    size_t n_removed;
     StagedList staged_nodes, staged_pods;
     RelatedObjects related, staged_related;
     bool has_related_changed;

@@ -134,12 +134,21 @@ static void move_pod(Store *store, const Pod *old, const Pod *record) {
         rows_add_pod(&store->rows, record);
 }
 
+static void note_guess(Store *store, const Pod *record) {
+    const AssumedPod *entry = assumed_pods_find(&store->assumed, record->uid);
+
+    if (entry && entry->pod->is_guessed)
+        store->n_guesses[str_eq(entry->pod->node_name, record->node_name)]++;
+}
+
 /* The assumed's entry goes in the same step in which the pod itself starts to count. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record) {
     if (old && !pod_is_same(old, record))
         store_forget(store, old->uid);
-    if (pod_is_counted(record))
+    if (pod_is_counted(record)) {
+        note_guess(store, record);
         store_forget(store, record->uid);
+    }
     move_pod(store, old, record);
     if (old)
         unlist_nominated(store, old);

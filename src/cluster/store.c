@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 
@@ -120,10 +121,22 @@ int store_apply_pod(Store *store, const Pod *pod) {
 void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
     const Pod *pod = store_find_pod(store, namespace, name);
 
-    if (!str_is_empty(uid))
+    if (!str_is_empty(uid)) {
+        store->removed[store->n_removed++ % STORE_REMOVED_MAX] = hash_str(uid);
         store_forget(store, uid);
+    }
     if (pod && (str_is_empty(uid) || str_eq(pod->uid, uid)))
         store_drop_pod(store, pod);
+}
+
+/* A hash that another UID has, too, costs one pod its place in the ledger. */
+bool store_was_removed(const Store *store, Str uid) {
+    uint64_t hash = hash_str(uid);
+
+    for (size_t i = 0; i < STORE_REMOVED_MAX && i < store->n_removed; i++)
+        if (store->removed[i] == hash)
+            return true;
+    return false;
 }
 
 /* --- the assumed ------------------------------------------------------------------ */
@@ -189,12 +202,11 @@ size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
     const Pod *pod;
 
     while ((pod = assumed_pods_take_expired(&store->assumed, now_nsec, &i))) {
+        n += !pod->is_guessed;
         rows_remove_pod(&store->rows, pod);
         pod_record_unref(pod);
-        n++;
-    }
-    if (n > 0)
         store_touch_nominated(store);
+    }
     *ret_next = assumed_pods_next(&store->assumed);
     return n;
 }
@@ -299,6 +311,7 @@ void store_figures(const Store *store, StoreFigures *ret) {
         .n_nodes = store->rows.n_nodes,
         .n_pods = store->pods.n_used,
         .n_assumed = assumed_pods_count(&store->assumed),
+        .n_guesses = {store->n_guesses[false], store->n_guesses[true]},
         .n_chunks_copied = store->n_chunks_copied,
         .n_parts = record_pool_size(store->pool),
         .n_resources_left_out =

@@ -95,15 +95,22 @@ size_t store_count_related(const Store *store, RelatedKind kind);
 void store_set_related(Store *store, const RelatedObjects *objects);
 
 /* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
- * the bind. Replaces an entry of the same UID. Does nothing if the watch already shows it there. */
+ * the bind, its is_guessed whether the node is only a guess. Replaces an entry of the same UID.
+ * Does nothing if the watch already shows it there. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
+
+/* Whether store_remove_pod() removed a pod with this UID, among the last STORE_REMOVED_MAX: a
+ * request about it came late. */
+#define STORE_REMOVED_MAX 1024u
+bool store_was_removed(const Store *store, Str uid);
 
 /* The assumed pod, with the assumed node as node_name, and its expiry; NULL: not assumed. Borrowed
  * until the store changes. */
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec);
 
-/* Drops expired entries; returns how many. @ret_next: the next expiry; INT64_MAX: none. */
+/* Drops expired entries; returns how many of them were no guesses. @ret_next: the next expiry;
+ * INT64_MAX: none. */
 size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next);
 
 /* NULL when unknown; borrowed until the store changes. */
@@ -117,6 +124,8 @@ bool store_is_dirty(const Store *store); /* store_publish() would make a new one
 
 typedef struct StoreFigures {
     size_t n_nodes, n_pods, n_assumed; /* pods: all that are kept, finished ones are not */
+    uint64_t n_guesses[2];             /* since the start: guessed pods that the watch has shown on
+                                        * another node, and on that one */
     size_t n_chunks_copied;            /* since the start: the cost of publishing */
     size_t n_parts;                    /* shared parts (cluster/record.h) */
     size_t n_resources_left_out;       /* that nodes of the last snapshot offer, and that have no

@@ -65,6 +65,7 @@ static void apply_pod(Store *store, unsigned i) {
     pod.name = str_from_c(name);
     pod.uid = str_from_c(uid);
     if (kind == 0) {
+        pod.is_guessed = pick(2);
         assert_true(store_assume(store, &pod, str_from_c(where), 1) >= 0);
         return;
     }
@@ -167,6 +168,7 @@ static void assert_same_waiting(const Pod *const *a, size_t n_a, const Pod *cons
     for (size_t i = 0; i < n_a; i++) {
         assert_true(str_eq(a[i]->uid, b[i]->uid));
         assert_true(str_eq(a[i]->node_name, b[i]->node_name));
+        assert_int_equal(a[i]->is_guessed, b[i]->is_guessed);
     }
 }
 

@@ -330,6 +330,65 @@ static void test_assumed_too_late(void **state) {
     assert_int_equal(count_on(store, "a"), 1);
 }
 
+/* Right and wrong guesses are counted; one that expires is no pod that is missing. */
+static void test_guesses(void **state) {
+    Store *store = *state;
+    const char *const names[] = {"p", "q", "r"}, *const shown[] = {"a", "b", ""};
+    StoreFigures figures;
+    int64_t next;
+
+    add_node(store, "a");
+    add_node(store, "b");
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        Pod pod = pod_of(names[i], names[i], "");
+
+        pod.is_guessed = true;
+        assert_int_equal(store_assume(store, &pod, STR("a"), 100), 0);
+        assert_true(apply_pod(store, names[i], names[i], shown[i]) >= 0);
+    }
+    assert_int_equal(count_on(store, "a"), 2);
+    assert_int_equal(count_on(store, "b"), 1);
+    assert_int_equal(store_expire(store, 100, &next), 0);
+    assert_int_equal(count_on(store, "a"), 1);
+    store_figures(store, &figures);
+    assert_int_equal(figures.n_assumed, 0);
+    assert_int_equal(figures.n_guesses[true], 1);
+    assert_int_equal(figures.n_guesses[false], 1);
+}
+
+/* The same pod counts as guessed, and later for certain. */
+static void test_guess_becomes_certain(void **state) {
+    _cleanup_(snapshot_unrefp) Snapshot *first = NULL, *second = NULL;
+    Store *store = *state;
+    Pod pod = pod_of("p", "u", "");
+
+    add_node(store, "a");
+    pod.is_guessed = true;
+    assert_int_equal(store_assume(store, &pod, STR("a"), 100), 0);
+    first = publish(store);
+    assert_true(snapshot_table(first)->assumed[0]->is_guessed);
+    pod.is_guessed = false;
+    assert_int_equal(store_assume(store, &pod, STR("a"), 100), 0);
+    second = publish(store);
+    assert_false(snapshot_table(second)->assumed[0]->is_guessed);
+    assert_int_equal(count_on(store, "a"), 1);
+}
+
+/* So that a late request about a deleted pod does not count it. */
+static void test_removed_pods_are_remembered(void **state) {
+    Store *store = *state;
+    char uid[16];
+
+    assert_false(store_was_removed(store, STR("u-0")));
+    for (unsigned i = 0; i <= STORE_REMOVED_MAX; i++) {
+        (void)snprintf(uid, sizeof(uid), "u-%u", i);
+        store_remove_pod(store, STR("shop"), STR("p"), str_from_c(uid));
+        assert_true(store_was_removed(store, str_from_c(uid)));
+    }
+    assert_false(store_was_removed(store, STR("u-0"))); /* too long ago */
+    assert_true(store_was_removed(store, STR("u-1")));
+}
+
 static void test_expiry(void **state) {
     Store *store = *state;
     Pod first = pod_of("p", "u", ""), second = pod_of("q", "v", "");
@@ -523,6 +582,9 @@ int main(void) {
         cmocka_unit_test(test_assumed),
         WITH_STORE(test_assumed_in_order),
         WITH_STORE(test_assumed_too_late),
+        WITH_STORE(test_guesses),
+        WITH_STORE(test_guess_becomes_certain),
+        WITH_STORE(test_removed_pods_are_remembered),
         WITH_STORE(test_expiry),
         WITH_STORE(test_nominated),
         WITH_STORE(test_too_many_nominated),

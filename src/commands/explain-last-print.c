@@ -141,7 +141,7 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->unknown, "not known to berth");
     print_line(out, filter->late, "not evaluated in time: rejected");
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
-    print_line(out, filter->narrowed, "passed, but not returned: the policy narrows");
+    print_line(out, filter->narrowed, "passed, but not returned: narrowed, or near a limit");
     print_line(out, count_not_evaluated(filter),
         "not evaluated by berth: filtered out or not sampled by kube-scheduler");
     if (decisions->printer)

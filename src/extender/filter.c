@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/bytes.h"
+#include "extender/guessed-pods.h"
 #include "extender/verbs-internal.h"
 
 /* As view->reasons. */
@@ -120,6 +121,8 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
         mark_unknown(args, ret->verdicts);
     if (r == 0 && !is_dry_run)
         r = narrow(judge, view, args, ret, decision);
+    if (r == 0 && !is_dry_run)
+        r = guessed_pods_leave_room(judge, view->program, args, arena, ret->verdicts);
     if (r == 0)
         r = collect_failed(ret, args->n, arena);
     if (r < 0)

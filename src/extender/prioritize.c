@@ -24,7 +24,8 @@ typedef struct Tail {
     size_t len;
 } Tail;
 
-static_assert(sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text), "scores go to 100");
+static_assert(WIRE_MAX_LIMIT <= 100 && sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text),
+    "every text fits");
 
 /* An upper bound for the reply, so that it is one piece; of it only what is used costs anything. */
 static size_t reply_bound(const FilterArgs *args) {
@@ -57,16 +58,18 @@ static void fill_tails(Tail *tails, unsigned most) {
 
 /* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. What the loop reads is in
  * local variables: any byte that is written could change it otherwise. */
-static size_t encode(const FilterArgs *args, const uint8_t *scores, const Tail *tails, Rope *out) {
+static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned most, Rope *out) {
     const BodySpan *spans = args->has_names ? args->spans : NULL;
     const char *body = args->body.ptr;
     const uint32_t *rows = args->rows;
     uint32_t unknown = (uint32_t)args->node_set.table->n_rows;
     size_t n = args->n, n_scored = 0;
+    Tail tails[WIRE_MAX_LIMIT + 1];
     Pen pen = pen_open(out, reply_bound(args));
 
     if (!pen.at)
         return 0;
+    fill_tails(tails, most);
     pen.at = put(pen.at, STR("[" HOST));
     for (size_t i = 0; i < n; i++) {
         const Tail *tail = &tails[scores[i]];
@@ -99,14 +102,13 @@ WIDE_LOOPS static void map_scores(
         ret[i] = (uint8_t)score_to_wire(scores[i], most);
 }
 
-/* The wire's score of each node, and its texts; NULL through @ret when no rule applies. */
+/* The wire's score of each node, and the highest there can be; NULL through @ret when no rule
+ * applies. */
 static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    Decision *decision, const uint8_t **ret, const Tail **ret_tails) {
+    Decision *decision, const uint8_t **ret, unsigned *ret_most) {
     JudgeInput input = filter_args_judge_input(view, time, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
-    unsigned most;
-    Tail *tails;
     Judge *judge = NULL;
     int r = scores && wire ? judge_open(&input, &judge) : -ENOMEM;
 
@@ -119,15 +121,18 @@ static int score(const View *view, const RequestTime *time, const FilterArgs *ar
     decision->summary.n_unjudged = decision->notes.n_late;
     if (!judge_has_scores(judge))
         return 0;
-    most = judge_wire_max(judge);
-    tails = ARENA_RAW(arena, Tail, most + 1);
-    if (!tails)
-        return -ENOMEM;
-    fill_tails(tails, most);
-    map_scores(scores, args->n, most, wire);
+    *ret_most = judge_wire_max(judge);
+    map_scores(scores, args->n, *ret_most, wire);
     *ret = wire;
-    *ret_tails = tails;
     return 0;
+}
+
+int extender_scores(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
+    const uint8_t **ret) {
+    Decision decision = {0};
+    unsigned most;
+
+    return score(view, time, args, arena, &decision, ret, &most);
 }
 
 void extender_prioritize(
@@ -135,15 +140,15 @@ void extender_prioritize(
     const NodeParts *parts = &view->program->score_parts;
     FilterArgs *args = NULL;
     const uint8_t *scores = NULL;
-    const Tail *tails = NULL;
+    unsigned most = 0;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0)
-        r = score(view, time, args, arena, &ret->decision, &scores, &tails);
+        r = score(view, time, args, arena, &ret->decision, &scores, &most);
     if (r == 0 && scores)
-        ret->decision.summary.n_out = encode(args, scores, tails, &ret->body);
+        ret->decision.summary.n_out = encode(args, scores, most, &ret->body);
     else if (r == 0)
         rope_copy(&ret->body, STR("[]")); /* no rule applies */
     if (r < 0 || rope_error(&ret->body)) {

@@ -47,7 +47,7 @@ typedef struct DecisionSummary {
     size_t n_out;      /* passed, scored over 0, or kept as candidates */
     size_t n_rejected; /* by a rule */
     size_t n_unknown;  /* berth does not know the node */
-    size_t n_narrowed; /* passed, but others are better: left out */
+    size_t n_narrowed; /* passed, but others are better, or it is near a limit: left out */
     size_t n_late;     /* rejected because time was up */
     size_t n_unjudged; /* not judged or not scored before the deadline, whatever their outcome is */
 } DecisionSummary;
@@ -91,6 +91,11 @@ void extender_prioritize(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 void extender_preempt(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
+
+/* The scores that prioritize would send for @args; NULL through @ret when no rule applies. 0, or
+ * -ENOMEM. */
+int extender_scores(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
+    const uint8_t **ret) MUST_CHECK;
 
 /* Bind is not a pure function: the caller binds. Decodes the request into @ret_args and returns
  * true; or fills @ret with the error reply and returns false. extender_bind_reply() then reports

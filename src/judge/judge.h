@@ -24,7 +24,8 @@
 
 /* Verdicts other than the numbers of filters and VERDICT_PASS. */
 #define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: the judge never returns it */
-#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* passed, but others are better */
+#define VERDICT_NARROWED                                                                           \
+    (VERDICT_PASS - 2) /* passed, but others are better, or left out by a caller */
 #define VERDICT_LATE                                                                               \
     (VERDICT_PASS - 3) /* not evaluated before the deadline, and onTimeout is reject */
 

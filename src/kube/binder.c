@@ -170,6 +170,7 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
 static Pod bound_pod(const Entry *entry, Str node) {
     Pod pod = *entry->job->pod;
 
+    pod.is_guessed = entry->job->is_expected && entry->job->is_guessed;
     if (entry->before && str_eq(entry->before->node_name, node))
         pod.scheduled_at = entry->before->scheduled_at;
     else
@@ -398,7 +399,8 @@ static void expect(Binder *binder, BindJob *job) {
     char error[WATCHER_ERROR_MAX] = "";
     Entry *entry;
 
-    if (str_is_empty(job->node) || is_known(binder, job, error)) {
+    if (str_is_empty(job->node) || store_was_removed(binder->options.store, job->uid) ||
+        is_known(binder, job, error)) {
         store_forget(binder->options.store, job->uid);
         finish_job(binder, job, BIND_EXPECTED, NULL);
         return;

@@ -20,7 +20,8 @@
  * found on another node counts there.
  *
  * A pod that kube-scheduler is expected to bind is judged and assumed, too, for a shorter time; its
- * job ends with binder_settle_expected(). Where berth binds, no pod is expected.
+ * job ends with binder_settle_expected(). One that the watch has shown to be deleted is not: its
+ * filter came late. Where berth binds, no pod is expected.
  *
  * Threads: the client's.
  */

@@ -369,6 +369,8 @@ static void update_status(ClusterWatcher *watcher) {
         .n_bound = watcher->n_bound,
         .n_bind_failed = watcher->n_bind_failed,
         .n_expired = watcher->n_expired,
+        .n_guesses_wrong = store.n_guesses[false],
+        .n_guesses_right = store.n_guesses[true],
         .marks = write_queue_figures(watcher->marks),
         .has_lease = watcher->permit,
         .posts_events = watcher->events,

@@ -38,7 +38,8 @@ typedef struct ClusterWatcher ClusterWatcher;
 /* A bound pod is forgotten when the watch has shown something so long after the bind, and never
  * the pod. As long as the watch is silent it stays: nothing could have shown it. */
 #define WATCHER_ASSUME_SEC 60
-/* The same for a pod that kube-scheduler is expected to bind. */
+/* The same for a pod that kube-scheduler is expected to bind, to the only node or to a guessed one.
+ */
 #define WATCHER_EXPECT_SEC 15
 #define WATCHER_BIND_SEC 10     /* a Binding that is not answered by then has failed */
 #define WATCHER_BINDS_MAX 4096u /* waiting or under way; more are refused at once */
@@ -53,11 +54,12 @@ typedef enum WatcherKind {
 const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods", "namespaces" */
 
 /* A pod to be bound; or one that kube-scheduler is expected to bind to the node, because no other
- * is left, and that counts there from now on. The caller keeps it alive until done() and frees it
- * there. */
+ * is left or by a guess, and that counts there from now on. The caller keeps it alive until done()
+ * and frees it there. */
 typedef struct BindJob {
     Str namespace, name, uid, node;
     bool is_expected;   /* no Binding is sent; @node empty: the pod is expected nowhere any more */
+    bool is_guessed;    /* expected: kube-scheduler can choose among several. judge() may set it */
     const Pod *pod;     /* the pod of the filter request, which the ledger counts. Never NULL */
     Labels annotations; /* to be set with the Binding; may be empty */
     /* On the watcher's thread, with the snapshot that has everything assumed before this
@@ -195,8 +197,9 @@ typedef struct WatcherStatus {
     size_t n_nodes, n_pods, n_assumed;
     size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
     uint64_t n_published;
-    uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
-    uint64_t n_expired;              /* assumed, never seen */
+    uint64_t n_bound, n_bind_failed;           /* what judge() refused is neither */
+    uint64_t n_expired;                        /* assumed, never seen; without guesses */
+    uint64_t n_guesses_wrong, n_guesses_right; /* as the watch has shown */
     WriteFigures marks;
     bool has_lease;
     LeaseStatus lease;

@@ -789,6 +789,45 @@ static void test_expected_pod_is_refused_or_moves(void **state) {
     (void)state;
 }
 
+/* A guess counts like any other, and is marked; asked about again, the pod has a new one. */
+static void test_guessed_pod_is_marked(void **state) {
+    BinderFixture fixture;
+    Job job, again;
+    int64_t until;
+
+    fixture_open(&fixture);
+    job_init(&job, "web", "u1", "n1");
+    job_init(&again, "web", "u1", "n2");
+    job.job.is_expected = again.job.is_expected = job.job.is_guessed = true;
+    binder_add(fixture.binder, &job.job);
+    assert_int_equal(pods_on(&fixture, "n1"), 1);
+    assert_true(store_find_assumed(fixture.store, STR("u1"), &until)->is_guessed);
+    assert_int_equal(until, now + WATCHER_EXPECT_SEC * NSEC_PER_SEC);
+    binder_add(fixture.binder, &again.job);
+    assert_int_equal(pods_on(&fixture, "n1"), 0);
+    assert_int_equal(pods_on(&fixture, "n2"), 1);
+    assert_false(store_find_assumed(fixture.store, STR("u1"), &until)->is_guessed);
+    fixture_close(&fixture);
+    (void)state;
+}
+
+/* kube-scheduler asked about it just before it saw that it is gone. */
+static void test_deleted_pod_is_not_expected(void **state) {
+    BinderFixture fixture;
+    Job job;
+
+    fixture_open(&fixture);
+    job_init(&job, "web", "u1", "n1");
+    job.job.is_expected = true;
+    show_pod(&fixture, "web", "u1", "");
+    store_remove_pod(fixture.store, job.job.namespace, job.job.name, job.job.uid);
+    binder_add(fixture.binder, &job.job);
+    assert_int_equal(job.n_done, 1);
+    assert_int_equal(n_assumed(&fixture), 0);
+    fixture_close(&fixture);
+    (void)state;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bound_pod_counts_before_the_reply),
@@ -813,6 +852,8 @@ int main(void) {
         cmocka_unit_test(test_expected_pod_counts_until_it_is_published),
         cmocka_unit_test(test_expected_pod_expires_soon),
         cmocka_unit_test(test_expected_pod_is_refused_or_moves),
+        cmocka_unit_test(test_guessed_pod_is_marked),
+        cmocka_unit_test(test_deleted_pod_is_not_expected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

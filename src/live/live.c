@@ -15,6 +15,7 @@
 #include "cluster/record.h"
 #include "kube/access.h"
 #include "live/bypass.h"
+#include "live/expectation.h"
 #include "live/publisher.h"
 #include "live/verb-reply.h"
 #include "live/wakeup.h"
@@ -179,135 +180,17 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
         kube_events_note_filter(live->events, view, decision, now_nsec);
 }
 
-/* --- expect ------------------------------------------------------------------------------ */
-
-/* A pod that kube-scheduler will bind to the one node that is left. */
-typedef struct Expectation {
-    BindJob job; /* first: the watcher hands it back */
-    Live *live;
-    Arena *arena;         /* owns this and all texts */
-    HttpPending *pending; /* NULL: its filter was answered already */
-    Str body;       /* of the filter, and the memory for replies: both are the request's, and */
-    Arena *replies; /* handle() no longer uses them */
-    HttpReply reply;
-    Pod pod;
-} Expectation;
-
-static Expectation *expectation_free(Expectation *expectation) {
-    if (expectation)
-        arena_free(expectation->arena);
-    return NULL;
-}
-DEFINE_CLEANUP(Expectation *, expectation_free)
-
-static bool leaves_one(const Decision *decision) {
-    return decision->args && decision->summary.n_out == 1;
-}
-
-/* The name of the only node that passed. */
-static Str only_node(const Decision *decision) {
-    const FilterArgs *args = decision->args;
-    size_t i = 0;
-
-    while (decision->verdicts[i] != VERDICT_PASS)
-        i++;
-    return args->rows[i] < args->node_set.table->n_rows
-               ? args->node_set.table->names->names[args->rows[i]]
-               : STR_NULL;
-}
-
-/* Everything it needs, copied: the request's memory is not ours while it waits. */
-static Expectation *expectation_new(Live *live, const Decision *decision, Str node) {
-    Arena *arena = arena_new(JOB_BUDGET);
-    Expectation *expectation = arena ? ARENA_NEW(arena, Expectation) : NULL;
-
-    if (!expectation || !decision_copy_pod(decision, arena, &expectation->pod)) {
-        arena_free(arena);
-        return NULL;
-    }
-    expectation->live = live;
-    expectation->arena = arena;
-    expectation->job = (BindJob){
-        .namespace = expectation->pod.namespace,
-        .name = expectation->pod.name,
-        .uid = expectation->pod.uid,
-        .node = arena_copy(arena, node),
-        .is_expected = true,
-        .pod = &expectation->pod,
-    };
-    if (arena_has_failed(arena))
-        return expectation_free(expectation);
-    return expectation;
-}
-
-static void fill_expected(void *context, const HttpRequest *request, HttpReply *reply) {
-    const Expectation *expectation = context;
-
-    (void)request;
-    *reply = expectation->reply;
-}
-
-static void finish_expectation(BindJob *job, const char *error) {
-    Expectation *expectation = (Expectation *)job;
-
-    (void)error; /* the pod is not counted; the filter is answered all the same */
-    if (expectation->pending)
-        (void)server_answer(expectation->pending, fill_expected, expectation);
-    expectation_free(expectation);
-}
-
-/* The node no longer takes the pod: the filter is answered again. Whether one node is left, which
- * is the job's then. */
-static bool answer_again(Expectation *expectation, const View *view) {
-    const LiveCallbacks *callbacks = &expectation->live->callbacks;
-    Answer answer;
-
-    if (!expectation->pending)
-        return false; /* it was answered already */
-    callbacks->filter(callbacks->context, view, expectation->body, expectation->replies, &answer);
-    reply_with(&expectation->reply, &answer);
-    if (!leaves_one(&answer.decision))
-        return false;
-    expectation->job.node = arena_copy(expectation->arena, only_node(&answer.decision));
-    return !arena_has_failed(expectation->arena);
-}
-
-/* On the watcher's thread, with everything that was expected before this in the view. */
-static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
-    Expectation *expectation = (Expectation *)job;
-    Live *live = expectation->live;
-    _cleanup_(view_unrefp) View *shown = current_view(live->current), *view = NULL;
-    RequestTime time = {.now_nsec = clock_wall_nsec()};
-    Str refusal;
-
-    (void)error;
-    if (current_try_snapshot(live->current, shown, snapshot, &view) < 0)
-        return false; /* not counted; the reply to the filter stays as it is */
-    return extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal) ||
-           answer_again(expectation, view);
-}
-
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply) {
-    _cleanup_(expectation_freep) Expectation *expectation = NULL;
-    bool has_one = leaves_one(decision);
+    const Expectations expectations = {
+        .current = live->current,
+        .watcher = live->watcher,
+        .filter = live->callbacks.filter,
+        .context = live->callbacks.context,
+    };
 
-    if (live->may_bind || !decision->args || view->program->n_filters == 0 ||
-        str_is_empty(decision->pod_uid) || !str_is_empty(decision->args->pod.node_name) ||
-        (!has_one && !table_find_assumed(view->table, decision->pod_uid)))
-        return;
-    expectation = expectation_new(live, decision, has_one ? only_node(decision) : STR_NULL);
-    if (!expectation)
-        return;
-    expectation->job.judge = judge_expectation;
-    expectation->job.done = finish_expectation;
-    expectation->body = request->body;
-    expectation->replies = request->arena;
-    expectation->reply = *reply;
-    expectation->pending = has_one ? server_defer(request, reply->tag) : NULL;
-    if (watcher_bind(live->watcher, &expectation->job) < 0)
-        expectation->job.done(&expectation->job, NULL);
-    (void)TAKE_PTR(expectation);
+    if (!live->may_bind)
+        expect_pod(&expectations, request, view, decision, reply);
 }
 
 /* --- bind ------------------------------------------------------------------------------- */

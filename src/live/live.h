@@ -9,10 +9,11 @@
  *   bind     only for pairs of pod and node that passed a filter a short while ago, and
  *            judged once more with everything that was bound since; the connection waits
  *            without holding up a worker
- *   expect   without bind: a pod whose filter leaves one node counts there before the reply is
- * sent, so that the next filter does not give its place away wake-up  when a node that a rule
- * rejected would pass now, it is marked, so that kube-scheduler tries again the pods it has parked
- * because of us bypass   pods that a scheduler which lists us bound without asking are counted
+ *   expect   without bind: a pod counts on the node that is left, or on a guessed one, before the
+ *            reply to its filter is sent (live/expectation.h)
+ *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
+ *            kube-scheduler tries again the pods it has parked because of us
+ *   bypass   pods that a scheduler which lists us bound without asking are counted
  *   events   Kubernetes Events, if they are wanted (history/kube-events.h)
  *
  * Threads: functions are for any thread unless they say otherwise.
@@ -30,6 +31,7 @@
 #include "history/recent-pods.h"
 #include "http/server.h"
 #include "kube/cluster-watcher.h"
+#include "live/expectation.h"
 
 typedef struct Current Current; /* live/current.h */
 typedef struct Live Live;
@@ -57,8 +59,7 @@ typedef struct LiveCallbacks {
     void *context;
     /* A bind has been decided, for figures and the log. */
     void (*bound)(void *context, const Decision *decision);
-    /* Answers a filter over @view, on the watcher's thread; the reply is in @arena. */
-    void (*filter)(void *context, const View *view, Str body, Arena *arena, Answer *ret);
+    AnswerFilter *filter;
 } LiveCallbacks;
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
@@ -73,10 +74,8 @@ DEFINE_CLEANUP(Live *, live_free)
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
-/* Called after live_observe_filter(), with the reply to that filter. If one node is left and
- * kube-scheduler binds, the pod counts on that node from now on: @reply is deferred
- * (server_defer()) until the view in force counts it. If the node no longer takes the pod, the
- * filter is answered again. */
+/* Called after live_observe_filter(), with the reply to that filter: as expect_pod(), unless berth
+ * binds. */
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
 

@@ -34,6 +34,8 @@ typedef struct Pod {
     int64_t priority;
     bool is_terminal;    /* phase Succeeded or Failed: takes nothing any more */
     bool is_terminating; /* has a deletionTimestamp */
+    bool is_guessed;     /* kube-scheduler may choose another node than node_name: of assumed pods
+                            (cluster/assumed-pods.h) only, never of the API */
     Tolerations tolerations;
     Resources requests;        /* what kube-scheduler counts; see model/pod-requests.h */
     const PodDetails *details; /* NULL: not kept */

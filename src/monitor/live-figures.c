@@ -131,6 +131,12 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         "Pods bound by berth that the watch has not shown yet.", (double)watcher->n_assumed);
     exposition_count(out, "berth_ledger_expired_total",
         "Pods bound by berth that the watch never showed.", watcher->n_expired);
+    exposition_head(out, "berth_guesses_total", "counter",
+        "Pods that counted on a guessed node, by whether kube-scheduler chose it.");
+    buf_printf(out,
+        "berth_guesses_total{result=\"right\"} %" PRIu64 "\n"
+        "berth_guesses_total{result=\"wrong\"} %" PRIu64 "\n",
+        watcher->n_guesses_right, watcher->n_guesses_wrong);
     exposition_count(out, "berth_snapshots_total", "Snapshots published.", watcher->n_published);
     exposition_count(out, "berth_binds_total", "Pods bound.", watcher->n_bound);
     exposition_count(out, "berth_bind_failures_total",

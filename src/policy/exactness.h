@@ -9,7 +9,8 @@
  *     berth binds            when berth judges the bind: exact
  *     narrow: {to: 1}        before the reply to filter: exact for the requests of one berth
  *     publish: slots         when kube-scheduler chooses its node: exact while slots are published
- *     none of them           when the watch shows it: a burst can exceed the limit
+ *     none of them           before the reply to filter, on a guessed node (live/expectation.h),
+ * and when the watch shows it: a burst can exceed the limit
  */
 
 #include "policy/policy.h"
@@ -39,6 +40,10 @@ Exactness exactness_of(const Filter *filter, BindWiring bind);
  * And back; EXACT_NOTHING: no such word. */
 const char *exactness_word(Exactness exactness);
 Exactness exactness_of_word(Str word, BindWiring bind);
+
+/* Whether a pod that @policy is for should count on a guessed node, where several are left and
+ * kube-scheduler binds: one of its filters is not exact for @pod. */
+bool exactness_wants_guess(const Policy *policy, const Pod *pod);
 
 /* For users: the end of a sentence, "counts of room are …", at most 90 columns. NULL:
  * EXACT_NOTHING. */

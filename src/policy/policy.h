@@ -45,7 +45,8 @@ typedef struct Filter {
     Expression test;      /* bool: whether the node passes */
     Expression missing;   /* bool: whether one of its metrics is absent; empty: it reads none */
     Expression message;   /* string, for explain; may be empty */
-    SlotRule *slots;      /* publish: slots; NULL: not */
+    SlotRule *limit;      /* maxPods with one number for each node; NULL: not */
+    SlotRule *slots;      /* publish: slots, the same; NULL: not */
     bool is_label;        /* publish: label */
     uint16_t number;
     uint32_t root;         /* of the program's plan */

@@ -16,51 +16,51 @@ const Shape publish_shape = {.kind = SHAPE_WORD,
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* The field of maxPods for which one number per node cannot stand. NULL: none. */
-static const char *find_obstacle(const YamlNode *value) {
-    const YamlNode *per = yaml_find(value, STR("per"));
-
-    if (yaml_find(value, STR("topologyKey")))
+/* The field for which one number per node cannot stand. NULL: none. */
+static const char *find_obstacle(const PodRule *rule) {
+    if (!str_is_empty(rule->topology_key))
         return "topologyKey: a node has no slots of its domain";
-    if (per && str_is(per->text, "owner"))
+    if (rule->per == 1)
         return "per: owner: each owner would have slots of its own";
-    if (yaml_find(value, STR("matchLabelKeys")))
+    if (rule->label_keys.n > 0)
         return "matchLabelKeys: each value would have slots of its own";
     return NULL;
 }
 
-static SlotRule *read_slots(
-    YamlReader *reader, const YamlNode *rule, const RuleKind *kind, const YamlNode *at) {
-    const char *obstacle;
-    SlotRule *slots;
-    PodRule read;
+static SlotRule *read_limit(YamlReader *reader, const YamlNode *value, const char **ret_obstacle) {
+    PodRule read = max_pods_read(reader, value);
+    SlotRule *limit;
 
-    if (kind != &kind_max_pods) {
-        reader_error_hint(reader, at, STR("publish: label is for filters that read only the node"),
-            "only maxPods can be published as slots");
+    *ret_obstacle = find_obstacle(&read);
+    if (*ret_obstacle)
         return NULL;
-    }
-    read = max_pods_read(reader, yaml_find(rule, kind->field));
-    obstacle = find_obstacle(yaml_find(rule, kind->field));
-    if (obstacle) {
-        reader_error_hint(reader, at, STR("leave it out, or do not publish the rule"),
-            "the limit cannot be published because of %s", obstacle);
-        return NULL;
-    }
-    slots = ARENA_NEW(reader->arena, SlotRule);
-    if (slots)
-        *slots = (SlotRule){
+    limit = ARENA_NEW(reader->arena, SlotRule);
+    if (limit)
+        *limit = (SlotRule){
             .limit = read.limit, .selector = read.selector, .namespaces = read.namespaces};
-    return slots;
+    return limit;
 }
 
-int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
+static void check_slots(
+    YamlReader *reader, const YamlNode *at, const RuleKind *kind, const char *obstacle) {
+    if (kind != &kind_max_pods)
+        reader_error_hint(reader, at, STR("publish: label is for filters that read only the node"),
+            "only maxPods can be published as slots");
+    else if (obstacle)
+        reader_error_hint(reader, at, STR("leave it out, or do not publish the rule"),
+            "the limit cannot be published because of %s", obstacle);
+}
+
+bool slot_rule_counts(const SlotRule *rule, const Pod *pod) {
     bool is_in = rule->namespaces.n == 0;
 
     for (size_t i = 0; i < rule->namespaces.n && !is_in; i++)
         is_in = str_eq(rule->namespaces.items[i], pod->namespace);
-    return is_in && selector_matches(&rule->selector, &pod->labels) &&
-           resources_get(&pod->requests, rule->resource) == 0;
+    return is_in && selector_matches(&rule->selector, &pod->labels);
+}
+
+int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
+    return slot_rule_counts(rule, pod) && resources_get(&pod->requests, rule->resource) == 0;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
@@ -109,10 +109,14 @@ static bool check_label(YamlReader *reader, const Expression *test, const YamlNo
 
 void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter) {
     const YamlNode *at = yaml_find(rule, STR("publish"));
+    const char *obstacle = NULL;
 
-    if (at && str_is(at->text, publish_words[PUBLISH_SLOTS]))
-        filter->slots = read_slots(reader, rule, filter->kind, at);
-    else if (at && str_is(at->text, publish_words[PUBLISH_LABEL]))
+    if (filter->kind == &kind_max_pods)
+        filter->limit = read_limit(reader, yaml_find(rule, filter->kind->field), &obstacle);
+    if (at && str_is(at->text, publish_words[PUBLISH_SLOTS])) {
+        filter->slots = filter->limit;
+        check_slots(reader, at, filter->kind, obstacle);
+    } else if (at && str_is(at->text, publish_words[PUBLISH_LABEL]))
         filter->is_label = check_label(reader, &filter->test, at);
 }
 
@@ -165,9 +169,7 @@ void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) 
 }
 
 bool publish_fits_slots(const Filter *filter) {
-    const YamlNode *rule = find_rule(filter->policy->document, filter);
-
-    return filter->kind == &kind_max_pods && !find_obstacle(yaml_find(rule, filter->kind->field));
+    return filter->limit != NULL;
 }
 
 bool publish_fits_label(const Filter *filter) {

@@ -36,8 +36,9 @@ typedef enum Publish {
     PUBLISH_LABEL,
 } Publish;
 
+/* maxPods with one number for each node. */
 typedef struct SlotRule {
-    Str resource;       /* SLOTS_PREFIX and the policy's name */
+    Str resource;       /* SLOTS_PREFIX and the policy's name; empty: not published */
     int64_t limit;      /* pods on a node, at most */
     Selector selector;  /* the pods that count; and */
     StrList namespaces; /* their namespaces; empty: all */
@@ -46,12 +47,15 @@ typedef struct SlotRule {
 /* What `publish` may be: a Publish. */
 extern const Shape publish_shape;
 
-/* Sets what is published of @filter, which was read from @rule. Reports what cannot be. */
+/* Sets the limit of @filter, which was read from @rule, and what is published of it. Reports what
+ * cannot be. */
 void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter);
 
 /* Names the resource and the label, after all of @policy has been read, and reports what is wrong
  * with them. */
 void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy);
+
+bool slot_rule_counts(const SlotRule *rule, const Pod *pod); /* whether @pod is one of them */
 
 /* How many slots @pod takes that kube-scheduler does not know of: 1 if it counts and does not
  * request the resource. */

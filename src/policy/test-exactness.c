@@ -90,10 +90,34 @@ static void test_decides_by_the_wiring(void **state) {
     }
 }
 
+/* Pods of policies that are exact already need no guess; nor do those that request their slot. */
+static void test_wants_guesses_where_counts_are_not_exact(void **state) {
+    static Resource slot = {STR("berth.dev/slots.p"), 1};
+    const Pod bare = {0}, requests = {.requests = {.items = &slot, .n = 1}};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Policy policy = {
+            .is_observed = cases[i].observes, .narrow_to = cases[i].narrow_to, .n_filters = 1};
+        SlotRule slots = {.resource = slot.name};
+        Filter filter = {.policy = &policy,
+            .counts_pods = cases[i].counts,
+            .slots = cases[i].publishes ? &slots : NULL};
+        Exactness exactness = exactness_of(&filter, BIND_BY_SCHEDULER);
+
+        policy.filters = &filter;
+        assert_case(cases[i].name, exactness_wants_guess(&policy, &bare) ==
+                                       (exactness == EXACT_NOT || exactness == EXACT_IF_SLOTS));
+        assert_case(
+            cases[i].name, exactness_wants_guess(&policy, &requests) == (exactness == EXACT_NOT));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_knows_the_rules_that_count),
         cmocka_unit_test(test_decides_by_the_wiring),
+        cmocka_unit_test(test_wants_guesses_where_counts_are_not_exact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
     return false;
 }
 
-static uint8_t count_untolerated(const Tolerations *tolerations, const Taints *taints) {
+uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints) {
     unsigned n = 0;
 
     for (size_t i = 0; i < taints->n; i++)
@@ -84,7 +84,7 @@ static void judge_taints(ForecastCache *cache, const PodRequest *request) {
     const NodeTable *table = cache->cluster->table;
 
     for (size_t i = 0; i < table->n_taint_sets; i++) {
-        uint8_t n = count_untolerated(&request->pod.tolerations, &table->taint_sets[i]);
+        uint8_t n = forecast_count_untolerated(&request->pod.tolerations, &table->taint_sets[i]);
 
         n = n >= ADMITS ? ADMITS - 1 : n;
         if (tolerations_admit(&request->pod.tolerations, &table->taint_sets[i]))

@@ -72,6 +72,9 @@ DEFINE_CLEANUP(ForecastCache *, forecast_cache_free)
 /* Borrowed until the next call. 0, or -ENOMEM. */
 int forecast_cache_find(ForecastCache *cache, const PodRequest *request, const Forecast **ret);
 
+/* Taints PreferNoSchedule that are not tolerated. */
+uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints);
+
 /* Whether the taints and the labels of @node allow the pod there: as the DaemonSet controller
  * decides whether to create one for the node. */
 bool forecast_allows(const PodRequest *request, const Node *node);

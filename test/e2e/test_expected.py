@@ -1,4 +1,4 @@
-"""Without bind: a pod with one eligible node counts there before kube-scheduler binds it."""
+"""Without bind: a pod counts on the one eligible node, or a guessed one, before kube-scheduler binds it."""
 
 import collections
 import json
@@ -70,11 +70,34 @@ def test_pod_that_goes_elsewhere_frees_its_place(cluster, berth):
     assert ask_filter(berth, a, ["two"]) == ["two"]
     assert ask_filter(berth, b, ["one"]) == ["one"]
     assert ask_filter(berth, c, ["one", "two"]) == []
-    # With both nodes free for it, it is expected nowhere.
+    # With both nodes free for it, it counts on the first of them: a guess.
     cluster.delete_pod("b")
     cluster.wait_gone("b")
     wait_for("the place of b", lambda: ask_filter(berth, a, ["one", "two"]) == ["one", "two"])
     wait_for("the place of a", lambda: ask_filter(berth, c, ["two"]) == ["two"])
+
+
+def test_guessed_pod_takes_a_place(cluster, berth):
+    a, b, c = add_pods(cluster, "a", "b", "c")
+    assert ask_filter(berth, a, ["one", "two"]) == ["one", "two"]
+    assert ask_filter(berth, b, ["one", "two"]) == ["two"]
+    assert ask_filter(berth, c, ["one", "two"]) == []
+    # kube-scheduler has chosen the other node, and another one for b.
+    target = {"apiVersion": "v1", "kind": "Node", "name": "two"}
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": target}
+    cluster.api.create(f"{cluster.pods_path}/a/binding", binding)
+    wait_for("the truth about a", lambda: client.metrics(berth)['berth_guesses_total{result="wrong"}'], lambda n: n == 1)
+    assert ask_filter(berth, b, ["one", "two"]) == ["one"]
+    assert ask_filter(berth, c, ["one", "two"]) == []
+
+
+def test_guess_that_never_comes_true_frees_its_place(cluster, berth):
+    """After 15 s, without a word in the log."""
+    a, b = add_pods(cluster, "a", "b")
+    assert ask_filter(berth, a, ["one", "two"]) == ["one", "two"]
+    assert ask_filter(berth, b, ["one"]) == []
+    wait_for("the place of a", lambda: ask_filter(berth, b, ["one"]) == ["one"])
+    assert client.metrics(berth)["berth_ledger_expired_total"] == 0
 
 
 def test_pod_that_is_deleted_frees_its_place(cluster, berth):

@@ -1,0 +1,104 @@
+/* Nodes near a limit are left out of a reply while the nodes of other pods are only guessed. */
+
+#include "extender/guessed-pods.h"
+
+#include <errno.h>
+
+/* By node of the request, over all limits. */
+typedef struct NodeRoom {
+    int64_t least;  /* places left if all guessed pods are there */
+    int64_t likely; /* ... if every guess is right */
+} NodeRoom;
+
+/* Guessed pods that @rule counts, without @pod itself. */
+static int64_t count_guessed(const SlotRule *rule, const NodeTable *table, const Pod *pod) {
+    int64_t n = 0;
+
+    for (size_t i = 0; i < table->n_assumed; i++) {
+        const Pod *other = table->assumed[i];
+
+        n += other->is_guessed && !str_eq(other->uid, pod->uid) && slot_rule_counts(rule, other);
+    }
+    return n;
+}
+
+static NodeRoom find_room(
+    const SlotRule *rule, const NodeTable *table, uint32_t row, int64_t n_guessed) {
+    const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+    int64_t n_known = 0, n_here = 0;
+
+    for (uint32_t i = 0; list && i < list->n; i++) {
+        if (!slot_rule_counts(rule, list->items[i]))
+            continue;
+        if (list->items[i]->is_guessed)
+            n_here++;
+        else
+            n_known++;
+    }
+    return (NodeRoom){rule->limit - n_known - n_guessed, rule->limit - n_known - n_here};
+}
+
+static void apply_limit(
+    const SlotRule *rule, const FilterArgs *args, const uint16_t *verdicts, NodeRoom *rooms) {
+    const NodeTable *table = args->node_set.table;
+    int64_t n_guessed =
+        slot_rule_counts(rule, &args->pod) ? count_guessed(rule, table, &args->pod) : 0;
+
+    for (size_t i = 0; n_guessed > 0 && i < args->n; i++) {
+        NodeRoom room;
+
+        if (verdicts[i] != VERDICT_PASS)
+            continue;
+        room = find_room(rule, table, args->rows[i], n_guessed);
+        rooms[i].least = room.least < rooms[i].least ? room.least : rooms[i].least;
+        rooms[i].likely = room.likely < rooms[i].likely ? room.likely : rooms[i].likely;
+    }
+}
+
+/* The node that stays even if all are near a limit; args->n: none. */
+static size_t find_roomiest(const NodeRoom *rooms, const uint16_t *verdicts, size_t n) {
+    size_t best = n;
+
+    for (size_t i = 0; i < n; i++)
+        if (verdicts[i] == VERDICT_PASS && (best == n || rooms[i].likely > rooms[best].likely))
+            best = i;
+    return best;
+}
+
+static void leave_out(const NodeRoom *rooms, size_t n, uint16_t *verdicts) {
+    size_t n_safe = 0, best = find_roomiest(rooms, verdicts, n);
+
+    for (size_t i = 0; i < n; i++)
+        n_safe += verdicts[i] == VERDICT_PASS && rooms[i].least > 0;
+    for (size_t i = 0; i < n; i++)
+        if (verdicts[i] == VERDICT_PASS && rooms[i].least <= 0 && (n_safe > 0 || i != best))
+            verdicts[i] = VERDICT_NARROWED;
+}
+
+static bool has_guessed(const NodeTable *table) {
+    for (size_t i = 0; i < table->n_assumed; i++)
+        if (table->assumed[i]->is_guessed)
+            return true;
+    return false;
+}
+
+int guessed_pods_leave_room(const Judge *judge, const Program *program, const FilterArgs *args,
+    Arena *arena, uint16_t *verdicts) {
+    NodeRoom *rooms;
+
+    if (!has_guessed(args->node_set.table))
+        return 0;
+    rooms = ARENA_RAW(arena, NodeRoom, args->n);
+    if (!rooms)
+        return -ENOMEM;
+    for (size_t i = 0; i < args->n; i++)
+        rooms[i] = (NodeRoom){INT64_MAX, INT64_MAX};
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+
+        if (filter->limit && !filter->policy->is_observed && judge_applies(judge, filter->policy))
+            apply_limit(filter->limit, args, verdicts, rooms);
+    }
+    leave_out(rooms, args->n, verdicts);
+    return 0;
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+/*
+ * Expectation: without bind, a pod that was filtered counts on a node before the reply is sent, so
+ * that the next filter does not give its place away.
+ *
+ *     one node is left      it counts there: kube-scheduler has no choice
+ *     several are left      it counts on the node that kube-scheduler is guessed to choose
+ *                           (scheduler/guess.h), if a policy of the pod counts pods and would not
+ *                           be exact otherwise (policy/exactness.h)
+ *
+ * It counts until the watch shows the pod on a node, kube-scheduler asks about it again, or it is
+ * deleted; at most WATCHER_EXPECT_SEC.
+ */
+
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "http/server.h"
+#include "kube/cluster-watcher.h"
+
+typedef struct Current Current; /* live/current.h */
+
+/* Answers a filter over @view; the reply is in @arena. */
+typedef void AnswerFilter(void *context, const View *view, Str body, Arena *arena, Answer *ret);
+
+/* Where expected pods are counted; all borrowed. */
+typedef struct Expectations {
+    Current *current;
+    ClusterWatcher *watcher;
+    AnswerFilter *filter; /* on the watcher's thread */
+    void *context;
+} Expectations;
+
+/* A filter was decided over @view, with @reply. If the pod is expected on a node, @reply is
+ * deferred (server_defer()) until the view in force counts it there. If the node no longer takes
+ * the pod by then, the filter is answered again. */
+void expect_pod(const Expectations *expectations, const HttpRequest *request, const View *view,
+    const Decision *decision, const HttpReply *reply);

@@ -1,0 +1,123 @@
+/* Scores of kube-scheduler's default plugins for the rows that passed, and the best of them. */
+
+#include "scheduler/guess.h"
+
+#include <math.h>
+
+#include "scheduler/fit.h"
+#include "scheduler/forecast.h"
+
+#define BEST 100
+#define SPREAD_SKEW 3 /* maxSkew by hostname of the default constraints */
+
+/* Requests that a pod without any counts for: 100m and 200Mi. */
+static const int64_t nonzero[] = {100, 200 * 1024 * 1024};
+
+enum {
+    WEIGHT_TAINTS = 3,
+    WEIGHT_AFFINITY = 2,
+    WEIGHT_SPREAD = 2,
+    POINTS_PER_SCORE = 10,
+};
+
+/* One row. All but @total are scaled by the largest of all rows. */
+typedef struct RowScore {
+    int64_t total;
+    int64_t n_untolerated, preferred;
+    double spread;
+} RowScore;
+
+typedef struct RowMax {
+    int64_t n_untolerated, preferred;
+    double spread, spread_least;
+} RowMax;
+
+/* Adds what pods without requests count for, and counts pods of @pod's owner. */
+static int64_t read_pods(const NodeTable *table, uint32_t row, const Pod *pod, int64_t *requested) {
+    const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+    bool is_owned = !str_is_empty(pod->owner_uid);
+    int64_t n_siblings = 0;
+
+    for (uint32_t i = 0; list && i < list->n; i++) {
+        const Pod *other = list->items[i];
+
+        for (size_t resource = TABLE_CPU; resource <= TABLE_MEMORY; resource++)
+            if (resources_get(&other->requests, table->resources[resource]) == 0)
+                requested[resource] += nonzero[resource];
+        n_siblings += is_owned && str_eq(other->owner_uid, pod->owner_uid);
+    }
+    return n_siblings;
+}
+
+static RowScore score_row(const GuessInput *input, uint32_t row) {
+    const PodRequest *request = input->request;
+    const NodeTable *table = input->table;
+    const Node *node = table_node(table, row);
+    int64_t allocatable[2], without[2], with[2], scored[2], n_siblings;
+    RowScore ret = {0};
+
+    for (size_t i = TABLE_CPU; i <= TABLE_MEMORY; i++) {
+        allocatable[i] = table_amount(table, row, i, AMOUNT_ALLOCATABLE);
+        without[i] = scored[i] = table_amount(table, row, i, AMOUNT_REQUESTED);
+        with[i] = without[i] + resources_get(&request->pod.requests, table->resources[i]);
+    }
+    n_siblings = read_pods(table, row, &request->pod, scored);
+    scored[TABLE_CPU] += request->scored.cpu;
+    scored[TABLE_MEMORY] += request->scored.memory;
+    ret.total = least_allocated_score(scored, allocatable, 2);
+    if (with[0] != without[0] || with[1] != without[1])
+        ret.total += balanced_score(with, without, allocatable);
+    ret.n_untolerated = forecast_count_untolerated(&request->pod.tolerations,
+        &table->taint_sets[table_chunk(table, row)->taint_set[table_slot(row)]]);
+    if (request->preferred.n > 0 && node)
+        ret.preferred = (int64_t)terms_weigh(&request->preferred, node->name, &node->labels);
+    ret.spread = (double)n_siblings * log((double)input->n + 2) + (SPREAD_SKEW - 1);
+    return ret;
+}
+
+static void note_max(const RowScore *score, bool is_first, RowMax *max) {
+    if (is_first)
+        *max = (RowMax){.spread_least = score->spread};
+    if (score->n_untolerated > max->n_untolerated)
+        max->n_untolerated = score->n_untolerated;
+    if (score->preferred > max->preferred)
+        max->preferred = score->preferred;
+    max->spread = fmax(max->spread, score->spread);
+    max->spread_least = fmin(max->spread_least, score->spread);
+}
+
+static int64_t sum_up(const RowScore *score, const RowMax *max, uint8_t extender) {
+    int64_t taints = BEST, affinity = 0;
+
+    if (max->n_untolerated > 0)
+        taints = BEST - BEST * score->n_untolerated / max->n_untolerated;
+    if (max->preferred > 0)
+        affinity = BEST * score->preferred / max->preferred;
+    return score->total + WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity +
+           WEIGHT_SPREAD *
+               (int64_t)(BEST * (max->spread + max->spread_least - score->spread) / max->spread) +
+           (int64_t)extender * POINTS_PER_SCORE;
+}
+
+size_t guess_choose(const GuessInput *input, Arena *arena) {
+    RowScore *scores = ARENA_RAW(arena, RowScore, input->n);
+    int64_t best = INT64_MIN;
+    RowMax max = {0};
+    size_t ret = 0;
+
+    if (!scores)
+        return SIZE_MAX;
+    for (size_t i = 0; i < input->n; i++) {
+        scores[i] = score_row(input, input->rows[i]);
+        note_max(&scores[i], i == 0, &max);
+    }
+    for (size_t i = 0; i < input->n; i++) {
+        int64_t total = sum_up(&scores[i], &max, input->scores ? input->scores[i] : 0);
+
+        if (total > best) {
+            best = total;
+            ret = i;
+        }
+    }
+    return ret;
+}
