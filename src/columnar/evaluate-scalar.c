@@ -316,7 +316,7 @@ static void by_text(Evaluator *e, ByText *by, const uint32_t *entries, size_t n)
         const Dictionary *dictionary =
             evaluator_dictionary(e, by->text, entries ? entries[i] : i, &end);
 
-        for (to = i + 1; to < n && (entries ? entries[to] : to) < end; to++)
+        for (to = entries ? i + 1 : end; entries && to < n && entries[to] < end; to++)
             ;
         by_dictionary(e, by, dictionary, entries, i, to);
     }

@@ -104,19 +104,13 @@ static const Column *column_in(
     return &e->session->blocks[range->block]->columns[column->store];
 }
 
-/* A copy of eight at once is a few instructions; blocks are mostly whole. If not, rows mostly come
- * one by one, and each has to wait for memory: the fewer instructions, the more wait at a time. */
+/* Blocks are mostly whole. If not, rows mostly come one by one, and each has to wait for memory:
+ * the fewer instructions, the more wait at a time. */
 static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
-    size_t i = 0;
-
-    if (n == 1) {
+    if (n == 1)
         *to = *from;
-        return;
-    }
-    for (; i + 8 <= n; i += 8)
-        memcpy(to + i, from + i, 8 * sizeof(int64_t));
-    for (; i < n; i++)
-        to[i] = from[i];
+    else
+        memcpy(to, from, n * sizeof(int64_t));
 }
 
 /* Whether any of them has states. */
