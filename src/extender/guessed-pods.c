@@ -38,21 +38,31 @@ static NodeRoom find_room(
     return (NodeRoom){rule->limit - n_known - n_guessed, rule->limit - n_known - n_here};
 }
 
+static void note_room(NodeRoom *room, NodeRoom other) {
+    room->least = other.least < room->least ? other.least : room->least;
+    room->likely = other.likely < room->likely ? other.likely : room->likely;
+}
+
 static void apply_limit(
     const SlotRule *rule, const FilterArgs *args, const uint16_t *verdicts, NodeRoom *rooms) {
     const NodeTable *table = args->node_set.table;
     int64_t n_guessed =
         slot_rule_counts(rule, &args->pod) ? count_guessed(rule, table, &args->pod) : 0;
+    int64_t n_places = 0;
 
-    for (size_t i = 0; n_guessed > 0 && i < args->n; i++) {
+    if (n_guessed == 0)
+        return;
+    for (size_t i = 0; i < args->n; i++) {
         NodeRoom room;
 
         if (verdicts[i] != VERDICT_PASS)
             continue;
         room = find_room(rule, table, args->rows[i], n_guessed);
-        rooms[i].least = room.least < rooms[i].least ? room.least : rooms[i].least;
-        rooms[i].likely = room.likely < rooms[i].likely ? room.likely : rooms[i].likely;
+        note_room(&rooms[i], room);
+        n_places += room.likely < GUESSED_FEW_PLACES ? room.likely : GUESSED_FEW_PLACES + 1;
     }
+    for (size_t i = 0; n_places <= GUESSED_FEW_PLACES && i < args->n; i++)
+        note_room(&rooms[i], (NodeRoom){0, INT64_MAX});
 }
 
 /* The node that stays even if all are near a limit; args->n: none. */

@@ -12,7 +12,7 @@
 #define NODES_MAX 3u
 
 /* Pods on nodes a, b and c. A letter is a pod: upper case guessed there, lower case known; 'x' and
- * 'X' are not counted by the rule. */
+ * 'X' are not counted by the rule. A digit is so many known ones. */
 typedef struct Case {
     const char *name;
     const char *limit; /* of the rule */
@@ -23,32 +23,43 @@ typedef struct Case {
 static const Case cases[] = {
     {"nothing is guessed", "limit: 3", {"pp", "", "p"}, "abc"},
     {"full", "limit: 3", {"ppp", "pp", "p"}, "bc"},
-    {"room for all guessed pods", "limit: 3", {"P", "P", ""}, "abc"},
-    {"one node is near its limit", "limit: 3", {"pp", "P", ""}, "bc"},
-    {"a guess counts once, where it is", "limit: 3", {"pP", "", "p"}, "abc"},
-    {"all are near: the roomiest", "limit: 2", {"P", "P", ""}, "c"},
-    {"all are near: the first of equals", "limit: 2", {"P", "p", "p"}, "a"},
+    {"room for all guessed pods", "limit: 40", {"P", "P", ""}, "abc"},
+    {"one node is near its limit", "limit: 40", {"9999ppp", "P", ""}, "bc"},
+    {"a guess counts once, where it is", "limit: 40", {"9999ppP", "", "p"}, "abc"},
+    {"few places: the roomiest", "limit: 3", {"P", "P", ""}, "c"},
+    {"few places: the first of equals", "limit: 2", {"P", "p", "p"}, "a"},
+    {"not few", "limit: 23", {"P", "p", "p"}, "abc"},
+    {"few", "limit: 22", {"P", "p", "p"}, "a"},
     {"full by a guess", "limit: 1", {"P", "p", ""}, "c"},
     {"pods that do not count", "limit: 2", {"xX", "X", "X"}, "abc"},
     {"no limit of a node", "limit: 8, topologyKey: zone", {"pP", "P", "P"}, "abc"},
 };
 
-static void add_pods(Store *store, const char *node, const char *letters) {
+static void add_pod(Store *store, const char *node, unsigned number, char letter) {
     static const Label counted = {STR("app"), STR("web")};
+    bool counts = letter != 'x' && letter != 'X';
+    Pod pod = {.namespace = STR("shop"), .labels = {&counted, counts ? 1 : 0}};
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "%s-%u", node, number);
+    pod.name = pod.uid = str_from_c(name);
+    pod.node_name = str_from_c(node);
+    pod.is_guessed = letter < 'a';
+    if (pod.is_guessed)
+        assert_int_equal(store_assume(store, &pod, pod.node_name, INT64_MAX), 0);
+    else
+        assert_true(store_apply_pod(store, &pod) >= 0);
+}
+
+static void add_pods(Store *store, const char *node, const char *letters) {
+    unsigned number = 0;
 
     for (size_t i = 0; letters[i]; i++) {
-        char name[32];
-        bool counts = letters[i] != 'x' && letters[i] != 'X';
-        Pod pod = {.namespace = STR("shop"), .labels = {&counted, counts ? 1 : 0}};
+        bool is_digit = letters[i] <= '9';
+        int n = is_digit ? letters[i] - '0' : 1;
 
-        (void)snprintf(name, sizeof(name), "%s-%zu", node, i);
-        pod.name = pod.uid = str_from_c(name);
-        pod.node_name = str_from_c(node);
-        pod.is_guessed = letters[i] < 'a';
-        if (pod.is_guessed)
-            assert_int_equal(store_assume(store, &pod, pod.node_name, INT64_MAX), 0);
-        else
-            assert_true(store_apply_pod(store, &pod) >= 0);
+        for (int k = 0; k < n; k++)
+            add_pod(store, node, number++, is_digit ? 'p' : letters[i]);
     }
 }
 

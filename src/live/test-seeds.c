@@ -2,7 +2,9 @@
  * Deterministic simulation of the live half: replicas of berth, an API server, kube-scheduler and
  * faults, on one thread, all from one number.
  *
- *     test-live-seeds [--seed FIRST] [--count N] [--trace]
+ *     test-live-seeds [--seed FIRST] [--count N] [--trace] [--bind | --filter-only]
+ *
+ * Each seed is run twice: with a berth that binds, and faults; and with one that only filters.
  *
  * Real are live/, kube/ (but for the client and the credentials) and everything below them. The
  * rules are in test-sim-check.h. docs/reliability.md explains it.
@@ -23,6 +25,7 @@
 #include "live/test-sim-net.h"
 #include "live/test-sim-scheduler.h"
 #include "live/test-sim-server.h"
+#include "live/test-sim-unbound.h"
 #include "live/test-sim.h"
 
 #define FAULTY_SEC 90
@@ -168,6 +171,24 @@ static void disturb(void *context, uint64_t number) {
 
 /* --- a seed ----------------------------------------------------------------------------------- */
 
+static void start_berths(void) {
+    for (size_t i = 0; i < sim_n_berths; i++) {
+        sim_berths[i].index = (unsigned)i;
+        sim_berth_start(&sim_berths[i]);
+    }
+}
+
+/* One berth, no faults, and no Lease. */
+static void begin_unbound_world(void) {
+    sim.fault_percent = 0;
+    has_foreign = sim_has_lease = false;
+    sim_n_berths = 1;
+    for (unsigned i = 0; i < SIM_NODES_MAX; i++)
+        sim_add_node(i, 1001);
+    start_berths();
+    sim_unbound_begin();
+}
+
 static void begin_world(void) {
     static const size_t fault_percents[] = {1, 5, 15, 30};
 
@@ -181,14 +202,14 @@ static void begin_world(void) {
     for (unsigned i = 0; i < SIM_PODS_MAX; i++)
         if (sim_chance(40))
             add_pod(i);
-    for (size_t i = 0; i < sim_n_berths; i++) {
-        sim_berths[i].index = (unsigned)i;
-        sim_berth_start(&sim_berths[i]);
-    }
+    start_berths();
+    sim_scheduler_begin();
+    sim_after(0, disturb, NULL, 0);
 }
 
 static void calm_down(void) {
     SIM_TRACE("the faults are over");
+    sim_unbound_calm_down();
     sim.fault_percent = 0;
     sim_server.is_down = false;
     for (unsigned i = 0; i < SIM_NODES_MAX; i++)
@@ -219,9 +240,10 @@ static uint64_t run_seed(uint64_t seed, bool is_traced) {
     sim_net_begin();
     sim_server_begin();
     sim_check_begin();
-    begin_world();
-    sim_scheduler_begin();
-    sim_after(0, disturb, NULL, 0);
+    if (sim_is_unbound)
+        begin_unbound_world();
+    else
+        begin_world();
     sim_run_until(sim.now + FAULTY_SEC * SIM_SEC);
     run_calm();
     for (size_t i = 0; i < sim_n_berths; i++)
@@ -237,8 +259,8 @@ static bool check_seed(const char *program, uint64_t seed, bool is_traced) {
         (void)snprintf(sim.failure, sizeof(sim.failure), "the second run of this seed differs");
     if (sim.failure[0] == '\0')
         return true;
-    (void)printf("seed %" PRIu64 " failed: %s\nreplay: %s --seed %" PRIu64 " --trace\n", seed,
-        sim.failure, program, seed);
+    (void)printf("seed %" PRIu64 " failed: %s\nreplay: %s --seed %" PRIu64 " --trace %s\n", seed,
+        sim.failure, program, seed, sim_is_unbound ? "--filter-only" : "--bind");
     return false;
 }
 
@@ -247,6 +269,7 @@ static bool check_seed(const char *program, uint64_t seed, bool is_traced) {
 typedef struct Arguments {
     uint64_t first, count;
     bool is_traced;
+    bool is_bound_only, is_unbound_only;
 } Arguments;
 
 static bool read_number(const char *text, uint64_t *ret) {
@@ -262,6 +285,8 @@ static bool read_arguments(int argc, char **argv, Arguments *ret) {
         {"seed", required_argument, NULL, 's'},
         {"count", required_argument, NULL, 'c'},
         {"trace", no_argument, NULL, 't'},
+        {"bind", no_argument, NULL, 'b'},
+        {"filter-only", no_argument, NULL, 'f'},
         {0},
     };
     bool is_good = true;
@@ -275,6 +300,10 @@ static bool read_arguments(int argc, char **argv, Arguments *ret) {
             is_good = read_number(optarg, &ret->count);
         else if (option == 't')
             ret->is_traced = true;
+        else if (option == 'b')
+            ret->is_bound_only = true;
+        else if (option == 'f')
+            ret->is_unbound_only = true;
         if (option == '?' || !is_good)
             return false;
     }
@@ -292,19 +321,33 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* How many of the two runs failed. */
+static unsigned run_both(const char *program, const Arguments *arguments, uint64_t seed) {
+    unsigned n_failed = 0;
+
+    for (int is_unbound = 0; is_unbound <= 1; is_unbound++) {
+        if (is_unbound ? arguments->is_bound_only : arguments->is_unbound_only)
+            continue;
+        sim_is_unbound = is_unbound;
+        n_failed += !check_seed(program, seed, arguments->is_traced);
+    }
+    return n_failed;
+}
+
 int main(int argc, char **argv) {
     double begin = seconds_now(), reported = begin;
     Arguments arguments;
     uint64_t n = 0, n_failed = 0;
 
     if (!read_arguments(argc, argv, &arguments)) {
-        (void)fprintf(stderr, "usage: %s [--seed FIRST] [--count N] [--trace]\n", argv[0]);
+        (void)fprintf(stderr,
+            "usage: %s [--seed FIRST] [--count N] [--trace] [--bind | --filter-only]\n", argv[0]);
         return 2;
     }
     log_setup(LOG_NONE, LOG_LOGFMT);
     sim_berths_setup();
     for (; n < arguments.count && n_failed < 10; n++) {
-        n_failed += !check_seed(argv[0], arguments.first + n, arguments.is_traced);
+        n_failed += run_both(argv[0], &arguments, arguments.first + n);
         if (seconds_now() - reported > 10) {
             reported = seconds_now();
             (void)printf(

@@ -12,7 +12,9 @@
 #include "live/test-sim-check.h"
 #include "live/test-sim-net.h"
 #include "live/test-sim-scheduler.h"
+#include "live/test-sim-unbound.h"
 #include "live/test-sim.h"
+#include "live/verb-reply.h"
 #include "policy/test-scene.h"
 
 #define STACK_SIZE ((size_t)512 * 1024)
@@ -24,19 +26,22 @@
 static const char policy[] =
     "policy: {filters: [{name: room, headroom: {cpu: 1m}}, {name: count, maxPods: 3}]}\n";
 
-/* A bind request. */
+static const char unbound_policy[] = "policy: {filters: [{name: count, maxPods: 2}]}\n";
+
+/* A bind request, or a filter. */
 struct HttpPending {
     SimBerth *berth;
     uint64_t attempt;
     unsigned uid, node;
+    Arena *arena; /* of a filter; NULL: a bind */
 };
 
 SimBerth sim_berths[SIM_BERTHS_MAX];
 SimBerth *sim_berth_current;
 size_t sim_n_berths;
-bool sim_has_lease;
+bool sim_has_lease, sim_is_unbound;
 
-static TestScene scene;
+static TestScene scene, unbound_scene;
 static Arena *arena; /* of one request */
 static bool is_killing;
 static HttpPending *deferred; /* by the bind request that is being handled */
@@ -44,6 +49,7 @@ static HttpPending deferring; /* what it is about */
 
 void sim_berths_setup(void) {
     scene_init_text(&scene, policy);
+    scene_init_text(&unbound_scene, unbound_policy);
     arena = arena_new(ARENA_BUDGET);
     if (!arena)
         abort();
@@ -54,6 +60,7 @@ void sim_berths_teardown(void) {
         free(sim_berths[i].stack);
     arena_free(arena);
     scene_done(&scene);
+    scene_done(&unbound_scene);
 }
 
 /* --- clocks, in place of base/clock.c -----------------------------------------------------------
@@ -163,10 +170,17 @@ static void note_bound(void *context, const Decision *decision) {
         berth->recent, view, VERB_BIND, decision, clock_monotonic_nsec(), clock_wall_nsec());
 }
 
+static void answer_filter(void *context, const View *view, Str body, Arena *memory, Answer *ret) {
+    RequestTime time = {.now_nsec = clock_wall_nsec()};
+
+    (void)context;
+    extender_filter(view, &time, body, memory, ret);
+}
+
 static void make_live(SimBerth *berth) {
     LiveOptions options = {
         .kubeconfig = "simulated",
-        .may_bind = true,
+        .may_bind = !sim_is_unbound,
         .bind_window_sec = LIVE_BIND_WINDOW_SEC,
         .watcher = {.seed = rng_next(&sim.rng) | 1, .identity = berth->identity},
     };
@@ -182,9 +196,10 @@ static void make_live(SimBerth *berth) {
         .window_nsec = RECENT_PODS_WINDOW_NSEC,
         .now_nsec = clock_monotonic_nsec(),
     });
-    if (!berth->recent || live_new(&options, &berth->current, berth->recent,
-                              &(LiveCallbacks){.context = berth, .bound = note_bound}, &berth->live,
-                              error, sizeof(error)) < 0)
+    if (!berth->recent ||
+        live_new(&options, &berth->current, berth->recent,
+            &(LiveCallbacks){.context = berth, .bound = note_bound, .filter = answer_filter},
+            &berth->live, error, sizeof(error)) < 0)
         abort();
 }
 
@@ -202,7 +217,8 @@ void sim_berth_start(SimBerth *berth) {
     sim_berth_current = berth;
     berth->current = CURRENT_INIT;
     berth->current.may_await_cluster = true;
-    if (current_begin(&berth->current, /* snapshot= */ NULL, scene.program, /* zones= */ NULL,
+    if (current_begin(&berth->current, /* snapshot= */ NULL,
+            sim_is_unbound ? unbound_scene.program : scene.program, /* zones= */ NULL,
             /* load= */ NULL, error, sizeof(error)) < 0)
         abort();
     make_live(berth);
@@ -321,6 +337,42 @@ bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const
     return is_answered;
 }
 
+/* The whole reply, and the end of its memory. */
+static void reply_filter(const HttpPending *filter, const HttpReply *reply) {
+    char text[4096] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < reply->n_slices; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%.*s", STR_FMT(reply->slices[i]));
+    arena_free(filter->arena);
+    sim_unbound_filtered(filter->attempt, is_killing ? NULL : text);
+}
+
+void sim_berth_ask(SimBerth *berth, uint64_t attempt, const SimObject *pod, size_t index,
+    const unsigned *names, size_t n) {
+    HttpRequest request = {.arena = arena_new(ARENA_BUDGET)};
+    HttpReply reply = {0};
+    Answer answer;
+    View *view;
+
+    sim_berth_current = berth;
+    request.body = filter_body(pod, index, names, n);
+    deferring = (HttpPending){.berth = berth, .attempt = attempt, .arena = request.arena};
+    deferred = NULL;
+    recent_pods_begin_filter(berth->recent);
+    view = current_view(&berth->current);
+    answer_filter(NULL, view, request.body, request.arena, &answer);
+    reply_with(&reply, &answer);
+    if (answer.decision.args)
+        sim_check_view(berth, view);
+    live_expect(berth->live, &request, view, &answer.decision, &reply);
+    if (!deferred)
+        reply_filter(&deferring, &reply);
+    view_unref(view);
+    sim_berth_current = NULL;
+}
+
 /* In place of http/server.c. */
 HttpPending *server_defer(const HttpRequest *request, int tag) {
     deferred = sim_allocate(sizeof(*deferred));
@@ -346,7 +398,10 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
     HttpReply reply = {0};
 
     fill(context, &request, &reply);
-    reply_bind(pending);
+    if (pending->arena)
+        reply_filter(pending, &reply);
+    else
+        reply_bind(pending);
     return true;
 }
 

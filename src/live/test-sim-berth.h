@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * SimBerth: a replica of berth, as `berth serve --bind` runs it without its HTTP server.
+ * SimBerth: a replica of berth, as `berth serve` runs it without its HTTP server, mostly with
+ * --bind.
  *
  * Real are the view (live/current.h), recent pods, live/live.h and all below it: the watcher with
  * its loop, reflectors, store, ledger, binder, lease and permit. Its thread is a coroutine, which
@@ -48,6 +49,7 @@ extern SimBerth sim_berths[SIM_BERTHS_MAX];
 extern SimBerth *sim_berth_current; /* whose code runs; NULL: the world's */
 extern size_t sim_n_berths;
 extern bool sim_has_lease;
+extern bool sim_is_unbound; /* kube-scheduler binds (test-sim-unbound.h) */
 
 /* Compiles the policy, once; and frees it. */
 void sim_berths_setup(void);
@@ -65,6 +67,11 @@ bool sim_berth_loses_requests(const SimBerth *berth);
  * answered with an error. */
 bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const unsigned *names,
     size_t n, bool *ret_passed);
+
+/* The same where kube-scheduler binds: answered by sim_unbound_filtered(@attempt, …), now or later.
+ */
+void sim_berth_ask(SimBerth *berth, uint64_t attempt, const SimObject *pod, size_t index,
+    const unsigned *names, size_t n);
 
 /* A bind request, answered by sim_scheduler_bound(@attempt, …), now or later. */
 void sim_berth_bind(SimBerth *berth, uint64_t attempt, unsigned pod, unsigned uid, unsigned node);

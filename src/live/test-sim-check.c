@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "cluster/table.h"
+#include "live/test-sim-unbound.h"
 #include "live/test-sim.h"
 
 #define NEWS_MAX 256u
-#define BINDING_MAX (60 * SIM_SEC)       /* it has ended by then, halts included */
+#define BINDING_MAX (60 * SIM_SEC) /* it has ended by then, halts included */
+/* Expired pods are looked for once a second. */
+#define ASSUMED_MAX ((WATCHER_EXPECT_SEC + 1) * SIM_SEC + PUBLISHED_WITHIN)
 #define PUBLISHED_WITHIN (20 * SIM_MSEC) /* a turn, and what it takes */
 
 /* By UID of a pod. */
@@ -65,6 +68,17 @@ void sim_check_passed(unsigned uid, unsigned node) {
     records[uid].has_passed[node] = true;
 }
 
+static void check_over(const SimObject *pod) {
+    unsigned n_over = 0;
+
+    for (unsigned i = 0; i < SIM_NODES_MAX; i++)
+        if (sim_pods_on(i) > SIM_UNBOUND_PER_NODE)
+            n_over += sim_pods_on(i) - SIM_UNBOUND_PER_NODE;
+    if (n_over > SIM_OVER_MAX)
+        sim_fail("few over", "%u pods are over the limit, after p%u uid %u on n%u", n_over,
+            pod->name, pod->uid, pod->node);
+}
+
 void sim_check_binding(const SimObject *pod) {
     PodRecord *record = &records[pod->uid];
     const SimObject *node = &sim_server.nodes[pod->node];
@@ -75,7 +89,9 @@ void sim_check_binding(const SimObject *pod) {
     record->node = pod->node;
     if (!record->has_passed[pod->node])
         sim_fail("once", "n%u did not pass for p%u uid %u", pod->node, pod->name, pod->uid);
-    if (is_foreign[pod->node])
+    if (sim_is_unbound)
+        check_over(pod);
+    if (is_foreign[pod->node] || sim_is_unbound)
         return;
     if (sim_pods_on(pod->node) > SIM_PODS_PER_NODE || sim_cpu_used(pod->node) + 1 > node->cpu)
         sim_fail("room", "n%u has %u pods with %um cpu of %um, after p%u uid %u", pod->node,
@@ -216,10 +232,20 @@ static void check_twice(const SimBerth *berth, const View *view) {
     }
 }
 
+static void check_assumed(const View *view) {
+    for (size_t i = 0; sim_is_unbound && i < view->table->n_assumed; i++) {
+        unsigned uid = number_of(view->table->assumed[i]->uid, 2);
+
+        if (sim.now - sim_unbound_asked_at(uid) > ASSUMED_MAX)
+            sim_fail("not for long", "uid %u is still assumed", uid);
+    }
+}
+
 void sim_check_view(const SimBerth *berth, const View *view) {
     Known *known = &knowns[berth->index];
 
     check_twice(berth, view);
+    check_assumed(view);
     if (sim.now < berth->halted_until + PUBLISHED_WITHIN && berth->halted_until > 0)
         return;
     apply_reports(known, sim.now - PUBLISHED_WITHIN);
@@ -288,13 +314,14 @@ static void check_berth(SimBerth *berth) {
 }
 
 static void check_pending(const SimObject *pod) {
+    unsigned limit = sim_is_unbound ? SIM_UNBOUND_PER_NODE : SIM_PODS_PER_NODE;
+
     if (!pod->exists || pod->has_ended || pod->node != SIM_NO_NODE)
         return;
     for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
         const SimObject *node = &sim_server.nodes[i];
 
-        if (node->exists && sim_pods_on(i) < SIM_PODS_PER_NODE &&
-            sim_cpu_used(i) + pod->cpu + 1 <= node->cpu)
+        if (node->exists && sim_pods_on(i) < limit && sim_cpu_used(i) + pod->cpu + 1 <= node->cpu)
             sim_fail("complete", "p%u uid %u is pending, and n%u has room", pod->name, pod->uid, i);
     }
 }

@@ -10,6 +10,11 @@
  *             and none twice
  *   equal     once the faults are over, every replica's view is the API server's objects
  *   complete  ... and no pod is pending that a node has room for
+ *
+ * and, instead of room, where kube-scheduler binds (test-sim-unbound.h):
+ *
+ *   few over      at most SIM_OVER_MAX pods are over the limits of their nodes
+ *   not for long  no pod is assumed longer than WATCHER_EXPECT_SEC after a filter asked about it
  */
 
 #include <stdbool.h>

@@ -491,6 +491,15 @@ static void bind_pod(const SimRequest *request, SimObject *pod) {
         (SimNews){SIM_NEWS_BOUND, SIM_POD, index});
 }
 
+void sim_bind(SimObject *pod, unsigned node) {
+    if (!pod->exists || pod->node != SIM_NO_NODE || pod->has_ended)
+        return;
+    pod->node = node;
+    (void)commit(SIM_POD, EVENT_MODIFIED, pod);
+    SIM_TRACE("server: kube-scheduler bound p%u uid %u to n%u", pod->name, pod->uid, node);
+    sim_check_binding(pod);
+}
+
 /* The change that last bound, or made, the pod. */
 static size_t last_change(const SimObject *pod) {
     for (size_t i = sim_server.n_log; i-- > 0;)

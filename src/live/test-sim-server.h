@@ -19,7 +19,8 @@
 #define SIM_PODS_MAX 10u /* names */
 #define SIM_UIDS_MAX 1024u
 #define SIM_NO_NODE SIM_NODES_MAX
-#define SIM_PODS_PER_NODE 3u /* by the policy */
+#define SIM_PODS_PER_NODE 3u    /* by the policy; ... */
+#define SIM_UNBOUND_PER_NODE 2u /* ... by that of a kube-scheduler that binds */
 
 typedef enum SimKind {
     SIM_NODE,
@@ -73,6 +74,7 @@ Str sim_pod_json(const SimObject *pod, size_t index);
 
 void sim_add_node(unsigned name, unsigned cpu);
 void sim_add_pod(unsigned name, unsigned cpu, unsigned node);
+void sim_bind(SimObject *pod, unsigned node); /* by kube-scheduler */
 void sim_remove(SimKind kind, unsigned name);
 void sim_edit(SimKind kind, unsigned name);
 void sim_end_pod(unsigned name);
