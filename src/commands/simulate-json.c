@@ -30,6 +30,26 @@ static void write_nodes(JsonWriter *writer, const SimulationResult *result) {
     json_member_int(writer, "nodesEmptied", (int64_t)result->n_emptied);
 }
 
+static void write_scaling(
+    const SimulateReport *report, JsonWriter *writer, const SimulationResult *result) {
+    const SimulationInput *input = report->input;
+    double hours = result->added_seconds / 3600;
+
+    if (input->autoscale_pool.n == 0)
+        return;
+    json_member_object(writer, "autoscale");
+    json_member_int(writer, "nodesAdded", (int64_t)result->n_added);
+    json_member_int(writer, "nodesAtEnd", (int64_t)result->n_added_left);
+    if (input->is_timed) {
+        json_member_double(writer, "nodeHours", hours);
+        json_member_double(writer, "cost", hours * input->autoscale_pool.price);
+    }
+    json_member_double(
+        writer, "costPerHour", (double)result->n_added_left * input->autoscale_pool.price);
+    json_member_int(writer, "pendingWithoutNode", (int64_t)result->n_not_scaled);
+    json_write_end_object(writer);
+}
+
 static void write_balance(const SimulateReport *report, JsonWriter *writer, const char *key,
     const BalanceFigures *figures) {
     json_member_object(writer, key);
@@ -131,6 +151,7 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     write_reasons(writer, result);
     json_member_int(writer, "attempts", (int64_t)result->n_attempts);
     write_nodes(writer, result);
+    write_scaling(report, writer, result);
     write_balance(report, writer, "cpu", &result->cpu);
     write_balance(report, writer, "memory", &result->memory);
     write_fits(report, writer, result);
@@ -153,7 +174,8 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
 static void write_scenario(const SimulateReport *report, JsonWriter *writer) {
     const SimulationInput *input = report->input;
 
-    json_member_int(writer, "nodes", (int64_t)input->table->names->n_nodes);
+    json_member_int(
+        writer, "nodes", (int64_t)(input->table->names->n_nodes - input->autoscale_pool.n));
     json_member_int(writer, "podsRunning", (int64_t)input->n_existing - input->n_rescheduled);
     json_member_int(writer, "podsToPlace", (int64_t)input->n_arrivals);
     json_member_int(writer, "podsPlacedAnew", (int64_t)input->n_rescheduled);

@@ -129,6 +129,30 @@ static void add_nodes(Table *table) {
     ADD_COUNTS(table, 0, "nodes emptied", n_emptied);
 }
 
+/* Nodes that an autoscaler added, and their price. */
+static void add_scaling(Table *table) {
+    const SimulationInput *input = table->report->input;
+    bool has_cost = input->autoscale_pool.price > 0;
+    Line *line;
+
+    if (input->autoscale_pool.n == 0)
+        return;
+    ADD_COUNTS(table, 0, "nodes added", n_added);
+    ADD_COUNTS(table, 1, "at the end", n_added_left);
+    line = input->is_timed ? add_line(table, 1, STR("node-hours")) : NULL;
+    for (size_t i = 0; line && i < table->report->n; i++)
+        set_cell(table, line, i, "%.2f", simulation_result_of(table, i)->added_seconds / 3600);
+    line = input->is_timed && has_cost ? add_line(table, 1, STR("cost")) : NULL;
+    for (size_t i = 0; line && i < table->report->n; i++)
+        set_cell(table, line, i, "%.2f",
+            simulation_result_of(table, i)->added_seconds / 3600 * input->autoscale_pool.price);
+    line = has_cost ? add_line(table, 1, STR("cost of an hour, at the end")) : NULL;
+    for (size_t i = 0; line && i < table->report->n; i++)
+        set_cell(table, line, i, "%.2f",
+            (double)simulation_result_of(table, i)->n_added_left * input->autoscale_pool.price);
+    ADD_COUNTS(table, 0, "pods pending for which no node is added", n_not_scaled);
+}
+
 static void add_balance(Table *table, const char *label, bool is_memory) {
     double means[SIMULATE_RUNS_MAX] = {0}, highest[SIMULATE_RUNS_MAX] = {0};
     Line *line;
@@ -240,7 +264,7 @@ static void add_follow(Table *table) {
 static void print_head(const SimulateReport *report, Buf *out) {
     const SimulationInput *input = report->input;
 
-    buf_append_grouped(out, input->table->names->n_nodes);
+    buf_append_grouped(out, input->table->names->n_nodes - input->autoscale_pool.n);
     buf_append(out, STR(" nodes, "));
     buf_append_grouped(out, input->n_existing - input->n_rescheduled);
     buf_append(out, STR(" pods on them; "));
@@ -339,6 +363,13 @@ static void print_notes(const SimulateReport *report, Buf *out) {
     if (input->lacks_services)
         buf_append(&notes,
             STR("  the files have no Services: pods that only a Service selects may be spread\n"));
+    for (size_t i = 0, is_noted = 0; i < report->n && !is_noted; i++) {
+        is_noted = report->runs[i].result->n_not_scaled > 0;
+        if (is_noted)
+            buf_append(&notes,
+                STR("  an autoscaler does not ask berth: pods that only rules without publish "
+                    "reject get no new node\n"));
+    }
     if (input->n_left_pending > 0)
         buf_printf(&notes,
             "  %zu pending pods of the cluster are not placed; --pending places them first\n",
@@ -372,6 +403,7 @@ void simulate_table(const SimulateReport *report, Buf *out) {
 
     add_pods(&table);
     add_nodes(&table);
+    add_scaling(&table);
     add_balance(&table, "cpu requested, mean of all nodes", /* is_memory= */ false);
     add_balance(&table, "memory requested, mean of all nodes", /* is_memory= */ true);
     add_shapes(&table);

@@ -77,6 +77,9 @@ static const Option simulate_options[] = {
         OPTION_LIST_AT(SimulateSettings, policies, n_policies),
         .help = "policies to simulate together; each --policy is a column"},
     {"no-baseline", OPTION_FLAG, AT(has_no_baseline), .help = "leave out the run without policies"},
+    {"autoscale", OPTION_FILE, .argument = "FILE", AT(files.pool),
+        .help = "add nodes like the Node in this file for pods that find none, as an autoscaler does that "
+                "knows published rules only, and count node-hours and their cost"},
     {"metrics", OPTION_FILE, .argument = "FILE", AT(metrics),
         .help = "metrics in a file: {metrics: {NAME: {NODE: NUMBER}}}"},
     {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
@@ -116,6 +119,8 @@ static const char *simulate_settings_check(void *context, const Arguments *argum
         return "--pods, --trace or --pending is needed: which pods to place";
     if (settings->has_no_baseline && settings->n_policies == 0)
         return "--no-baseline without a --policy leaves nothing to run";
+    if (settings->follows && files->pool)
+        return "--follow and --autoscale exclude each other";
     if (settings->follows && files->trace)
         return "--follow needs --pods: pods that have a node";
     return NULL;

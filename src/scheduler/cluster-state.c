@@ -97,6 +97,7 @@ static int make_columns(ClusterState *cluster) {
     cluster->ports = ARENA_ARRAY(arena, HostPorts, n);
     cluster->n_own = ARENA_ARRAY(arena, uint32_t, n);
     cluster->was_used = ARENA_ARRAY(arena, uint8_t, n);
+    cluster->is_hidden = ARENA_ARRAY(arena, bool, n);
     for (size_t i = 0; !arena_has_failed(arena) && i < cluster->n_resources; i++) {
         cluster->allocatable[i] = ARENA_ARRAY(arena, int64_t, n);
         cluster->requested[i] = ARENA_ARRAY(arena, int64_t, n);
@@ -123,6 +124,24 @@ int cluster_state_new(const NodeTable *table, ClusterState **ret) {
         return r;
     *ret = TAKE_PTR(cluster);
     return 0;
+}
+
+void cluster_state_hide(ClusterState *cluster, const uint32_t *rows, size_t n) {
+    size_t n_left = 0;
+
+    for (size_t i = 0; i < n; i++)
+        cluster->is_hidden[rows[i]] = true;
+    cluster->n_hidden += n;
+    for (size_t i = 0; i < cluster->n_order; i++)
+        if (!cluster->is_hidden[cluster->order[i]])
+            cluster->order[n_left++] = cluster->order[i];
+    cluster->n_order = n_left;
+}
+
+void cluster_state_show(ClusterState *cluster, uint32_t row) {
+    cluster->is_hidden[row] = false;
+    cluster->n_hidden--;
+    cluster->order[cluster->n_order++] = row;
 }
 
 int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) {

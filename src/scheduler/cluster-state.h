@@ -37,7 +37,7 @@ typedef struct ClusterState {
     size_t n_resources; /* the table's columns */
     size_t pods;        /* the column of pods; SIZE_MAX: no node has it */
 
-    uint32_t *order; /* rows with a node, in kube-scheduler's order */
+    uint32_t *order; /* rows with a node that is not hidden, in kube-scheduler's order */
     size_t n_order;
 
     int64_t **allocatable, **requested; /* by resource, then row; pods are counted */
@@ -45,6 +45,8 @@ typedef struct ClusterState {
     HostPorts *ports;  /* by row; items on the heap, capacity a power of two */
     uint32_t *n_own;   /* by row: pods for which the node is in use */
     uint8_t *was_used; /* by row: in use at any time so far */
+    bool *is_hidden;   /* by row */
+    size_t n_hidden;
     ClusterUse use;
     InterPod *inter_pod; /* NULL: no pod affinity */
 } ClusterState;
@@ -76,6 +78,11 @@ void cluster_state_add_table_pods(ClusterState *cluster);
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint);
+
+/* Takes @rows, which have no pods, out of the order, as if there were no such nodes; and puts one
+ * back, at the end. */
+void cluster_state_hide(ClusterState *cluster, const uint32_t *rows, size_t n);
+void cluster_state_show(ClusterState *cluster, uint32_t row);
 
 /* Whether a pod without tolerations may be placed there: no cordon, no hard taint. */
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row);

@@ -126,6 +126,7 @@ static void judge_images(ForecastCache *cache, const PodRequest *request, Foreca
     if (n_rows == 0)
         return;
     memset(cache->sums, 0, n_rows * sizeof(*cache->sums));
+    cache->images.n_nodes = cache->cluster->n_order;
     for (size_t i = 0; i < request->n_images; i++)
         images_add(&cache->images, request->images[i], cache->sums);
     for (size_t row = 0; row < n_rows; row++)

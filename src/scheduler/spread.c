@@ -38,6 +38,16 @@ static int add_up_rows(const ClusterState *cluster, const Forecast *forecast,
     return 0;
 }
 
+/* Domains with a node that is not hidden. */
+static uint8_t *find_domains(const ClusterState *cluster, const SpreadCount *item, Arena *arena) {
+    uint8_t *is_known = ARENA_ARRAY(arena, uint8_t, item->n_domains + 1);
+
+    for (size_t i = 0; is_known && i < cluster->n_order; i++)
+        if (item->domains[cluster->order[i]] != NO_DOMAIN)
+            is_known[item->domains[cluster->order[i]]] = 1;
+    return is_known;
+}
+
 static int64_t find_least(const SpreadCount *item, const uint8_t *is_known) {
     int64_t least = INT64_MAX, n = 0;
 
@@ -62,6 +72,11 @@ static int count_domains(const ClusterState *cluster, const Forecast *forecast, 
             is_known = ARENA_ARRAY(arena, uint8_t, item->n_domains + 1);
             if (!is_known || add_up_rows(cluster, forecast, items, item->use->is_default ? 0 : n,
                                  item, is_known, arena) < 0)
+                return -ENOMEM;
+        }
+        if (!is_known && item->use->is_required && cluster->n_hidden > 0) {
+            is_known = find_domains(cluster, item, arena);
+            if (!is_known)
                 return -ENOMEM;
         }
         if (item->use->is_required)

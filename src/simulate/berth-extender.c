@@ -141,6 +141,23 @@ BerthExtender *berth_extender_free(BerthExtender *berth) {
     return NULL;
 }
 
+int berth_extender_add_node(BerthExtender *berth, uint32_t row) {
+    const Node *node = table_node(berth->cluster->table, row);
+    int r = add_node(berth, node);
+
+    if (r == 0)
+        r = refresh(berth);
+    if (r < 0)
+        return r;
+    assert(berth->view);
+    berth->rows[row] = table_find(berth->view->table, node->name);
+    return 0;
+}
+
+void berth_extender_remove_node(BerthExtender *berth, uint32_t row) {
+    store_remove_node(berth->store, berth->cluster->table->names->names[row]);
+}
+
 int berth_extender_add(BerthExtender *berth, const Pod *pod) {
     int r = store_apply_pod(berth->store, pod);
 
@@ -191,6 +208,42 @@ static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_
 }
 _Static_assert(VERDICT_PASS == EXTENDER_PASSES, "verdicts need no translation");
 
+/* Whether nodes show it, and new pods of its policy use that. */
+static bool is_published(const Judge *judge, const Filter *filter) {
+    return (filter->slots || filter->is_label) && !filter->policy->is_observed &&
+           !expression_is_given(&filter->policy->match.expression) &&
+           judge_applies(judge, filter->policy);
+}
+
+static bool passes(const Filter *filter, uint8_t state) {
+    if (state == COLUMN_TRUE || state == COLUMN_FALSE)
+        return state == COLUMN_TRUE;
+    return (state == JUDGE_STATE_MISSING ? filter->on_missing : filter->on_error) == FALLBACK_ALLOW;
+}
+
+static int filter_published(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint16_t **ret_verdicts) {
+    const Program *program = ((BerthExtender *)context)->options.program;
+    uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
+    uint8_t *states = ARENA_RAW(arena, uint8_t, n + 1);
+    Judge *judge = NULL;
+    int r =
+        verdicts && states ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        verdicts[i] = EXTENDER_PASSES;
+    for (size_t k = 0; r == 0 && k < program->n_filters; k++) {
+        if (!is_published(judge, program->filters[k]))
+            continue;
+        r = judge_filter_states(judge, program->filters[k], states);
+        for (size_t i = 0; r == 0 && i < n; i++)
+            if (!passes(program->filters[k], states[i]))
+                verdicts[i] = (uint16_t)k;
+    }
+    *ret_verdicts = verdicts;
+    return r;
+}
+
 static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint8_t **ret) {
     double *scores = ARENA_RAW(arena, double, n + 1);
@@ -230,4 +283,18 @@ SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
         .prioritize = prioritize,
         .print_reason = print_reason,
     };
+}
+
+static int no_scores(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint8_t **ret) {
+    *ret = NULL;
+    return 0;
+}
+
+SchedulerExtender berth_extender_published(BerthExtender *berth) {
+    SchedulerExtender verbs = berth_extender_verbs(berth);
+
+    verbs.filter = filter_published;
+    verbs.prioritize = no_scores;
+    return verbs;
 }

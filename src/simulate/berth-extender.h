@@ -34,6 +34,10 @@ int berth_extender_new(
 BerthExtender *berth_extender_free(BerthExtender *berth); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(BerthExtender *, berth_extender_free)
 
+/* The node of @row of the cluster is new, or removed; the former 0, or -ENOMEM. */
+int berth_extender_add_node(BerthExtender *berth, uint32_t row);
+void berth_extender_remove_node(BerthExtender *berth, uint32_t row);
+
 /* @pod has a node now. 0, or -ENOMEM. */
 int berth_extender_add(BerthExtender *berth, const Pod *pod);
 /* @pod is removed. */
@@ -41,3 +45,7 @@ void berth_extender_remove(BerthExtender *berth, const Pod *pod);
 
 /* Its filter and prioritize, for a Scheduler. */
 SchedulerExtender berth_extender_verbs(BerthExtender *berth);
+
+/* What schedulers and autoscalers see at nodes: published filters of policies that admission can
+ * apply (policy/admission.h), and no scores. */
+SchedulerExtender berth_extender_published(BerthExtender *berth);

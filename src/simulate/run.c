@@ -11,6 +11,7 @@
 #include "base/nsec.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/queues.h"
+#include "simulate/autoscaler.h"
 
 #define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two calls of is_over() */
@@ -23,6 +24,7 @@ typedef struct Run {
     BerthExtender *berth; /* NULL: no policy */
     SchedulerExtender verbs;
     Scheduler *scheduler;
+    Autoscaler *autoscaler; /* NULL: none */
     PendingQueue pending;
     PodEndQueue ends;
     double now;          /* seconds since the start */
@@ -114,11 +116,18 @@ static int settle_existing(Run *run) {
 
 /* --- placing ------------------------------------------------------------ */
 
-static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
-    char uid[UID_MAX];
+/* The request of a pending pod, as a scheduler gets it. */
+static PodRequest request_of(const Run *run, uint32_t number, char uid[UID_MAX]) {
     PodRequest request = *run->input->arrivals[number].request;
 
     request.pod = pod_on(run, number, NO_ROW, uid);
+    return request;
+}
+
+static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
+    char uid[UID_MAX];
+    PodRequest request = request_of(run, number, uid);
+
     run->result->n_attempts++;
     return scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret);
 }
@@ -201,6 +210,63 @@ static int retry(Run *run) {
     return r;
 }
 
+/* --- the autoscaler ------------------------------------------------------- */
+
+/* Adds nodes for pending pods. After each, kube-scheduler tries pending pods again. */
+static int scale_up(Run *run) {
+    _cleanup_(map_done) Map seen = MAP_INIT; /* pods like these get no node */
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < run->pending.n && !is_over(run);) {
+        uint32_t number = run->pending.items[i].number;
+        Str key = run->input->arrivals[number].request->whole_key;
+        char uid[UID_MAX];
+        PodRequest request = request_of(run, number, uid);
+        ScaleResult scaled = SCALE_UNSUITABLE;
+
+        if (map_find(&seen, key) != MAP_NONE || is_gated(run, number)) {
+            i++;
+            continue;
+        }
+        r = autoscaler_scale(run->autoscaler, &request, moment_of(run), &scaled);
+        if (r == 0 && scaled == SCALE_ADDED) {
+            run->result->n_added++;
+            r = retry(run);
+            i = 0; /* others are pending now */
+        } else if (r == 0) {
+            r = map_add(&seen, key, number);
+        }
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Pending pods for which an autoscaler adds no node, because it sees room for them. */
+static int count_not_scaled(Run *run) {
+    _cleanup_(map_done) Map seen = MAP_INIT; /* by key of pods: whether there is room */
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < run->pending.n; i++) {
+        uint32_t number = run->pending.items[i].number, known;
+        Str key = run->input->arrivals[number].request->whole_key;
+        char uid[UID_MAX];
+        PodRequest request = request_of(run, number, uid);
+        bool has_room = false;
+
+        if (is_gated(run, number))
+            continue;
+        known = map_find(&seen, key);
+        if (known == MAP_NONE) {
+            r = autoscaler_has_room(run->autoscaler, &request, moment_of(run), &has_room);
+            if (r == 0)
+                r = map_add(&seen, key, has_room);
+        } else {
+            has_room = known;
+        }
+        run->result->n_not_scaled += has_room;
+    }
+    return r < 0 ? r : 0;
+}
+
 /* --- time ---------------------------------------------------------------- */
 
 static void sample(Run *run) {
@@ -222,6 +288,8 @@ static void sample(Run *run) {
 
 static void pass_time(Run *run, double to) {
     run->used_seconds += (to - run->now) * (double)run->cluster->use.n_nodes;
+    if (run->autoscaler)
+        run->result->added_seconds += (to - run->now) * (double)autoscaler_count(run->autoscaler);
     run->now = to;
 }
 
@@ -251,7 +319,13 @@ static int end_pods(Run *run) {
         remove_pod(run, pod_end_queue_take(&run->ends).arrival);
         has_ended = true;
     }
-    return has_ended && run->pending.n > 0 ? retry(run) : 0;
+    if (!has_ended)
+        return 0;
+    if (run->pending.n > 0 && retry(run) < 0)
+        return -ENOMEM;
+    if (run->autoscaler)
+        autoscaler_remove_empty(run->autoscaler);
+    return 0;
 }
 
 /* Pods that arrive now. */
@@ -297,6 +371,8 @@ static int run_events(Run *run) {
         r = end_pods(run);
         if (r == 0)
             r = take_pods(run);
+        if (r == 0 && run->autoscaler && run->pending.n > 0)
+            r = scale_up(run);
         sample(run);
     }
     if (r == 0 && !run->is_over && isfinite(end) && end > run->now) {
@@ -367,11 +443,19 @@ static int summarize(Run *run) {
     result->n_pending = run->pending.n;
     result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->use.n_nodes;
     result->wait_mean = result->n_placed > 0 ? run->wait_seconds / (double)result->n_placed : 0;
+    if (run->autoscaler) {
+        int r = count_not_scaled(run);
+
+        if (r < 0)
+            return r;
+        result->n_added_left = autoscaler_count(run->autoscaler);
+    }
     simulation_result_measure(result, run->cluster, run->options->shapes, run->options->n_shapes);
     return summarize_reasons(run);
 }
 
 static void run_done(Run *run) {
+    autoscaler_free(run->autoscaler);
     scheduler_free(run->scheduler);
     berth_extender_free(run->berth);
     cluster_state_free(run->cluster);
@@ -392,6 +476,8 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     r = cluster_state_new(input->table, &run.cluster);
     if (r == 0)
         r = cluster_state_set_terms(run.cluster, input->terms);
+    if (r == 0)
+        cluster_state_hide(run.cluster, input->autoscale_pool.rows, input->autoscale_pool.n);
     own.related = snapshot_related(input->snapshot);
     if (r == 0 && berth)
         r = berth_extender_new(&own, run.cluster, &run.berth);
@@ -401,6 +487,9 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
         r = settle_existing(&run);
     if (r == 0)
         r = scheduler_new(&options->scheduler, run.cluster, run.verbs, &run.scheduler);
+    if (r == 0 && input->autoscale_pool.n > 0)
+        r = autoscaler_new(
+            &input->autoscale_pool, &options->scheduler, run.cluster, run.berth, &run.autoscaler);
     if (r == 0)
         r = run_events(&run);
     if (r == 0)

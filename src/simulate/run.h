@@ -9,6 +9,9 @@
  * pending ones counts. Of equal pods only the first is tried if it fails, and at most
  * RUN_RETRIES_MAX per event.
  *
+ * With a AutoscalePool, an autoscaler adds nodes for pods that are pending then (autoscaler.h), and
+ * after each, pending pods are tried again.
+ *
  * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */
 

@@ -119,7 +119,16 @@ static int keep_workload_pod(Draft *draft, const WorkloadObject *workload, int64
     return buf_error(&text) ? -ENOMEM : keep_request(draft, buf_str(&text), ret);
 }
 
-/* One for each node that the DaemonSet is for. */
+static bool is_of_pool(const Draft *draft, uint32_t row) {
+    const AutoscalePool *pool = &draft->input->autoscale_pool;
+
+    for (size_t i = 0; i < pool->n; i++)
+        if (pool->rows[i] == row)
+            return true;
+    return false;
+}
+
+/* One for each node that the DaemonSet is for; not for nodes that an autoscaler adds. */
 static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
     const NodeTable *table = draft->input->table;
     const PodRequest *any = NULL;
@@ -130,7 +139,7 @@ static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
         const PodRequest *request = NULL;
         Str name;
 
-        if (!node || !forecast_allows(any, node))
+        if (!node || is_of_pool(draft, row) || !forecast_allows(any, node))
             continue;
         name = arena_printf(
             draft->input->arena, "%.*s.%.*s", STR_FMT(workload->name), STR_FMT(node->name));
@@ -301,11 +310,18 @@ static int read_cluster(Draft *draft) {
 
     draft->path = draft->files->cluster;
     r = objects_each(draft->path, visit_cluster, draft, draft->error);
+    if (r == 0 && draft->files->pool)
+        r = autoscale_pool_read(draft->files->pool, draft->nodes, draft->input->arena,
+            &draft->input->autoscale_pool, draft->error);
     if (r == 0)
         r = store_publish(draft->nodes, &draft->input->snapshot);
     if (r < 0)
         return r;
     draft->input->table = snapshot_table(draft->input->snapshot);
+    r = autoscale_pool_find_rows(
+        &draft->input->autoscale_pool, draft->input->table, draft->input->arena);
+    if (r < 0)
+        return r;
     if (draft->input->table->names->n_nodes == 0)
         return set_error(draft, draft->path,
             "contains no Node; make it with: kubectl get nodes,pods -A -o json");

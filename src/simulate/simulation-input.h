@@ -20,6 +20,7 @@
 #include "cluster/snapshot.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
+#include "simulate/autoscale-pool.h"
 
 #define SIMULATION_PODS_MAX 1000000u
 #define SIMULATION_BUDGET ((size_t)8 * 1024 * 1024 * 1024)
@@ -49,7 +50,8 @@ typedef struct SimulationInput {
     RecordPool *pool;
     Snapshot *snapshot; /* the nodes, without pods */
     const NodeTable *table;
-    TermIndex *terms; /* of all pods */
+    TermIndex *terms;             /* of all pods */
+    AutoscalePool autoscale_pool; /* rows of the table that are not there at the start */
     ExistingPod *existing;
     size_t n_existing;
     Arrival *arrivals; /* by time, then by priority */
@@ -69,6 +71,7 @@ typedef struct SimulationInput {
 typedef struct SimulationFiles {
     const char *cluster;
     const char *pods;  /* may be NULL */
+    const char *pool;  /* nodes that an autoscaler adds; may be NULL */
     const char *trace; /* may be NULL */
     bool with_pending; /* pending pods of the cluster arrive first */
     bool by_schedule;  /* pods of the list arrive in the order in which they were bound */

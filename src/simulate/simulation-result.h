@@ -85,6 +85,11 @@ typedef struct SimulationResult {
     double wait_mean, wait_most; /* seconds, of placed pods */
     size_t n_waited;             /* placed pods that were pending first */
 
+    /* With an autoscaler. */
+    size_t n_added, n_added_left; /* nodes: in all; at the end */
+    double added_seconds;         /* node seconds of these */
+    size_t n_not_scaled; /* pending pods that a node could take, for all an autoscaler knows */
+
     Sample *samples;
     size_t n_samples;
 

@@ -420,3 +420,128 @@ def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
     assert b'placing pods, policy "none" (1 of 1): ' in progress
     assert "none was interrupted after" in text
     assert "of 900000 pods" in text
+
+
+# --- an autoscaler ---
+
+LIMIT = HEAD + "metadata: {name: limit}\nspec:\n  filters: [{name: few, maxPods: 4%s}]\n"
+
+
+def pool(**annotations):
+    shape = node("big", cpu="16")
+    shape["metadata"]["annotations"] = {f"berth.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return json.dumps(shape)
+
+
+def scale(run, files, policy, *flags, pods=None, pool_text=None):
+    """{"placed", "pending", "autoscale"} under the policy, of 10 pods and one old node unless told otherwise."""
+    done = run(
+        "--cluster", files("c.json", list_of(node("old", cpu="16"))), "--no-baseline", "--policy", files("p.yaml", policy),
+        *(flags or ["--pods", files("pods.json", list_of(*(pods or [pod(f"p{i}") for i in range(10)])))]), "-o", "json",
+        "--autoscale", files("pool.json", pool_text or pool(price_per_hour="0.5")))  # fmt: skip
+    assert done.stderr == ""
+    (found,) = json.loads(done.stdout)["policies"]
+    assert json.loads(done.stdout)["nodes"] == 1
+    return found
+
+
+@pytest.mark.parametrize("how", ["slots", "label"])
+def test_autoscaler_adds_nodes_for_published_limits(run, files, how):
+    found = scale(run, files, LIMIT % f", publish: {how}")
+    assert (found["placed"], found["pending"]) == (10, 0)
+    assert found["autoscale"] == {"nodesAdded": 2, "nodesAtEnd": 2, "costPerHour": 1.0, "pendingWithoutNode": 0}
+    assert found["nodesInUse"]["end"] == 3
+
+
+@pytest.mark.parametrize("policy", [
+    LIMIT % "",
+    LIMIT.replace("spec:\n", "spec:\n  match: {expression: 'pod.metadata.name.size() > 0'}\n") % ", publish: slots",
+], ids=["not published", "no admission"])  # fmt: skip
+def test_autoscaler_does_not_know_other_rules(run, files, policy):
+    """By kube-scheduler's own filters the old node has room."""
+    found = scale(run, files, policy)
+    assert (found["placed"], found["pending"]) == (4, 6)
+    assert found["autoscale"] == {"nodesAdded": 0, "nodesAtEnd": 0, "costPerHour": 0, "pendingWithoutNode": 6}
+
+
+def test_autoscaler_adds_a_node_in_vain(run, files):
+    """It does not know that berth rejects the new node, too: the node is added once, and stays empty."""
+    found = scale(run, files, CLOSED, pods=[pod(f"p{i}", cpu="12") for i in range(3)])
+    assert found["placed"] == 0 and found["pending"] == 3
+    full = scale(run, files, CLOSED, pods=[pod("huge", cpu="17")], pool_text=pool().replace('"16"', '"32"'))
+    assert full["autoscale"]["nodesAdded"] == 1 and full["pending"] == full["autoscale"]["pendingWithoutNode"] == 1
+
+
+def test_autoscaler_adds_no_node_that_does_not_suit(run, files):
+    found = scale(run, files, PACK, pods=[pod("huge", cpu="17"), pod("picky", nodeSelector={"zone": "a"})])
+    assert found["pending"] == 2
+    assert found["autoscale"] == {"nodesAdded": 0, "nodesAtEnd": 0, "costPerHour": 0, "pendingWithoutNode": 0}
+
+
+def test_autoscaler_keeps_its_maximum(run, files):
+    found = scale(run, files, LIMIT % ", publish: slots", pool_text=pool(max_nodes="1"))
+    assert found["placed"] == 8 and found["autoscale"]["nodesAdded"] == 1 and found["autoscale"]["pendingWithoutNode"] == 0
+
+
+def test_autoscaled_nodes_cost_until_they_are_empty(run, files):
+    """Eight pods for an hour need one node more; four others begin when they have ended."""
+    lines = [{"at": 0, "lifetime": 3600, "count": 8, "pod": pod("a")}, {"at": 7200, "lifetime": 3600, "count": 4, "pod": pod("b")}]
+    trace = files("trace.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    found = scale(run, files, LIMIT % ", publish: slots", "--trace", trace)
+    assert found["placed"] == 12
+    assert found["autoscale"] == {
+        "nodesAdded": 1, "nodesAtEnd": 0, "nodeHours": 1.0, "cost": 0.5, "costPerHour": 0, "pendingWithoutNode": 0}  # fmt: skip
+
+
+def test_autoscaled_nodes_spread_pods_only_when_they_are_there(run, files):
+    """Nodes that do not exist yet are no domains: else the spread would allow one pod on each only."""
+    spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+               "labelSelector": {"matchLabels": {"a": "b"}}}]  # fmt: skip
+    pods = [pod(f"p{i}", topologySpreadConstraints=spread) for i in range(3)]
+    for each in pods:
+        each["metadata"]["labels"] = {"a": "b"}
+    found = scale(run, files, PACK, pods=pods)
+    assert found["placed"] == 3 and found["autoscale"]["nodesAdded"] == 0
+
+
+def test_autoscale_table(run, files, cluster, trace):
+    text = run(
+        "--cluster", cluster, "--trace", trace, "--policy", files("p.yaml", LIMIT % ""),
+        "--autoscale", files("pool.json", pool(price_per_hour="0.5"))).stdout  # fmt: skip
+    assert "an autoscaler" not in text  # no pod is pending
+    for label in ("nodes added", "  at the end", "  node-hours", "  cost ", "  cost of an hour, at the end",
+                  "pods pending for which no node is added"):  # fmt: skip
+        assert f"\n{label}" in text
+    pods = files("pods.json", list_of(*(pod(f"p{i}") for i in range(30))))
+    text = run("--cluster", cluster, "--pods", pods, "--policy", files("p.yaml", LIMIT % ""), "--autoscale",
+               files("pool.json", pool())).stdout  # fmt: skip
+    assert "an autoscaler does not ask berth" in text and "node-hours" not in text and "cost" not in text
+
+
+@pytest.mark.parametrize("text, error", [
+    (list_of(node("a"), node("b")), "there are several Nodes"),
+    (list_of(), "expected one Node"),
+    (json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "x"}}), "expected one Node"),
+    (pool(price_per_hour="cheap"), "berth.dev/price-per-hour is a number"),
+    (pool(price_per_hour="-1"), "berth.dev/price-per-hour is a number"),
+    (pool(max_nodes="0"), "berth.dev/max-nodes is 1 to 10000"),
+    (pool(max_nodes="10001"), "berth.dev/max-nodes is 1 to 10000"),
+    (json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}), "the Node has no status.allocatable"),
+    ("{", "pool.json:"),
+])  # fmt: skip
+def test_wrong_pools(run, files, cluster, text, error):
+    done = run("--cluster", cluster, "--pods", files("pods.json", list_of(pod("p"))), "--autoscale", files("pool.json", text),
+               code=FAILED)  # fmt: skip
+    assert done.stdout == "" and error in done.stderr
+
+
+def test_pool_with_the_name_of_a_node(run, files):
+    done = run("--cluster", files("c.json", list_of(node("big-1"))), "--pods", files("pods.json", list_of(pod("p"))),
+               "--autoscale", files("pool.json", pool()), code=FAILED)  # fmt: skip
+    assert "the cluster has nodes of that name" in done.stderr
+
+
+def test_autoscale_does_not_follow(run, files, cluster):
+    done = run("--cluster", cluster, "--pods", files("p.json", list_of(pod("p"))), "--follow", "--autoscale", files("q.json", pool()),
+               code=USAGE)  # fmt: skip
+    assert "--follow and --autoscale" in done.stderr
