@@ -6,8 +6,8 @@ import pytest
 from doc_pages import PAGES, Folder, find_blocks
 
 MARKED = [page for page in PAGES if any("e2e" in block.marks for block in find_blocks(page))]
-KINDS = "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,pods,poddisruptionbudgets"
-CLUSTER_KINDS = "clusterroles,clusterrolebindings"
+KINDS = "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,pods,poddisruptionbudgets,networkpolicies"
+CLUSTER_KINDS = "clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings"
 
 
 @pytest.fixture
