@@ -94,20 +94,23 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
     json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
 }
 
-/* Those besides nodes and pods, which policies in force, or policies that wait for them, read. */
+static void write_kind(JsonWriter *writer, WatcherKind kind, const WatcherKindStatus *status) {
+    json_write_object(writer);
+    json_write_member(writer, STR("resource"), str_from_c(watcher_kind_name(kind)));
+    json_member_bool(writer, "synced", status->is_synced);
+    json_write_member(writer, STR("error"), str_from_c(status->last_error));
+    json_write_end_object(writer);
+}
+
+/* Those besides nodes and pods, which policies in force, or policies that wait for them, read; and
+ * policies of the cluster. */
 static void write_related(JsonWriter *writer, const LiveStatus *live) {
     json_member_array(writer, "watches");
-    for (unsigned i = 0; live && i < _RELATED_KINDS; i++) {
-        const WatcherKindStatus *kind = &live->watcher.related[i];
-
-        if (!(live->watcher.related_wanted & RELATED_BIT(i)))
-            continue;
-        json_write_object(writer);
-        json_write_member(writer, STR("resource"), str_from_c(related_kind_name((RelatedKind)i)));
-        json_member_bool(writer, "synced", kind->is_synced);
-        json_write_member(writer, STR("error"), str_from_c(kind->last_error));
-        json_write_end_object(writer);
-    }
+    for (unsigned i = 0; live && i < _RELATED_KINDS; i++)
+        if (live->watcher.related_wanted & RELATED_BIT(i))
+            write_kind(writer, (WatcherKind)(_WATCHER_KINDS + i), &live->watcher.related[i]);
+    if (live && live->watcher.watches_policies)
+        write_kind(writer, WATCHER_POLICIES, &live->watcher.policies);
     json_write_end_array(writer);
 }
 

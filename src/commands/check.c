@@ -29,7 +29,7 @@
 typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
 
 /* The output without files. */
-typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_FORMAT, PAGE_FIELDS, PAGE_CODES } Page;
+typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_CRD, PAGE_FORMAT, PAGE_FIELDS, PAGE_CODES } Page;
 
 typedef struct Settings {
     Show show;
@@ -249,6 +249,9 @@ static const Option options[] = {
     OPTION_GROUP("Without files"),
     {"json-schema", OPTION_VALUE, AT(page), .min = PAGE_JSON_SCHEMA,
         .help = "the format of a policy as a JSON Schema, for editors"},
+    {"crd", OPTION_VALUE, AT(page), .min = PAGE_CRD,
+        .help = "the same as a CustomResourceDefinition, for policies in the cluster (berth serve "
+                "--policies-from-cluster)"},
     {"format", OPTION_VALUE, AT(page), .min = PAGE_FORMAT,
         .help = "every field of a policy file, as Markdown"},
     {"fields", OPTION_VALUE, AT(page), .min = PAGE_FIELDS,
@@ -262,6 +265,7 @@ static const Option options[] = {
 static int print_page(Page page) {
     static void (*const print[])(Buf * out) = {
         [PAGE_JSON_SCHEMA] = policy_json_schema,
+        [PAGE_CRD] = policy_crd,
         [PAGE_FORMAT] = policy_describe,
         [PAGE_FIELDS] = schema_describe,
         [PAGE_CODES] = checkup_print_codes,

@@ -165,6 +165,9 @@ static const Option serve_options[] = {
     {"managed-resource", OPTION_NAMES, .argument = "NAME", NAMES(managed, daemon.live.n_managed),
         .help = "as in kube-scheduler's managedResources: pods without it are not expected to pass "
                 "through berth; may be repeated"},
+    {"policies-from-cluster", OPTION_FLAG, AT(daemon.policies_from_cluster),
+        .help = "besides --policy, the PlacementPolicies of the API server (needs permission to get, list "
+                "and watch them)"},
     {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
         .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
     {SERVE_DUMP_OPTION, OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
@@ -302,6 +305,8 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         return "--wake-up needs --kubeconfig or --in-cluster";
     if (live->watcher.publishes && !live_is_wanted(live))
         return "--publish needs --kubeconfig or --in-cluster";
+    if (daemon->policies_from_cluster && !live_is_wanted(live))
+        return "--policies-from-cluster needs --kubeconfig or --in-cluster";
     if (live->watcher.publish_lease_name && !live->watcher.publishes)
         return "--publish-lease needs --publish: it decides which of several replicas publishes";
     return NULL;

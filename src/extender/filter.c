@@ -274,9 +274,13 @@ static void encode(const View *view, const FilterArgs *args, const FilterResult 
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
-/* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so a
+/* Why nothing can be decided, or empty. A policy that is not known yet might reject any node.
+ * Without its pods a node looks emptier than it is, so a
  * cluster that is still being listed cannot be used. */
 static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
+    if (view->program->is_partial && !exemptions_cover(view->exemptions, &args->pod))
+        return STR("berth: the policies of the cluster have not been listed yet; try again in a "
+                   "moment");
     if (view->snapshot || args->n == 0 || !judge_has_filters(judge, /* observed= */ false))
         return STR_NULL;
     if (view->awaits_cluster)

@@ -101,6 +101,18 @@ static int check_zones(const Program *program, DiagList *diags) {
     return diags->n_errors > 0 ? POLICIES_E_INVALID : 0;
 }
 
+int policies_compile(const PolicySource *sources, size_t n, DiagList *diags, Program **ret) {
+    int r = program_compile(sources, n, diags, ret);
+
+    if (r == PROGRAM_E_INVALID)
+        return POLICIES_E_INVALID;
+    if (r == 0)
+        r = check_zones(*ret, diags);
+    if (r == POLICIES_E_INVALID)
+        *ret = program_unref(*ret);
+    return r > 0 ? r : error_fold(r);
+}
+
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n) {
     PolicyFiles files = {.arena = arena, .diags = diags};
@@ -111,15 +123,9 @@ int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, 
         if (r < 0)
             return r;
     }
-    r = program_compile(files.sources.items, files.sources.n, diags, ret);
-    if (r == PROGRAM_E_INVALID)
-        return files.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
-    if (r == 0)
-        r = check_zones(*ret, diags);
-    if (r == POLICIES_E_INVALID)
-        *ret = program_unref(*ret);
+    r = policies_compile(files.sources.items, files.sources.n, diags, ret);
     if (r != 0)
-        return r > 0 ? r : error_fold(r);
+        return r > 0 && files.is_unreadable ? POLICIES_E_UNREADABLE : r;
     *ret_sources = files.sources.items;
     *ret_n = files.sources.n;
     return 0;

@@ -31,3 +31,6 @@ int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Pro
 #define POLICIES_BUDGET ((size_t)256 * 1024 * 1024)
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n);
+
+/* Compiles texts, and checks their time zones. 0, POLICIES_E_INVALID or -ENOMEM. */
+int policies_compile(const PolicySource *sources, size_t n, DiagList *diags, Program **ret);

@@ -51,6 +51,7 @@ struct ClusterWatcher {
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
     WatchedResource resources[_WATCHER_KINDS], related[_RELATED_KINDS];
+    WatchedResource policies;
     uint64_t seed;         /* of the reflectors */
     ClusterNeeds *keeping; /* the fields that are kept, and how often that has changed */
     uint64_t keeping_version;

@@ -20,7 +20,7 @@ typedef struct Object {
 } Object;
 
 static bool is_related(const WatchedResource *resource) {
-    return resource->kind >= _WATCHER_KINDS;
+    return resource->kind >= _WATCHER_KINDS && resource->kind != WATCHER_POLICIES;
 }
 
 static RelatedKind related_kind(const WatchedResource *resource) {
@@ -196,6 +196,31 @@ static int on_related_apply(void *context, WatchEventType type, const ObjectMeta
     return removed < 0 ? removed : type == EVENT_DELETED ? 0 : r;
 }
 
+/* --- PlacementPolicies ---------------------------------------------------------------------- */
+
+static PolicyObjects *policies_of(WatchedResource *resource) {
+    return resource->watcher->options.policies;
+}
+
+static void on_policies_begin(void *context) {
+    WatchedResource *resource = context;
+
+    resource->list_began_at = clock_monotonic_nsec();
+    policy_objects_begin(policies_of(resource));
+}
+
+static int on_policy_item(void *context, Str text) {
+    return policy_objects_item(policies_of(context), text);
+}
+
+static int on_policies_end(void *context) {
+    return policy_objects_end(policies_of(context));
+}
+
+static int on_policy_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
+    return policy_objects_apply(policies_of(context), type, meta, text);
+}
+
 /* --- notices ------------------------------------------------------------------------------- */
 
 /* Also later, if it was not reported at once: the last notice must be the current state. */
@@ -218,16 +243,22 @@ static void notify_lost(WatchedResource *resource, const char *why, int64_t retr
                                           .msec = retry_nsec / NSEC_PER_MSEC});
 }
 
-static void notify_listed(const WatchedResource *resource) {
+static size_t count_objects(WatchedResource *resource) {
     StoreFigures figures;
 
+    if (resource->kind == WATCHER_POLICIES)
+        return policy_objects_count(policies_of(resource));
+    if (is_related(resource))
+        return count_related(resource);
     store_figures(resource->watcher->store, &figures);
+    return resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods;
+}
+
+static void notify_listed(WatchedResource *resource) {
     watcher_notify(resource->watcher,
         (WatcherNotice){.event = WATCHER_LISTED,
             .kind = resource->kind,
-            .n = is_related(resource)              ? count_related(resource)
-                 : resource->kind == WATCHER_NODES ? figures.n_nodes
-                                                   : figures.n_pods,
+            .n = count_objects(resource),
             .msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC});
 }
 
@@ -255,36 +286,38 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
 
 /* --- its reflector ------------------------------------------------------------------------- */
 
+static ReflectorSink sink_of(WatchedResource *resource) {
+    if (resource->kind == WATCHER_POLICIES)
+        return (ReflectorSink){resource, on_policies_begin, on_policy_item, on_policies_end,
+            on_policy_apply, on_notice};
+    if (is_related(resource))
+        return (ReflectorSink){resource, on_related_begin, on_related_item, on_related_end,
+            on_related_apply, on_notice};
+    return (ReflectorSink){resource, on_begin, on_item, on_end, on_apply, on_notice};
+}
+
 bool watched_resource_init(
     WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
-    static const char *const paths[_WATCHER_KINDS + _RELATED_KINDS] = {
+    static const char *const paths[] = {
         [WATCHER_NODES] = "/api/v1/nodes",
         [WATCHER_PODS] = "/api/v1/pods",
         [_WATCHER_KINDS + RELATED_NAMESPACES] = "/api/v1/namespaces",
         [_WATCHER_KINDS + RELATED_CLAIMS] = "/api/v1/persistentvolumeclaims",
         [_WATCHER_KINDS + RELATED_VOLUMES] = "/api/v1/persistentvolumes",
+        [WATCHER_POLICIES] = POLICY_OBJECTS_PATH,
     };
-    bool is_other = kind >= _WATCHER_KINDS;
-    const ReflectorOptions options = {
+    ReflectorOptions options = {
         .path = paths[kind],
         .resource = watcher_kind_name(kind),
         .clock = clock_monotonic_nsec,
         .seed = seed,
         .silence_sec =
             watcher->options.silence_sec ? watcher->options.silence_sec : WATCHER_SILENCE_SEC,
-        .sink =
-            {
-                .context = resource,
-                .begin = is_other ? on_related_begin : on_begin,
-                .item = is_other ? on_related_item : on_item,
-                .end = is_other ? on_related_end : on_end,
-                .apply = is_other ? on_related_apply : on_apply,
-                .notice = on_notice,
-            },
     };
 
     resource->watcher = watcher;
     resource->kind = kind;
+    options.sink = sink_of(resource);
     resource->reflector = reflector_new(watcher->client, &options);
     return resource->reflector != NULL;
 }

@@ -26,6 +26,8 @@
 #define BINDS_AT_ONCE 64u
 
 const char *watcher_kind_name(WatcherKind kind) {
+    if (kind == WATCHER_POLICIES)
+        return "placementpolicies.berth.dev";
     if (kind >= _WATCHER_KINDS)
         return related_kind_name((RelatedKind)(kind - _WATCHER_KINDS));
     return kind == WATCHER_NODES ? "nodes" : "pods";
@@ -382,6 +384,11 @@ static void update_status(ClusterWatcher *watcher) {
             status.related[i] = *reflector_figures(watcher->related[i].reflector);
         status.n_related[i] = store_count_related(watcher->store, (RelatedKind)i);
     }
+    if (watcher->policies.reflector) {
+        status.watches_policies = true;
+        status.policies = *reflector_figures(watcher->policies.reflector);
+        status.n_policies = policy_objects_count(watcher->options.policies);
+    }
     (void)snprintf(status.server, sizeof(status.server), "%s", access_server(watcher->access));
     if (watcher->permit)
         bind_permit_status(watcher->permit, &status.lease);
@@ -464,6 +471,8 @@ static int64_t turn(ClusterWatcher *watcher) {
     for (size_t i = 0; i < _RELATED_KINDS; i++)
         if (watcher->related[i].reflector)
             next_at = clock_earlier(next_at, watched_resource_tick(&watcher->related[i], now));
+    if (watcher->policies.reflector)
+        next_at = clock_earlier(next_at, watched_resource_tick(&watcher->policies, now));
     next_at = clock_earlier(next_at, tick_lease(watcher, now));
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
@@ -625,6 +634,8 @@ static bool make_members(ClusterWatcher *watcher) {
            watched_resource_init(
                &watcher->resources[WATCHER_NODES], watcher, WATCHER_NODES, seed) &&
            watched_resource_init(&watcher->resources[WATCHER_PODS], watcher, WATCHER_PODS, ~seed) &&
+           (!watcher->options.policies || watched_resource_init(&watcher->policies, watcher,
+                                              WATCHER_POLICIES, seed + WATCHER_POLICIES)) &&
            make_optional(watcher);
 }
 
@@ -637,6 +648,7 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
         reflector_free(watcher->resources[i].reflector);
     for (size_t i = 0; i < _RELATED_KINDS; i++)
         reflector_free(watcher->related[i].reflector);
+    reflector_free(watcher->policies.reflector);
     binder_free(watcher->binder);
     write_queue_free(watcher->marks);
     client_free(watcher->client);

@@ -27,6 +27,7 @@
 #include "kube/access.h"
 #include "kube/api-writes.h"
 #include "kube/lease.h"
+#include "kube/policy-objects.h"
 #include "kube/publish-writer.h"
 #include "kube/reflector.h"
 #include "model/labels.h"
@@ -49,6 +50,7 @@ typedef enum WatcherKind {
     WATCHER_NODES,
     WATCHER_PODS,
     _WATCHER_KINDS, /* from here on: _WATCHER_KINDS + RelatedKind, watched if they are wanted */
+    WATCHER_POLICIES = _WATCHER_KINDS + _RELATED_KINDS, /* with WatcherOptions.policies */
 } WatcherKind;
 
 const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods", "namespaces" */
@@ -129,7 +131,8 @@ typedef struct WatcherOptions {
      * NULL: there is one berth. They outlive the watcher. */
     bool publishes;
     const char *publish_lease_namespace, *publish_lease_name;
-    uint64_t seed; /* of delays between retries; 0: a random one */
+    PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
+    uint64_t seed;           /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
     const ClusterNeeds *needs;
@@ -194,6 +197,9 @@ typedef struct WatcherStatus {
     unsigned related_wanted; /* RELATED_BIT()s: of others the figures are zero */
     WatcherKindStatus related[_RELATED_KINDS];
     size_t n_related[_RELATED_KINDS];
+    bool watches_policies; /* WatcherOptions.policies: else the next two are zero */
+    WatcherKindStatus policies;
+    size_t n_policies;
     size_t n_nodes, n_pods, n_assumed;
     size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
     uint64_t n_published;

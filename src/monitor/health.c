@@ -51,8 +51,9 @@ static void note_kind(
         buf_printf(out, "disconnected, last update %.1f s ago: %s", age, kind->last_error);
 }
 
-/* Ready once everything has been listed. A lost connection is no reason to take requests
- * away, the last snapshot answers them; but it must be seen. */
+/* Ready once everything has been listed, and policies of the cluster are in force. A lost
+ * connection is no reason to take requests away, the last snapshot answers them; but it must be
+ * seen. */
 static bool check_sync(const HealthState *state, char *note) {
     const WatcherStatus *watcher = &state->live->watcher;
     _cleanup_(buf_done) Buf text = BUF_INIT(HEALTH_NOTE_MAX);
@@ -63,8 +64,11 @@ static bool check_sync(const HealthState *state, char *note) {
         if (watcher->related_wanted & RELATED_BIT(i))
             note_kind(&watcher->related[i], related_kind_name((RelatedKind)i),
                 watcher->n_related[i], state->now_nsec, &text);
+    if (watcher->watches_policies)
+        note_kind(&watcher->policies, watcher_kind_name(WATCHER_POLICIES), watcher->n_policies,
+            state->now_nsec, &text);
     (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
-    return state->live->is_synced;
+    return state->live->is_synced && !state->program->is_partial;
 }
 
 /* Never a reason to be unready: a replica that does not bind decides as well as any other, and

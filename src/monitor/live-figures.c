@@ -21,13 +21,17 @@ static const struct {
         "Objects that could not be used: malformed, or over a limit."},
 };
 
-#define ALL_KINDS ((unsigned)_WATCHER_KINDS + _RELATED_KINDS)
+#define ALL_KINDS ((unsigned)WATCHER_POLICIES + 1)
 
 static bool is_watched(const WatcherStatus *watcher, unsigned k) {
+    if (k == WATCHER_POLICIES)
+        return watcher->watches_policies;
     return k < _WATCHER_KINDS || (watcher->related_wanted & RELATED_BIT(k - _WATCHER_KINDS));
 }
 
 static const WatcherKindStatus *kind_at(const WatcherStatus *watcher, unsigned k) {
+    if (k == WATCHER_POLICIES)
+        return &watcher->policies;
     return k < _WATCHER_KINDS ? &watcher->kinds[k] : &watcher->related[k - _WATCHER_KINDS];
 }
 

@@ -6,9 +6,6 @@
 #include "policy/cel-text.h"
 #include "policy/rules.h"
 
-#define POLICY_API_VERSION "berth.dev/v1alpha1"
-#define POLICY_KIND "PlacementPolicy"
-
 #define NARROW_MAX 100000
 
 /* A policy while it is read. All mappings of the document store here. */
@@ -138,7 +135,7 @@ static const Field spec_fields[] = {
     {OPTIONAL("bind"), .shape = &bind_shape,
         .about = "what berth does in addition when it binds a pod"},
 };
-static const Shape spec_shape = {SHAPE_OF(spec_fields)};
+const Shape policy_spec_shape = {SHAPE_OF(spec_fields)};
 
 static void warn_without_effect(YamlReader *reader, const YamlNode *value, const Policy *policy) {
     if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
@@ -160,7 +157,7 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
             yaml_find(value, STR("metrics")), yaml_find(value, STR("variables")));
     if (!policy->scope)
         return; /* out of memory: arena_has_failed() */
-    reader_fields(reader, value, "spec", &spec_shape, reading);
+    reader_fields(reader, value, "spec", &policy_spec_shape, reading);
     policy->is_observed = reading->mode == 1;
     policy->narrow_to = (uint32_t)reading->narrow_to;
     policy->wire_max = (uint32_t)reading->wire_max;
@@ -192,7 +189,7 @@ static const Field document_fields[] = {
     {REQUIRED("apiVersion"), INTO(PolicyReading, api_version, api_version_shape)},
     {REQUIRED("kind"), INTO(PolicyReading, kind, document_kind_shape)},
     {REQUIRED("metadata"), .shape = &metadata_shape},
-    {REQUIRED("spec"), .shape = &spec_shape, .read = read_spec},
+    {REQUIRED("spec"), .shape = &policy_spec_shape, .read = read_spec},
 };
 const Shape policy_shape = {SHAPE_OF(document_fields)};
 

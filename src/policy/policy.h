@@ -20,6 +20,12 @@
 #include "policy/publish.h"
 #include "policy/scope.h"
 
+#define POLICY_GROUP "berth.dev"
+#define POLICY_VERSION "v1alpha1"
+#define POLICY_API_VERSION POLICY_GROUP "/" POLICY_VERSION
+#define POLICY_KIND "PlacementPolicy"
+#define POLICY_PLURAL "placementpolicies"
+
 typedef struct Policy Policy;
 
 /* The verdict for a node on which a rule fails, or that was not evaluated before the deadline. */
@@ -125,8 +131,8 @@ struct Policy {
 void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret);
 
-/* The shape of a document, for the JSON Schema. */
-extern const Shape policy_shape;
+/* The shapes of a document and of its spec, for schemas. */
+extern const Shape policy_shape, policy_spec_shape;
 
 /* Whether it applies to @pod, by its namespaces and podSelector. */
 bool policy_selects(const Policy *policy, const Pod *pod);

@@ -56,6 +56,8 @@ typedef struct Program {
     Plan *plan;
     NodeParts filter_parts; /* the parts of a node that filters read; */
     NodeParts score_parts;  /* and the scores */
+    bool is_partial;    /* policies of the cluster are missing: nothing can be decided yet. Set by
+                           the maker, at once */
     ClusterNeeds needs; /* fields of objects that expressions read and that are not always kept */
 } Program;
 

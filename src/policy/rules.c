@@ -13,6 +13,7 @@
 /* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
  * together. */
 #define REASON_MAX 200u
+#define RULES_MAX 1000 /* PROGRAM_FILTERS_MAX, of all policies together */
 
 /* --- common fields ----------------------------------------------------------- */
 
@@ -100,8 +101,8 @@ static const Shape filter_shape = {SHAPE_OF(filter_fields), .kinds = filter_kind
     .n_kinds = &n_filter_kinds, .or_field = "expression"};
 static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
     .n_kinds = &n_score_kinds, .or_field = "expression"};
-const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape};
-const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
+const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
+const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 
 /* --- one rule ------------------------------------------------------------------ */
 

@@ -90,7 +90,13 @@ extern const Shape shape_label_keys; /* the same of label keys */
 extern const Shape shape_namespaces; /* the same of names of namespaces */
 extern const Shape shape_selector;   /* matchLabels, matchExpressions */
 
-/* The format of policies as a JSON Schema (draft 2020-12), and as Markdown tables for
- * docs/policy.md. */
+/* The format of policies as a JSON Schema (draft 2020-12). */
 void policy_json_schema(Buf *out);
+
+/* The same as a CustomResourceDefinition, in YAML (crd.c); and the schema of one shape in it, as
+ * JSON: structural, as the API server requires. @about may be NULL. */
+void policy_crd(Buf *out);
+void shape_structural_schema(const Shape *shape, const char *about, Buf *out);
+
+/* As Markdown tables for docs/policy.md. */
 void policy_describe(Buf *out);

@@ -252,6 +252,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         if (daemon->journaling)
             task_request(daemon->journaling, 1);
         tick_loads(daemon, now);
+        files_reload_objects(&daemon->files);
         if (now >= next_reload) {
             files_reload(&daemon->files, /* force= */ false);
             tick_live(daemon, now);

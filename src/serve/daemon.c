@@ -330,6 +330,7 @@ static int start_live(Daemon *daemon, char *error) {
         return 0;
     options.watcher.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
+    options.watcher.policies = daemon->files.objects;
     options.watcher.needs = &daemon->current.view->program->needs;
     options.watcher.related = daemon->current.view->program->related;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);

@@ -40,6 +40,7 @@ typedef struct DaemonOptions {
     ServerOptions server;            /* its tls field is set by the daemon */
     const char *const *policy_paths; /* files or folders; none: everything passes */
     size_t n_policy_paths;
+    bool policies_from_cluster;       /* PlacementPolicies of the API server of live, besides */
     const char *cluster_path;         /* kubectl's List; NULL: none */
     LiveOptions live;                 /* a cluster that is watched, instead of cluster_path */
     const char *prometheus_url;       /* the default source of PromQL; NULL: none */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -46,6 +47,7 @@ typedef struct ReadPolicy {
     Program *program;
     const PolicySource *sources;
     size_t n_sources;
+    bool is_new; /* it has versions of the cluster's policies that are not in force yet */
 } ReadPolicy;
 
 static void read_policy_done(ReadPolicy *read) {
@@ -53,9 +55,31 @@ static void read_policy_done(ReadPolicy *read) {
     arena_free(read->arena);
 }
 
-static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *error, size_t size) {
+static void log_warnings(const DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++)
+        log_warn("policy warning", LOG_STR("file", diags->diags.items[i].place.file),
+            LOG_INT("line", diags->diags.items[i].place.line),
+            LOG_STR("warning", diags->diags.items[i].text));
+}
+
+/* The program of files and of the cluster's policies, in place of that of files alone. As
+ * policies_compile(). */
+static int add_objects(Files *files, DiagList *diags, ReadPolicy *policy) {
+    _cleanup_(program_unrefp) Program *of_files = policy->program;
+    int r;
+
+    policy->program = NULL;
+    r = cluster_policies_choose(files->cluster, of_files, policy->sources, policy->n_sources,
+        policy->arena, &policy->sources, &policy->n_sources, &policy->is_new);
+    return r < 0 ? r
+                 : policies_compile(policy->sources, policy->n_sources, diags, &policy->program);
+}
+
+static int load_policy(Files *files, ReadPolicy *ret, char *error, size_t size) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    const DaemonOptions *options = files->options;
     DiagList diags = DIAG_LIST_IN(arena);
+    bool is_listed = files->objects && policy_objects_version(files->objects) > 0;
     size_t n_labels;
     int r;
 
@@ -66,14 +90,16 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
     }
     r = policies_load_texts(options->policy_paths, options->n_policy_paths, ret->arena, &diags,
         &ret->program, &ret->sources, &ret->n_sources);
+    if (r == 0)
+        log_warnings(&diags);
+    if (r == 0 && is_listed)
+        r = add_objects(files, &diags, ret);
     if (r > 0) {
         describe_diags(&diags, error, size);
         return r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
-    for (size_t i = 0; r == 0 && i < diags.diags.n; i++)
-        log_warn("policy warning", LOG_STR("file", diags.diags.items[i].place.file),
-            LOG_INT("line", diags.diags.items[i].place.line),
-            LOG_STR("warning", diags.diags.items[i].text));
+    if (r == 0)
+        ret->program->is_partial = files->objects && !is_listed;
     if (r == 0 && !options->live.watcher.publishes &&
         program_count_published(ret->program, &n_labels) > 0)
         log_warn("policies publish filters, but this berth runs without --publish: no node shows "
@@ -160,8 +186,14 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, Pol
         r = cluster_load(options->cluster_path, &snapshot, error);
     if (r < 0)
         return r;
+    if (options->policies_from_cluster) {
+        files->objects = policy_objects_new();
+        files->cluster = files->objects ? cluster_policies_new(files->objects) : NULL;
+        if (!files->cluster)
+            return message_no_memory(error, DAEMON_ERROR_MAX, "the policies", NULL);
+    }
     *ret_load = begin_load(files);
-    r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
+    r = load_policy(files, &policy, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->tls.certificate)
         r = tls_store_new(&options->tls, &files->tls, error, DAEMON_ERROR_MAX);
     if (r == 0 && options->pages.token_path)
@@ -194,6 +226,8 @@ void files_done(Files *files) {
     files->tls = tls_store_free(files->tls);
     files->tokens.full = token_free(files->tokens.full);
     files->tokens.viewer = token_free(files->tokens.viewer);
+    files->cluster = cluster_policies_free(files->cluster);
+    files->objects = policy_objects_free(files->objects);
 }
 
 void files_note_sources(Files *files) {
@@ -274,6 +308,36 @@ static void end_await(Files *files, const Program *in_force) {
     reloads_note_waiting(&files->reloads, RELOAD_POLICY, "");
 }
 
+/* Reads policies and puts them in force. 0; -ECANCELED; or another negative errno with a message.
+ */
+static int try_policy(Files *files, const View *before, PolicyLoad *load, ReadPolicy *policy,
+    char *error, size_t size) {
+    int r = load_policy(files, policy, error, size);
+
+    if (r == 0)
+        r = await_cluster(files, policy->program, before->program);
+    if (r == 0)
+        r = current_set_program(files->current, policy->program, load, error, size);
+    if (r == 0 && files->cluster)
+        cluster_policies_commit(files->cluster, clock_wall_nsec());
+    return r;
+}
+
+/* Policies of the cluster that are not used; each has its error. Others are in force. */
+static void note_objects(Files *files) {
+    char error[RELOAD_ERROR_MAX];
+    ReloadState state;
+
+    cluster_policies_describe(files->cluster, error, sizeof(error));
+    reloads_get(&files->reloads, RELOAD_POLICY, &state);
+    if (!error[0]) {
+        note_good(files, RELOAD_POLICY);
+    } else if (strcmp(error, state.error) != 0) {
+        note_good(files, RELOAD_POLICY);
+        refuse_reload(files, RELOAD_POLICY, error);
+    }
+}
+
 static void reload_policy(Files *files) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(view_unrefp) View *before = current_view(files->current);
@@ -285,11 +349,14 @@ static void reload_policy(Files *files) {
 
     atomic_store(&files->is_cancelled, false);
     log_debug("loading policies");
-    r = load_policy(files->options, &policy, error, sizeof(error));
-    if (r == 0)
-        r = await_cluster(files, policy.program, before->program);
-    if (r == 0)
-        r = current_set_program(files->current, policy.program, &load, error, sizeof(error));
+    r = try_policy(files, before, &load, &policy, error, sizeof(error));
+    if (r < 0 && r != -ECANCELED && policy.is_new) { /* without the new versions, others load */
+        cluster_policies_reject(files->cluster, str_from_c(error));
+        read_policy_done(&policy);
+        policy = (ReadPolicy){0};
+        load = begin_load(files);
+        r = try_policy(files, before, &load, &policy, error, sizeof(error));
+    }
     end_await(files, r == 0 ? policy.program : before->program);
     if (r == -ECANCELED) {
         log_info("loading of policies cancelled");
@@ -302,13 +369,16 @@ static void reload_policy(Files *files) {
     }
     program = policy.program;
     reloads_get(&files->reloads, RELOAD_POLICY, &state);
-    if (!state.is_good && digest_equal(before->program->digest, program->digest))
+    if (!files->cluster && !state.is_good && digest_equal(before->program->digest, program->digest))
         note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
     note_policy(files, &policy);
     log_info("policy reloaded", LOG_INT("policies", program->n_policies),
         LOG_INT("filters", program->n_filters), LOG_INT("scores", program->n_scores),
         LOG_INT("cpu_ms", (clock_thread_cpu_nsec() - load.begun_cpu_nsec) / NSEC_PER_MSEC));
-    note_good(files, RELOAD_POLICY);
+    if (files->cluster)
+        note_objects(files);
+    else
+        note_good(files, RELOAD_POLICY);
 }
 
 static void reload_cluster(Files *files) {
@@ -447,9 +517,19 @@ bool files_stop(Files *files, int64_t timeout_nsec) {
     return task_stop(files->task, timeout_nsec);
 }
 
+/* A load under way is not cancelled: changes that come faster than loads must not starve them. */
+void files_reload_objects(Files *files) {
+    uint64_t version = files->objects ? policy_objects_version(files->objects) : 0;
+
+    if (version == files->objects_version)
+        return;
+    files->objects_version = version;
+    task_request(files->task, BIT(RELOAD_POLICY));
+}
+
 void files_reload(Files *files, bool force) {
     const bool is_used[_RELOAD_MAX] = {
-        [RELOAD_POLICY] = files->options->n_policy_paths > 0,
+        [RELOAD_POLICY] = files->options->n_policy_paths > 0 || files->objects,
         [RELOAD_CLUSTER] = files->options->cluster_path != NULL,
         [RELOAD_CERTIFICATES] = files->tls != NULL,
         [RELOAD_SOURCES] = files->options->sources_path != NULL,

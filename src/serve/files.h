@@ -3,8 +3,9 @@
 /*
  * Files: configuration on disk, read at the start and again whenever it has changed.
  *
- * Policies, a cluster, sources of metrics, certificates, a token. A file that cannot be used leaves
- * the last good one in force, and says so in the log, in /metrics and in /readyz?verbose.
+ * Policies, a cluster, sources of metrics, certificates, a token; and besides files, the policies
+ * of the cluster, as the watch shows them (live/cluster-policies.h). A file that cannot be used
+ * leaves the last good one in force, and says so in the log, in /metrics and in /readyz?verbose.
  *
  * Policies, the cluster and sources can take long. They are read again, in this order, on a thread
  * of their own (a Task), so that the daemon's thread never waits for them. A policy that changes
@@ -21,6 +22,7 @@
 #include "cluster/snapshot.h"
 #include "history/changes.h"
 #include "http/tls.h"
+#include "live/cluster-policies.h"
 #include "live/current.h"
 #include "live/live.h"
 #include "live/measuring.h"
@@ -40,6 +42,9 @@ typedef struct Files {
     Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of the last read */
+    PolicyObjects *objects;             /* policies of the cluster; NULL: none. Written by live */
+    ClusterPolicies *cluster;           /* which of their versions are in force */
+    uint64_t objects_version;           /* of those last read */
     Task *task;                         /* reads what takes long; NULL: not yet */
     atomic_bool is_cancelled;           /* the load of policies under way */
     atomic_bool is_exceeded;            /* RELOAD_POLICY is bad because of files_note_exceeded() */
@@ -68,6 +73,9 @@ void files_note_exceeded(Files *files, const char *message);
 
 /* The sources have been read for the first time. */
 void files_note_sources(Files *files);
+
+/* Loads policies again if those of the cluster have changed; after files_start(). */
+void files_reload_objects(Files *files);
 
 /* Reads changed files again, or everything when @force; after files_start(). What takes long is
  * only requested. */

@@ -11,7 +11,7 @@ from rendering import DEPLOY, HERE, NAMESPACE, Refused, berth_containers, find, 
 LABELS = ["name", "instance", "component", "part-of", "managed-by", "version"]
 ROOT = HERE.parent.parent
 CLUSTER_WIDE = (
-    "ClusterRole", "ClusterRoleBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingPolicy",
+    "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingPolicy",
     "NodeOverlay")  # fmt: skip
 
 

@@ -16,6 +16,7 @@ CLAIMS = {
     for kind in ("persistentvolumeclaims", "persistentvolumes")
     for verb in ("get", "list", "watch")
 }
+POLICIES = {("*", "berth.dev", "placementpolicies", "", verb) for verb in ("get", "list", "watch")}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 PUBLISH = {("*", "", "nodes/status", "", "patch")}
 PUBLISH_LABELS = {("*", "", "nodes", "", "patch")}
@@ -75,6 +76,8 @@ def expected(given, name="berth"):
         rights |= PUBLISH | lease(f"{name}-publish")
     if given.get("publish", {}).get("labels"):
         rights |= PUBLISH_LABELS
+    if given.get("policiesFromCluster", {}).get("enabled"):
+        rights |= POLICIES
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
     if given.get("rbac", {}).get("claims"):
@@ -160,6 +163,7 @@ def test_overlay(kustomize, name):
     ("bind", {"bind": {"enabled": True}}),
     ("publish", {"publish": {"enabled": True}}),
     ("publish-labels", {"publish": {"labels": True}}),
+    ("policies-from-cluster", {"policiesFromCluster": {"enabled": True}}),
     ("namespaces", {"rbac": {"namespaces": True}}),
     ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip

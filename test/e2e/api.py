@@ -44,8 +44,8 @@ class Api:
             if error.status != 409:  # it exists
                 raise
 
-    def patch(self, path, change):
-        return self._ask("PATCH", path, change, PATCH_TYPE)
+    def patch(self, path, change, content_type=PATCH_TYPE):
+        return self._ask("PATCH", path, change, content_type)
 
     def delete(self, path, **query):
         """An object, or a whole collection. Gone already is fine."""

@@ -215,7 +215,7 @@ def test_every_misspelt_option_gets_a_suggestion(run, command):
 
 
 SWITCHES = {
-    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--publish", "--events", "--no-dashboard",
+    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--publish", "--policies-from-cluster", "--events", "--no-dashboard",
 }
 
 
@@ -234,6 +234,7 @@ def test_help_lists_every_flag_of_serve(run):
         (["--lease", "berth"], "--lease needs --bind"),
         (["--publish-lease", "berth"], "--publish-lease needs --publish"),
         (["--publish-lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
+        (["--policies-from-cluster"], "--policies-from-cluster needs --kubeconfig or --in-cluster"),
         (["--publish"], "--publish needs --kubeconfig or --in-cluster"),
         (["--lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "/berth"], "expected NAMESPACE/NAME or NAME"),
@@ -495,7 +496,7 @@ def test_check_json(run, files):
     assert run("check", "-o", "xml", path).returncode == USAGE
 
 
-@pytest.mark.parametrize("flag, begin", [("--json-schema", "{"), ("--format", "### A policy"), ("--fields", "| variable")])
+@pytest.mark.parametrize("flag, begin", [("--json-schema", "{"), ("--crd", "# Written by `berth check --crd`"), ("--format", "### A policy"), ("--fields", "| variable")])
 def test_check_pages(run, flag, begin):
     result = run("check", flag)
     assert result.returncode == FINE and result.stderr == ""

@@ -64,6 +64,9 @@ seccompProfile: {type: RuntimeDefault}
 - --publish
 - --publish-lease={{ .Release.Namespace }}/{{ include "berth.fullname" . }}-publish
 {{- end }}
+{{- if $v.policiesFromCluster.enabled }}
+- --policies-from-cluster
+{{- end }}
 {{- if $v.events.enabled }}
 - --events
 {{- end }}

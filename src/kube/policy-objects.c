@@ -1,0 +1,340 @@
+/* PlacementPolicies of the cluster as texts of policy files, sorted by name. */
+
+#include "kube/policy-objects.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "kube/reflector.h"
+#include "yaml/write.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define OBJECT_BUDGET ((size_t)16 * 1024 * 1024) /* of one object while it is read */
+
+/* Sorted by name; each item is one block of memory. */
+typedef struct ObjectList {
+    PolicyObject **items;
+    size_t n, size;
+} ObjectList;
+
+struct PolicyObjects {
+    ObjectList listing;   /* of the list under way */
+    Arena *arena;         /* of one object */
+    pthread_mutex_t lock; /* for what follows; the watcher's thread alone writes */
+    ObjectList known;
+    uint64_t version;
+};
+
+/* --- lists ------------------------------------------------------------------------------- */
+
+/* Where @name is, or belongs; *ret_found: it is there. */
+static size_t find(const ObjectList *list, Str name, bool *ret_found) {
+    size_t low = 0, high = list->n;
+
+    *ret_found = false;
+    while (low < high && !*ret_found) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(list->items[middle]->name, name);
+
+        if (order == 0) {
+            *ret_found = true;
+            low = middle;
+        } else if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void clear(ObjectList *list) {
+    for (size_t i = 0; i < list->n; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (ObjectList){0};
+}
+
+static int grow(ObjectList *list) {
+    size_t size = list->size > 0 ? 2 * list->size : 16;
+    PolicyObject **items;
+
+    if (list->n < list->size)
+        return 0;
+    items = realloc(list->items, size * sizeof(PolicyObject *));
+    if (!items)
+        return -ENOMEM;
+    list->items = items;
+    list->size = size;
+    return 0;
+}
+
+/* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
+static int put(ObjectList *list, PolicyObject *object) {
+    bool is_found;
+    size_t at = find(list, object->name, &is_found);
+
+    if (is_found) {
+        free(list->items[at]);
+        list->items[at] = object;
+        return 0;
+    }
+    if (list->n == POLICY_OBJECTS_MAX)
+        return SINK_UNFIT;
+    if (grow(list) < 0)
+        return -ENOMEM;
+    memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(PolicyObject *));
+    list->items[at] = object;
+    list->n++;
+    return 0;
+}
+
+static bool drop(ObjectList *list, Str name) {
+    bool is_found;
+    size_t at = find(list, name, &is_found);
+
+    if (!is_found)
+        return false;
+    free(list->items[at]);
+    list->n--;
+    memmove(&list->items[at], &list->items[at + 1], (list->n - at) * sizeof(PolicyObject *));
+    return true;
+}
+
+static bool is_same(const PolicyObject *a, const PolicyObject *b) {
+    return a->generation == b->generation && str_eq(a->name, b->name) && str_eq(a->uid, b->uid) &&
+           str_eq(a->text, b->text);
+}
+
+static bool is_same_list(const ObjectList *a, const ObjectList *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!is_same(a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
+/* --- one object ----------------------------------------------------------------------------- */
+
+static Str append(char **end, Str text) {
+    Str copy = str_of(*end, text.len);
+
+    if (text.len > 0)
+        memcpy(*end, text.ptr, text.len);
+    *end += text.len;
+    return copy;
+}
+
+/* One block. NULL: out of memory. */
+static PolicyObject *copy_object(const PolicyObject *object) {
+    PolicyObject *copy =
+        malloc(sizeof(*copy) + object->name.len + object->uid.len + object->text.len);
+    char *end = (char *)(copy + 1);
+
+    if (!copy)
+        return NULL;
+    *copy = (PolicyObject){
+        .name = append(&end, object->name),
+        .uid = append(&end, object->uid),
+        .generation = object->generation,
+        .text = append(&end, object->text),
+    };
+    return copy;
+}
+
+static void read_metadata(JsonReader *reader, Arena *arena, PolicyObject *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("name")))
+            json_string(reader, arena, &ret->name);
+        else if (json_key_is(reader, key, STR("uid")))
+            json_string(reader, arena, &ret->uid);
+        else if (json_key_is(reader, key, STR("generation")))
+            json_int64(reader, &ret->generation);
+        else
+            json_skip_fast(reader, NULL);
+    }
+}
+
+/* The fields that a user writes; labels and annotations say nothing to berth. */
+static int write_text(Str name, Str spec, Buf *out) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(POLICY_OBJECT_TEXT_MAX);
+    JsonWriter writer = JSON_WRITER(&json);
+
+    json_write_object(&writer);
+    json_write_member(&writer, STR("apiVersion"), STR("berth.dev/v1alpha1"));
+    json_write_member(&writer, STR("kind"), STR("PlacementPolicy"));
+    json_member_object(&writer, "metadata");
+    json_write_member(&writer, STR("name"), name);
+    json_write_end_object(&writer);
+    if (!str_is_empty(spec)) {
+        json_write_key(&writer, STR("spec"));
+        json_write_raw(&writer, spec);
+    }
+    json_write_end_object(&writer);
+    return buf_error(&json) < 0 ? buf_error(&json) : yaml_from_json(buf_str(&json), out);
+}
+
+/* 0 with *ret, SINK_UNFIT, SINK_MALFORMED or -ENOMEM. A spec that is too deep or too large leaves
+ * an empty text: a policy with a mistake, whose last good version stays in force. */
+static int read_object(PolicyObjects *objects, Str object, PolicyObject **ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POLICY_OBJECT_TEXT_MAX);
+    PolicyObject read = {0};
+    Str key, spec = STR_NULL;
+    JsonReader reader;
+
+    arena_reset(objects->arena);
+    json_reader_init(&reader, object);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            read_metadata(&reader, objects->arena, &read);
+        else if (json_key_is(&reader, key, STR("spec")))
+            json_skip(&reader, &spec);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK && json_error(&reader) != JSON_E_DEPTH)
+        return json_error(&reader) == JSON_E_TYPE ? SINK_UNFIT : SINK_MALFORMED;
+    if (str_is_empty(read.name))
+        return SINK_UNFIT;
+    if (json_error(&reader) == JSON_OK && write_text(read.name, spec, &text) == 0)
+        read.text = buf_str(&text);
+    *ret = copy_object(&read);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* --- the sink ------------------------------------------------------------------------------ */
+
+void policy_objects_begin(PolicyObjects *objects) {
+    clear(&objects->listing);
+}
+
+int policy_objects_item(PolicyObjects *objects, Str text) {
+    PolicyObject *object;
+    int r = read_object(objects, text, &object);
+
+    if (r == 0) {
+        r = put(&objects->listing, object);
+        if (r != 0)
+            free(object);
+    }
+    return r;
+}
+
+int policy_objects_end(PolicyObjects *objects) {
+    pthread_mutex_lock(&objects->lock);
+    if (objects->version == 0 || !is_same_list(&objects->listing, &objects->known)) {
+        ObjectList before = objects->known;
+
+        objects->known = objects->listing;
+        objects->listing = before;
+        objects->version++;
+    }
+    pthread_mutex_unlock(&objects->lock);
+    clear(&objects->listing);
+    return 0;
+}
+
+/* Takes @object, unless it fails. */
+static int put_known(PolicyObjects *objects, PolicyObject *object) {
+    bool is_found, is_changed;
+    size_t at = find(&objects->known, object->name, &is_found);
+    int r;
+
+    is_changed = !is_found || !is_same(objects->known.items[at], object);
+    r = put(&objects->known, object);
+    if (r == 0 && is_changed)
+        objects->version++;
+    return r;
+}
+
+int policy_objects_apply(
+    PolicyObjects *objects, WatchEventType type, const ObjectMeta *meta, Str text) {
+    PolicyObject *object = NULL;
+    int r = type == EVENT_DELETED ? 0 : read_object(objects, text, &object);
+
+    if (r != 0)
+        return r;
+    pthread_mutex_lock(&objects->lock);
+    if (object)
+        r = put_known(objects, object);
+    else if (drop(&objects->known, meta->name))
+        objects->version++;
+    pthread_mutex_unlock(&objects->lock);
+    if (r != 0)
+        free(object);
+    return r;
+}
+
+/* --- for others ----------------------------------------------------------------------------- */
+
+PolicyObjects *policy_objects_new(void) {
+    PolicyObjects *objects = calloc(1, sizeof(*objects));
+
+    if (!objects)
+        return NULL;
+    pthread_mutex_init(&objects->lock, NULL);
+    objects->arena = arena_new(OBJECT_BUDGET);
+    return objects->arena ? objects : policy_objects_free(objects);
+}
+
+PolicyObjects *policy_objects_free(PolicyObjects *objects) {
+    if (!objects)
+        return NULL;
+    clear(&objects->listing);
+    clear(&objects->known);
+    arena_free(objects->arena);
+    pthread_mutex_destroy(&objects->lock);
+    free(objects);
+    return NULL;
+}
+
+uint64_t policy_objects_version(PolicyObjects *objects) {
+    uint64_t version;
+
+    pthread_mutex_lock(&objects->lock);
+    version = objects->version;
+    pthread_mutex_unlock(&objects->lock);
+    return version;
+}
+
+size_t policy_objects_count(PolicyObjects *objects) {
+    size_t n;
+
+    pthread_mutex_lock(&objects->lock);
+    n = objects->known.n;
+    pthread_mutex_unlock(&objects->lock);
+    return n;
+}
+
+int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret, size_t *ret_n,
+    uint64_t *ret_version) {
+    PolicyObject *copies;
+
+    pthread_mutex_lock(&objects->lock);
+    copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
+    for (size_t i = 0; copies && i < objects->known.n; i++) {
+        const PolicyObject *object = objects->known.items[i];
+
+        copies[i] = (PolicyObject){
+            .name = arena_copy(arena, object->name),
+            .uid = arena_copy(arena, object->uid),
+            .generation = object->generation,
+            .text = arena_copy(arena, object->text),
+        };
+    }
+    *ret = copies;
+    *ret_n = objects->known.n;
+    *ret_version = objects->version;
+    pthread_mutex_unlock(&objects->lock);
+    return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
+}

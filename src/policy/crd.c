@@ -1,0 +1,86 @@
+/*
+ * PlacementPolicy as a CustomResourceDefinition: the spec from its shape, and a status that berth
+ * writes (live/policy-status.h).
+ */
+
+#include "policy/policy.h"
+
+#include "yaml/write.h"
+#include "json/write.h"
+
+#define CRD_TEXT_MAX ((size_t)1024 * 1024)
+
+/* Azure's placement-policy plugins have a kind of this name in another group, so the short name is
+ * not "pp". */
+static const char head[] =
+    "{\"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\","
+    " \"metadata\": {\"name\": \"" POLICY_PLURAL "." POLICY_GROUP "\","
+    " \"labels\": {\"app.kubernetes.io/name\": \"berth\", \"app.kubernetes.io/part-of\": "
+    "\"berth\"}},"
+    " \"spec\": {\"group\": \"" POLICY_GROUP "\", \"scope\": \"Cluster\","
+    " \"names\": {\"kind\": \"" POLICY_KIND "\", \"listKind\": \"" POLICY_KIND "List\","
+    " \"plural\": \"" POLICY_PLURAL "\", \"singular\": \"placementpolicy\","
+    " \"shortNames\": [\"bpol\"], \"categories\": [\"berth\"]},"
+    " \"versions\": [{\"name\": \"" POLICY_VERSION "\", \"served\": true, \"storage\": true,"
+    " \"subresources\": {\"status\": {}},"
+    " \"additionalPrinterColumns\": ["
+    "{\"name\": \"Ready\", \"type\": \"string\", \"description\": \"its newest version is in "
+    "force\","
+    " \"jsonPath\": \".status.conditions[?(@.type==\\\"InForce\\\")].status\"},"
+    "{\"name\": \"Mode\", \"type\": \"string\", \"jsonPath\": \".status.mode\"},"
+    "{\"name\": \"Pods\", \"type\": \"integer\", \"description\": \"decisions about pods that it "
+    "applied to\", \"jsonPath\": \".status.pods\"},"
+    "{\"name\": \"Rejected\", \"type\": \"integer\", \"description\": \"nodes that its filters "
+    "rejected in them\", \"jsonPath\": \".status.rejected\"},"
+    "{\"name\": \"Age\", \"type\": \"date\", \"jsonPath\": \".metadata.creationTimestamp\"}],"
+    " \"schema\": {\"openAPIV3Schema\": {\"type\": \"object\", \"description\": \"Which nodes pods "
+    "may be placed on, and which are preferred: a policy of the kube-scheduler extender berth.\","
+    " \"required\": [\"spec\"],"
+    " \"x-kubernetes-validations\": [{\"rule\": \"self.metadata.name.size() <= 63\", \"message\": "
+    "\"the name of a policy has at most 63 characters\"}],"
+    " \"properties\": {\"apiVersion\": {\"type\": \"string\"}, \"kind\": {\"type\": \"string\"},"
+    " \"metadata\": {\"type\": \"object\"}, \"status\": ";
+
+static const char status[] =
+    "{\"type\": \"object\", \"description\": \"Written by berth.\", \"properties\": {"
+    "\"conditions\": {\"type\": \"array\", \"description\": \"Accepted: the policy has no "
+    "mistakes; "
+    "InForce: its newest version decides\", \"x-kubernetes-list-type\": \"map\","
+    " \"x-kubernetes-list-map-keys\": [\"type\"], \"items\": {\"type\": \"object\","
+    " \"required\": [\"type\", \"status\", \"reason\", \"message\", \"lastTransitionTime\"],"
+    " \"properties\": {"
+    "\"type\": {\"type\": \"string\"},"
+    "\"status\": {\"type\": \"string\", \"enum\": [\"True\", \"False\", \"Unknown\"]},"
+    "\"reason\": {\"type\": \"string\"},"
+    "\"message\": {\"type\": \"string\"},"
+    "\"observedGeneration\": {\"type\": \"integer\", \"format\": \"int64\"},"
+    "\"lastTransitionTime\": {\"type\": \"string\", \"format\": \"date-time\"}}}},"
+    "\"observedGeneration\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"the "
+    "generation that the conditions are about\"},"
+    "\"inForceGeneration\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"the "
+    "generation that decides: the last good one; absent: none\"},"
+    "\"mode\": {\"type\": \"string\", \"description\": \"of that generation: Enforce or "
+    "Observe\"},"
+    "\"pods\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"filter requests "
+    "of "
+    "pods that it applied to, counted by the replica that writes the status\"},"
+    "\"rejected\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"nodes that "
+    "its "
+    "filters rejected in them\"},"
+    "\"pending\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"pods that are "
+    "pending because of it\"},"
+    "\"errors\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"nodes on which "
+    "one of its rules failed\"}}}";
+
+void policy_crd(Buf *out) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(CRD_TEXT_MAX);
+
+    buf_append(&json, STR(head));
+    buf_append(&json, STR(status));
+    buf_append(&json, STR(", \"spec\": "));
+    shape_structural_schema(&policy_spec_shape, NULL, &json);
+    buf_append(&json, STR("}}}}]}}"));
+    buf_append(
+        out, STR("# Written by `berth check --crd`.\n# yamllint disable rule:line-length\n"));
+    (void)!yaml_from_json(buf_str(&json), out);
+}
