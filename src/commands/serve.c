@@ -38,6 +38,7 @@ typedef struct ServeSettings {
     size_t n_exempt;
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
     char lease_namespace[OWN_NAMESPACE_MAX], publish_lease_namespace[OWN_NAMESPACE_MAX];
+    char policies_lease_namespace[OWN_NAMESPACE_MAX];
     Listen listen, pages_listen;
     bool is_unconfined; /* --sandbox=off */
     Sandbox sandbox;
@@ -119,6 +120,13 @@ static const char *set_publish_lease(void *context, const char *value) {
         &settings->daemon.live.watcher.publish_lease_name);
 }
 
+static const char *set_policies_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
+
+    return read_lease(value, settings->policies_lease_namespace,
+        &settings->daemon.live.watcher.policies_lease_name);
+}
+
 /* --- options ------------------------------------------------------------------- */
 
 #define AT(member) OPTION_AT(ServeSettings, member)
@@ -167,7 +175,9 @@ static const Option serve_options[] = {
                 "through berth; may be repeated"},
     {"policies-from-cluster", OPTION_FLAG, AT(daemon.policies_from_cluster),
         .help = "besides --policy, the PlacementPolicies of the API server (needs permission to get, list "
-                "and watch them)"},
+                "and watch them, and to patch their status)"},
+    {"policies-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_policies_lease,
+        .help = "the Lease that decides which of several replicas writes their status (permissions as for --lease)"},
     {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
         .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
     {SERVE_DUMP_OPTION, OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
@@ -307,6 +317,9 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         return "--publish needs --kubeconfig or --in-cluster";
     if (daemon->policies_from_cluster && !live_is_wanted(live))
         return "--policies-from-cluster needs --kubeconfig or --in-cluster";
+    if (live->watcher.policies_lease_name && !daemon->policies_from_cluster)
+        return "--policies-lease needs --policies-from-cluster: it decides which of several "
+               "replicas writes the status of policies";
     if (live->watcher.publish_lease_name && !live->watcher.publishes)
         return "--publish-lease needs --publish: it decides which of several replicas publishes";
     return NULL;
@@ -424,6 +437,8 @@ static void serve_settings_finish(ServeSettings *settings) {
         place_lease(daemon->live.is_in_cluster, settings->lease_namespace);
     daemon->live.watcher.publish_lease_namespace =
         place_lease(daemon->live.is_in_cluster, settings->publish_lease_namespace);
+    daemon->live.watcher.policies_lease_namespace =
+        place_lease(daemon->live.is_in_cluster, settings->policies_lease_namespace);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     daemon->live.self = find_own_pod();

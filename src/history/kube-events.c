@@ -249,6 +249,23 @@ void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec) {
     post(events, "PolicyRefused", "Reload", &note, &self);
 }
 
+void kube_events_note_rejected(KubeEvents *events, Str name, Str uid, Str error, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
+
+    if (!take_turn(events, now_nsec))
+        return;
+    buf_append(&note, STR("Rejected; a version that was good before stays in force: "));
+    (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
+    events->options.post(events->options.context, &(PodEvent){
+                                                      .is_warning = true,
+                                                      .reason = "PolicyRejected",
+                                                      .action = "Reload",
+                                                      .note = buf_str(&note),
+                                                      .pod = name,
+                                                      .uid = uid,
+                                                  });
+}
+
 void kube_events_note_stale(
     KubeEvents *events, Str policy, Str metric, Str source, int64_t now_nsec) {
     _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);

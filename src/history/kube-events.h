@@ -6,6 +6,7 @@
  *   NoNodePassed   of a pod: a filter let no node pass, and why: the main reason first
  *   Bypassed       of a pod: it was bound without a filter request
  *   PolicyRefused  of berth's pod: a policy on disk is wrong, the last good one stays in force
+ *   PolicyRejected of a PlacementPolicy: it has a mistake
  *   MetricsStale   of berth's pod: a metric has had no value for longer than its maxAge
  *
  * A pod gets one NoNodePassed in KUBE_EVENTS_POD_SEC, and all Events together one a second after a
@@ -59,6 +60,9 @@ void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_n
 /* The result of reading policies, at any time: @error is empty when they are good. One Event for
  * each different error. */
 void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec);
+
+/* A PlacementPolicy of the cluster was rejected: an Event of that object. */
+void kube_events_note_rejected(KubeEvents *events, Str name, Str uid, Str error, int64_t now_nsec);
 
 /* The last value of a metric has become stale. */
 void kube_events_note_stale(

@@ -46,10 +46,13 @@ static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
 }
 
 static void write_regarding(JsonWriter *writer, const PodEvent *about) {
+    bool is_pod = !str_is_empty(about->namespace);
+
     json_member_object(writer, "regarding");
-    json_write_member(writer, STR("apiVersion"), STR("v1"));
-    json_write_member(writer, STR("kind"), STR("Pod"));
-    json_write_member(writer, STR("namespace"), about->namespace);
+    json_write_member(writer, STR("apiVersion"), is_pod ? STR("v1") : STR("berth.dev/v1alpha1"));
+    json_write_member(writer, STR("kind"), is_pod ? STR("Pod") : STR("PlacementPolicy"));
+    if (is_pod)
+        json_write_member(writer, STR("namespace"), about->namespace);
     json_write_member(writer, STR("name"), about->pod);
     json_write_member(writer, STR("uid"), about->uid);
     json_write_end_object(writer);
@@ -65,6 +68,11 @@ static void write_note(JsonWriter *writer, Str note) {
     json_write_member(writer, STR("note"), str_take(front, utf8_valid_length(front)));
 }
 
+/* Events of objects without a namespace are in "default". */
+static Str namespace_of(const PodEvent *event) {
+    return str_is_empty(event->namespace) ? STR("default") : event->namespace;
+}
+
 static void write_event(
     const PodEvent *about, const char *instance, uint64_t number, int64_t wall, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
@@ -74,7 +82,7 @@ static void write_event(
     json_write_member(&writer, STR("kind"), STR("Event"));
     json_member_object(&writer, "metadata");
     write_name(&writer, about->pod, number);
-    json_write_member(&writer, STR("namespace"), about->namespace);
+    json_write_member(&writer, STR("namespace"), namespace_of(about));
     json_write_end_object(&writer);
     micro_time_write(&writer, STR("eventTime"), wall);
     json_write_member(&writer, STR("type"), about->is_warning ? STR("Warning") : STR("Normal"));
@@ -94,13 +102,13 @@ bool event_queue_add(
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
     uint64_t number = (uint64_t)wall_nsec + atomic_fetch_add(&n_added, 1);
 
-    if (!node_name_is_valid(event->namespace) || !node_name_is_valid(event->pod) ||
+    if (!node_name_is_valid(namespace_of(event)) || !node_name_is_valid(event->pod) ||
         event->uid.len == 0) {
         write_queue_drop(queue);
         return false;
     }
     buf_append(&path, STR("/apis/events.k8s.io/v1/namespaces/"));
-    url_escape(&path, event->namespace);
+    url_escape(&path, namespace_of(event));
     buf_append(&path, STR("/events"));
     write_event(event, instance, number, wall_nsec, &body);
     return write_queue_add(queue, &path, &body);

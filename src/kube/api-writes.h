@@ -25,7 +25,7 @@ typedef struct PodEvent {
     bool is_warning;
     const char *reason, *action; /* "NoNodePassed", "Filter": words for machines */
     Str note;                    /* for people; cut at EVENT_NOTE_MAX, at a whole character */
-    Str namespace, pod, uid;     /* of the pod */
+    Str namespace, pod, uid;     /* of the pod; without a namespace: of a PlacementPolicy */
 } PodEvent;
 
 /* Both: NULL when out of memory. @clock: monotonic, in ns. */

@@ -41,6 +41,7 @@ struct ClusterWatcher {
     Client *client;
     WriteQueue *marks, *events; /* events NULL: no Events are posted */
     PublishWriter *publish;     /* NULL: nothing is published */
+    PublishWriter *reports;     /* the status of policies; NULL: none are watched */
     pthread_t thread;
 
     /* Of the thread alone. */
@@ -66,6 +67,7 @@ struct ClusterWatcher {
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
     bool has_reported_marks, has_reported_events, has_reported_publish; /* no right for them */
+    bool has_reported_reports;
 
     atomic_bool is_synced;
     atomic_bool is_requested;               /* since the last turn */

@@ -103,6 +103,17 @@ bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change) {
     return true;
 }
 
+bool watcher_may_report(const ClusterWatcher *watcher) {
+    return watcher->reports && publish_writer_is_ours(watcher->reports);
+}
+
+bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body) {
+    if (!publish_writer_patch(watcher->reports, path, body))
+        return false;
+    client_wake(watcher->client);
+    return true;
+}
+
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
     size_t n = 0;
@@ -130,6 +141,15 @@ static bool take_binds(ClusterWatcher *watcher) {
 }
 
 /* Returns when to call again. */
+static int64_t tick_writer(
+    ClusterWatcher *watcher, PublishWriter *writer, bool *has_reported, WatcherEvent event) {
+    if (!writer)
+        return INT64_MAX;
+    notify_forbidden(watcher, publish_writer_figures(writer), has_reported, event);
+    return publish_writer_tick(writer, clock_monotonic_nsec());
+}
+
+/* The same. */
 static int64_t send_writes(ClusterWatcher *watcher, int64_t now) {
     write_queue_tick(watcher->marks, now);
     notify_forbidden(watcher, write_queue_figures(watcher->marks), &watcher->has_reported_marks,
@@ -139,11 +159,10 @@ static int64_t send_writes(ClusterWatcher *watcher, int64_t now) {
         notify_forbidden(watcher, write_queue_figures(watcher->events),
             &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
     }
-    if (!watcher->publish)
-        return INT64_MAX;
-    notify_forbidden(watcher, publish_writer_figures(watcher->publish),
-        &watcher->has_reported_publish, WATCHER_PUBLISH_FORBIDDEN);
-    return publish_writer_tick(watcher->publish, now);
+    return clock_earlier(tick_writer(watcher, watcher->publish, &watcher->has_reported_publish,
+                             WATCHER_PUBLISH_FORBIDDEN),
+        tick_writer(
+            watcher, watcher->reports, &watcher->has_reported_reports, WATCHER_REPORT_FORBIDDEN));
 }
 
 /* --- the lease ----------------------------------------------------------------------------- */
@@ -397,6 +416,8 @@ static void update_status(ClusterWatcher *watcher) {
     status.publishes = watcher_may_publish(watcher);
     if (watcher->publish)
         status.publish = publish_writer_figures(watcher->publish);
+    if (watcher->reports)
+        status.reports = publish_writer_figures(watcher->reports);
     pthread_mutex_lock(&watcher->lock);
     watcher->status = status;
     pthread_mutex_unlock(&watcher->lock);
@@ -539,10 +560,10 @@ static void hand_over(ClusterWatcher *watcher) {
 }
 
 /* Another berth may publish at once. */
-static void hand_over_publishing(ClusterWatcher *watcher) {
+static void hand_over_writer(ClusterWatcher *watcher, PublishWriter *writer) {
     int64_t end_by;
 
-    while (is_ending(watcher, &end_by) && !publish_writer_release(watcher->publish) &&
+    while (is_ending(watcher, &end_by) && !publish_writer_release(writer) &&
            clock_monotonic_nsec() < end_by)
         wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }
@@ -559,7 +580,9 @@ static void *run(void *context) {
     if (watcher->permit)
         hand_over(watcher);
     if (watcher->publish)
-        hand_over_publishing(watcher);
+        hand_over_writer(watcher, watcher->publish);
+    if (watcher->reports)
+        hand_over_writer(watcher, watcher->reports);
     refuse_jobs(watcher);
     pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;
@@ -576,6 +599,18 @@ static uint64_t random_seed(void) {
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
         seed = (uint64_t)clock_wall_nsec() ^ (uint64_t)getpid() << 32;
     return seed;
+}
+
+static PublishWriter *make_writer(
+    const ClusterWatcher *watcher, const char *lease_namespace, const char *lease_name) {
+    return publish_writer_new(&(PublishWriterOptions){
+        .client = watcher->client,
+        .lease_namespace = lease_namespace,
+        .lease_name = lease_name,
+        .identity = watcher->options.identity,
+        .clock = clock_monotonic_nsec,
+        .wall_clock = clock_wall_nsec,
+    });
 }
 
 /* Members that need the reflectors, and may be left out. */
@@ -597,15 +632,12 @@ static bool make_optional(ClusterWatcher *watcher) {
     if (options->posts_events)
         watcher->events = event_queue_new(watcher->client, clock_monotonic_nsec);
     if (options->publishes)
-        watcher->publish = publish_writer_new(&(PublishWriterOptions){
-            .client = watcher->client,
-            .lease_namespace = options->publish_lease_namespace,
-            .lease_name = options->publish_lease_name,
-            .identity = options->identity,
-            .clock = clock_monotonic_nsec,
-            .wall_clock = clock_wall_nsec,
-        });
-    return (watcher->permit || !options->lease_name) &&
+        watcher->publish =
+            make_writer(watcher, options->publish_lease_namespace, options->publish_lease_name);
+    if (options->policies)
+        watcher->reports =
+            make_writer(watcher, options->policies_lease_namespace, options->policies_lease_name);
+    return (watcher->reports || !options->policies) && (watcher->permit || !options->lease_name) &&
            (watcher->events || !options->posts_events) && (watcher->publish || !options->publishes);
 }
 
@@ -644,6 +676,7 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     bind_permit_free(watcher->permit);
     write_queue_free(watcher->events);
     publish_writer_free(watcher->publish);
+    publish_writer_free(watcher->reports);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
     for (size_t i = 0; i < _RELATED_KINDS; i++)

@@ -91,6 +91,7 @@ typedef enum WatcherEvent {
     WATCHER_LEASE_FAILED,         /* requests come, and the lease cannot be taken: why */
     WATCHER_EVENTS_FORBIDDEN,  /* Events cannot be written: the right to create them is missing */
     WATCHER_PUBLISH_FORBIDDEN, /* the same for what is published: patch on nodes/status, nodes */
+    WATCHER_REPORT_FORBIDDEN,  /* the same for the status of policies */
 } WatcherEvent;
 
 typedef struct WatcherNotice {
@@ -132,7 +133,9 @@ typedef struct WatcherOptions {
     bool publishes;
     const char *publish_lease_namespace, *publish_lease_name;
     PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
-    uint64_t seed;           /* of delays between retries; 0: a random one */
+    /* The Lease whose holder writes their status; NULL: there is one berth. */
+    const char *policies_lease_namespace, *policies_lease_name;
+    uint64_t seed; /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
     const ClusterNeeds *needs;
@@ -177,6 +180,10 @@ bool watcher_may_publish(const ClusterWatcher *watcher);
 /* Written soon. False: it is dropped. Any thread; only if it publishes. */
 bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
 
+/* The same for the status of policies: a merge patch (kube/policy-status.h). */
+bool watcher_may_report(const ClusterWatcher *watcher);
+bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body);
+
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published
  * snapshot has them; if not, call it again. Any thread. */
@@ -213,6 +220,7 @@ typedef struct WatcherStatus {
     WriteFigures events;
     bool publishes; /* it writes slots now */
     WriteFigures publish;
+    WriteFigures reports; /* the status of policies */
     char server[256];
 } WatcherStatus;
 

@@ -118,6 +118,10 @@ bool publish_writer_add(PublishWriter *writer, const PublishChange *change) {
     return write_queue_add(writer->queue, &path, &body);
 }
 
+bool publish_writer_patch(PublishWriter *writer, Buf *path, Buf *body) {
+    return write_queue_add(writer->queue, path, body);
+}
+
 int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec) {
     int64_t next_at = INT64_MAX;
 

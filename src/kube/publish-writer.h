@@ -1,13 +1,14 @@
 #pragma once
 
 /*
- * PublishWriter: writes extended resources and labels of nodes, on one berth of several.
+ * PublishWriter: writes extended resources and labels of nodes, or the status of policies, on one
+ * berth of several.
  *
  * With a Lease the holder writes; the lease is always wanted, other than that of binds (which
  * follows kube-scheduler). Without one there is one berth. Writes are a queue (kube/write-queue.h):
  * what is lost is written again by who asked for it, since the watch does not show it.
  *
- * Threads: publish_writer_is_ours(), _add() and _figures() any, the rest the client's.
+ * Threads: publish_writer_is_ours(), _add(), _patch() and _figures() any, the rest the client's.
  */
 
 #include <stdbool.h>
@@ -57,6 +58,9 @@ bool publish_writer_is_ours(const PublishWriter *writer);
 
 /* The caller wakes the client. False: it is dropped. */
 bool publish_writer_add(PublishWriter *writer, const PublishChange *change);
+
+/* The same for any object: a merge patch, whose bytes are taken. */
+bool publish_writer_patch(PublishWriter *writer, Buf *path, Buf *body);
 
 /* Does the work that is due; returns when to call again. */
 int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec);

@@ -34,6 +34,8 @@ struct Live {
     Wakeup *wakeup;              /* NULL: it may not touch nodes */
     KubeEvents *events;          /* NULL: no Events are written */
     Publisher *publisher;        /* NULL: nothing is published */
+    PolicyReporter *reporter;    /* NULL: no policies are watched */
+    const PolicyReport *report;  /* while they are reported */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
@@ -162,6 +164,10 @@ static void take_notice(void *context, const WatcherNotice *notice) {
         log_warn("filters cannot be published: needs the right patch on nodes/status for slots, on "
                  "nodes "
                  "for labels");
+        break;
+    case WATCHER_REPORT_FORBIDDEN:
+        log_warn("the status of policies cannot be written: needs the right patch on "
+                 "placementpolicies/status of berth.dev");
         break;
     case WATCHER_WAIT_FAILED:
         log_error("the client cannot wait", LOG_CSTR("error", notice->why));
@@ -390,6 +396,46 @@ static void publish_filters(Live *live, int64_t now_nsec) {
     atomic_store(&live->unpublished_since, figures.oldest_nsec);
 }
 
+/* --- policies of the cluster -------------------------------------------------------------- */
+
+static bool write_report(void *context, Buf *path, Buf *body) {
+    Live *live = context;
+
+    return watcher_report(live->watcher, path, body);
+}
+
+static void note_rejected(void *context, const ClusterPolicy *policy) {
+    Live *live = context;
+
+    if (live->events)
+        kube_events_note_rejected(live->events, policy->newest.name, policy->newest.uid,
+            policy->error, clock_monotonic_nsec());
+}
+
+static void fill_report(void *context, Arena *arena, PolicyStatus *status) {
+    Live *live = context;
+
+    live->report->fill(live->report->context, arena, status);
+}
+
+void live_report_policies(Live *live, PolicyReport report, int64_t now_nsec) {
+    PolicyReport own = report;
+
+    if (!live->reporter)
+        return;
+    if (!watcher_may_report(live->watcher)) {
+        policy_reporter_reset(live->reporter);
+        return;
+    }
+    own.context = live;
+    own.fill = fill_report;
+    own.write = write_report;
+    own.rejected = note_rejected;
+    live->report = &report;
+    policy_reporter_run(live->reporter, &own, now_nsec, clock_wall_nsec());
+    live->report = NULL;
+}
+
 /* --- steps of the view ---------------------------------------------------------------------- */
 
 void live_note_view(Live *live, const View *before, const View *after) {
@@ -456,8 +502,11 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
             .self = options->self, .recent = recent, .context = live, .post = post_event});
     if (options->watcher.publishes)
         live->publisher = publisher_new();
+    if (options->watcher.policies)
+        live->reporter = policy_reporter_new();
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
         (options->watcher.publishes && !live->publisher) ||
+        (options->watcher.policies && !live->reporter) ||
         (options->watcher.posts_events && !live->events))
         return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
@@ -495,6 +544,7 @@ Live *live_free(Live *live) {
     wakeup_free(live->wakeup);
     kube_events_free(live->events);
     publisher_free(live->publisher);
+    policy_reporter_free(live->reporter);
     free(live);
     return NULL;
 }

@@ -32,6 +32,7 @@
 #include "http/server.h"
 #include "kube/cluster-watcher.h"
 #include "live/expectation.h"
+#include "live/policy-reporter.h"
 
 typedef struct Current Current; /* live/current.h */
 typedef struct Live Live;
@@ -85,6 +86,10 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
 /* Where Events are written (history/kube-events.h); does nothing if they are disabled. */
 void live_note_policy(Live *live, Str error);
 void live_note_stale(Live *live, Str policy, Str metric, Str source);
+
+/* Writes the status of policies of the cluster that has changed, if this berth is the one to. The
+ * report's write and rejected are set here. Daemon's thread. */
+void live_report_policies(Live *live, PolicyReport report, int64_t now_nsec);
 
 /* The fields that a new program reads are listed, if they were not kept so far. False: they are not
  * in the current cluster yet; call it again. */

@@ -167,6 +167,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
         live_tick(daemon->live, now);
         (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     }
+    daemon_report_policies(daemon, now);
     live_status(daemon->live, &live);
     watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
 }

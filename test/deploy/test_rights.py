@@ -17,6 +17,7 @@ CLAIMS = {
     for verb in ("get", "list", "watch")
 }
 POLICIES = {("*", "berth.dev", "placementpolicies", "", verb) for verb in ("get", "list", "watch")}
+POLICIES |= {("*", "berth.dev", "placementpolicies/status", "", "patch")}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 PUBLISH = {("*", "", "nodes/status", "", "patch")}
 PUBLISH_LABELS = {("*", "", "nodes", "", "patch")}
@@ -77,7 +78,7 @@ def expected(given, name="berth"):
     if given.get("publish", {}).get("labels"):
         rights |= PUBLISH_LABELS
     if given.get("policiesFromCluster", {}).get("enabled"):
-        rights |= POLICIES
+        rights |= POLICIES | lease(f"{name}-policies")
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
     if given.get("rbac", {}).get("claims"):

@@ -1,5 +1,7 @@
 """PlacementPolicies as objects of the cluster: which are in force, and what becomes of broken ones."""
 
+import json
+import re
 import subprocess
 
 import client
@@ -139,6 +141,53 @@ def test_broken_object_keeps_its_last_good_version(policies):
     wait_for("the conflict", lambda: get_health(berth)[1], lambda seen: "a policy file has a policy of this name" in seen)
     policies.api.delete(f"{POLICIES}/e2e")
     wait_for("no error", lambda: get_health(berth)[1], lambda seen: "degraded" not in seen)
+
+
+def look(cluster, name):
+    return cluster.api.get(f"{POLICIES}/{name}")
+
+
+def conditions(policy):
+    """{type: (status, observedGeneration)} of those about its newest version."""
+    found = policy.get("status", {}).get("conditions", [])
+    return {each["type"]: each["status"] for each in found if each["observedGeneration"] == policy["metadata"]["generation"]}
+
+
+def wait_conditions(cluster, name, **expected):
+    return wait_for("the status", lambda: look(cluster, name), lambda seen: conditions(seen) == expected)
+
+
+def test_status_and_events(policies):
+    """By one of two replicas, also after it was killed."""
+    add_nodes(policies)
+    lease = ["--policies-lease", "berth-system/berth-policies", "--events"]
+    berths = [start(policies, *lease), start(policies, *lease)]
+    policies.api.create(POLICIES, make_policy("first", "a", mode="Observe"))
+    seen = wait_conditions(policies, "first", Accepted="True", InForce="True")["status"]
+    assert (seen["inForceGeneration"], seen["mode"], seen["pods"]) == (1, "Observe", 0)
+    edit(policies, "first", BROKEN)
+    seen = wait_conditions(policies, "first", Accepted="False", InForce="False")["status"]
+    assert (seen["inForceGeneration"], seen["observedGeneration"]) == (1, 2)
+    assert "spec.filters[0].expression: undefined field 'metdata'" in json.dumps(seen["conditions"])
+    described = wait_for("the Event", lambda: policies.plane.kubectl("describe", "bpol", "first"), lambda text: "PolicyRejected" in text)
+    assert "undefined field 'metdata'" in described
+    assert re.search(r"READY +MODE +PODS +REJECTED +AGE\n", policies.plane.kubectl("get", "bpol").replace("NAME", ""))
+    holder = policies.api.get("/apis/coordination.k8s.io/v1/namespaces/berth-system/leases/berth-policies")["spec"]["holderIdentity"]
+    assert holder in json.dumps(seen["conditions"])
+    for berth in berths:
+        berth.stop()
+    start(policies, *lease)
+    edit(policies, "first", make_policy("first", "b")["spec"])
+    wait_conditions(policies, "first", Accepted="True", InForce="True")
+
+
+def test_policy_that_names_a_missing_source_says_so(policies):
+    add_nodes(policies)
+    start(policies)
+    metric = {"name": "load", "prometheus": {"query": "load", "source": "elsewhere"}}
+    policies.api.create(POLICIES, make_policy("first", "a", metrics=[metric]))
+    wait_conditions(policies, "first", Accepted="True", InForce="True")
+    wait_for("the note", lambda: json.dumps(look(policies, "first")["status"]), lambda text: "there is no source named" in text, seconds=90)
 
 
 def test_many_at_once(policies):

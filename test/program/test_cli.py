@@ -235,6 +235,7 @@ def test_help_lists_every_flag_of_serve(run):
         (["--publish-lease", "berth"], "--publish-lease needs --publish"),
         (["--publish-lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--policies-from-cluster"], "--policies-from-cluster needs --kubeconfig or --in-cluster"),
+        (["--policies-lease", "berth"], "--policies-lease needs --policies-from-cluster"),
         (["--publish"], "--publish needs --kubeconfig or --in-cluster"),
         (["--lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "/berth"], "expected NAMESPACE/NAME or NAME"),

@@ -66,6 +66,7 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 {{- if $v.policiesFromCluster.enabled }}
 - --policies-from-cluster
+- --policies-lease={{ .Release.Namespace }}/{{ include "berth.fullname" . }}-policies
 {{- end }}
 {{- if $v.events.enabled }}
 - --events

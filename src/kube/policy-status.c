@@ -1,0 +1,101 @@
+/* Conditions and counts of a PlacementPolicy. */
+
+#include "kube/policy-status.h"
+
+#include <inttypes.h>
+
+#include "base/calendar.h"
+#include "base/nsec.h"
+#include "base/url.h"
+#include "base/utf8.h"
+#include "kube/policy-objects.h"
+#include "json/write.h"
+
+#define MESSAGE_MAX ((size_t)32 * 1024)
+#define MESSAGE_SHOWN ((size_t)16 * 1024)
+
+typedef struct Condition {
+    const char *type, *reason;
+    bool is_true;
+    Str message;
+    int64_t since_nsec;
+    int64_t generation;
+} Condition;
+
+void policy_status_path(Str name, Buf *out) {
+    buf_append(out, STR(POLICY_OBJECTS_PATH "/"));
+    url_escape(out, name);
+    buf_append(out, STR("/status"));
+}
+
+static void write_condition(JsonWriter *writer, const Condition *condition) {
+    _cleanup_(buf_done) Buf time = BUF_INIT(64);
+
+    calendar_print(condition->since_nsec / NSEC_PER_SEC, 0, &time);
+    json_write_object(writer);
+    json_write_member(writer, STR("type"), str_from_c(condition->type));
+    json_write_member(writer, STR("status"), condition->is_true ? STR("True") : STR("False"));
+    json_write_member(writer, STR("reason"), str_from_c(condition->reason));
+    json_write_member(writer, STR("message"), utf8_take(condition->message, MESSAGE_SHOWN));
+    json_member_int(writer, "observedGeneration", condition->generation);
+    json_write_member(writer, STR("lastTransitionTime"), buf_str(&time));
+    json_write_end_object(writer);
+}
+
+static void write_accepted(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
+    bool is_good = str_is_empty(status->error);
+
+    write_condition(writer, &(Condition){.type = "Accepted",
+                                .reason = is_good ? "Valid" : "Invalid",
+                                .is_true = is_good,
+                                .message = is_good ? STR("no mistakes") : status->error,
+                                .since_nsec = is_good ? status->since_nsec : wall_nsec,
+                                .generation = status->generation});
+}
+
+static void write_in_force(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
+    _cleanup_(buf_done) Buf message = BUF_INIT(MESSAGE_MAX);
+    bool is_newest = status->in_force == status->generation;
+
+    if (status->in_force > 0)
+        buf_printf(&message, "generation %" PRId64 " is in force, by replica %.*s",
+            status->in_force, STR_FMT(status->replica));
+    else
+        buf_append(&message, STR("no version was good"));
+    if (!str_is_empty(status->note))
+        buf_printf(&message, "; %.*s", STR_FMT(status->note));
+    write_condition(writer, &(Condition){.type = "InForce",
+                                .reason = is_newest              ? "InForce"
+                                          : status->in_force > 0 ? "LastGoodVersion"
+                                                                 : "NoGoodVersion",
+                                .is_true = is_newest,
+                                .message = buf_str(&message),
+                                .since_nsec = is_newest ? status->since_nsec : wall_nsec,
+                                .generation = status->generation});
+}
+
+void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_member_object(&writer, "status");
+    json_member_int(&writer, "observedGeneration", status->generation);
+    json_member_array(&writer, "conditions");
+    write_accepted(&writer, status, wall_nsec);
+    write_in_force(&writer, status, wall_nsec);
+    json_write_end_array(&writer);
+    if (status->in_force > 0) {
+        json_member_int(&writer, "inForceGeneration", status->in_force);
+        json_write_member(
+            &writer, STR("mode"), status->is_observed ? STR("Observe") : STR("Enforce"));
+    } else {
+        json_member_null(&writer, "inForceGeneration");
+        json_member_null(&writer, "mode");
+    }
+    json_member_int(&writer, "pods", (int64_t)status->counts.n_pods);
+    json_member_int(&writer, "rejected", (int64_t)status->counts.n_rejected);
+    json_member_int(&writer, "pending", (int64_t)status->counts.n_pending);
+    json_member_int(&writer, "errors", (int64_t)status->counts.n_errors);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}

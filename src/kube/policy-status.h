@@ -1,0 +1,30 @@
+#pragma once
+
+/* The status of a PlacementPolicy, as a merge patch of its subresource. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef struct PolicyCounts {
+    uint64_t n_pods, n_rejected, n_pending, n_errors;
+} PolicyCounts;
+
+typedef struct PolicyStatus {
+    Str name;
+    int64_t generation; /* the newest */
+    Str error;          /* why it is not used; empty: it is */
+    Str note;           /* about the version in force; may be empty */
+    int64_t in_force;   /* the generation in force; 0: none */
+    int64_t since_nsec; /* since 1970: from when on */
+    bool is_observed;
+    Str replica; /* that writes it */
+    PolicyCounts counts;
+} PolicyStatus;
+
+void policy_status_path(Str name, Buf *out);
+
+/* @wall_nsec: now, since 1970. */
+void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out);

@@ -1,0 +1,147 @@
+/* Compares the status of each policy with what was written last. */
+
+#include "live/policy-reporter.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/nsec.h"
+
+#define REPORT_BUDGET ((size_t)256 * 1024 * 1024)
+#define PATH_MAX_BYTES ((size_t)1024)
+#define BODY_MAX_BYTES ((size_t)256 * 1024)
+
+/* What was written of one policy. */
+typedef struct Written {
+    Str name, uid;
+    uint64_t state;    /* a hash of the versions and the error; 0: nothing */
+    uint64_t rest;     /* a hash of counts and note */
+    uint64_t rejected; /* the generation that was reported as rejected, and its error */
+    int64_t at_nsec;   /* monotonic */
+} Written;
+
+struct PolicyReporter {
+    Arena *arena;   /* of the items; NULL: there are none */
+    Written *items; /* by name */
+    size_t n;
+};
+
+PolicyReporter *policy_reporter_new(void) {
+    return calloc(1, sizeof(PolicyReporter));
+}
+
+void policy_reporter_reset(PolicyReporter *reporter) {
+    reporter->arena = arena_free(reporter->arena);
+    reporter->items = NULL;
+    reporter->n = 0;
+}
+
+PolicyReporter *policy_reporter_free(PolicyReporter *reporter) {
+    if (!reporter)
+        return NULL;
+    policy_reporter_reset(reporter);
+    free(reporter);
+    return NULL;
+}
+
+static uint64_t hash_state(const PolicyStatus *status) {
+    const int64_t numbers[] = {status->generation, status->in_force, status->is_observed};
+
+    return (hash_str(str_of((const char *)numbers, sizeof(numbers))) * 31 +
+               hash_str(status->error)) |
+           1;
+}
+
+static uint64_t hash_rest(const PolicyStatus *status) {
+    return hash_str(str_of((const char *)&status->counts, sizeof(status->counts))) * 31 +
+           hash_str(status->note);
+}
+
+/* What was written of the same object, from *@at on; both are sorted. */
+static Written find_written(
+    const PolicyReporter *reporter, const PolicyObject *object, size_t *at) {
+    while (*at < reporter->n && str_cmp(reporter->items[*at].name, object->name) < 0)
+        (*at)++;
+    if (*at < reporter->n && str_eq(reporter->items[*at].name, object->name) &&
+        str_eq(reporter->items[*at].uid, object->uid))
+        return reporter->items[*at];
+    return (Written){0};
+}
+
+static bool write_status(
+    const PolicyReport *report, const PolicyStatus *status, int64_t wall_nsec) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
+
+    policy_status_path(status->name, &path);
+    policy_status_body(status, wall_nsec, &body);
+    return report->write(report->context, &path, &body);
+}
+
+static void report_rejected(
+    const PolicyReport *report, const ClusterPolicy *policy, Written *written) {
+    uint64_t rejected = hash_str(policy->error) * 31 + (uint64_t)policy->newest.generation;
+
+    if (str_is_empty(policy->error) || rejected == written->rejected)
+        return;
+    written->rejected = rejected;
+    report->rejected(report->context, policy);
+}
+
+static void report_policy(const PolicyReport *report, const ClusterPolicy *policy, Arena *arena,
+    Written *written, int64_t now_nsec, int64_t wall_nsec) {
+    PolicyStatus status = {
+        .name = policy->newest.name,
+        .generation = policy->newest.generation,
+        .error = policy->error,
+        .in_force = policy->in_force,
+        .since_nsec = policy->since_nsec,
+        .is_observed = policy->is_observed,
+        .replica = report->replica,
+    };
+    bool is_due =
+        written->at_nsec == 0 || now_nsec - written->at_nsec >= POLICY_REPORT_SEC * NSEC_PER_SEC;
+    uint64_t state, rest;
+
+    if (status.in_force != status.generation && str_is_empty(status.error)) {
+        if (str_is_empty(report->error))
+            return; /* it is being loaded */
+        status.error = report->error;
+    }
+    report_rejected(report, policy, written);
+    state = hash_state(&status);
+    if (state == written->state && !is_due)
+        return;
+    report->fill(report->context, arena, &status);
+    rest = hash_rest(&status);
+    if ((state == written->state && rest == written->rest) ||
+        !write_status(report, &status, wall_nsec))
+        return;
+    written->state = state;
+    written->rest = rest;
+    written->at_nsec = now_nsec;
+}
+
+void policy_reporter_run(
+    PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(REPORT_BUDGET);
+    ClusterPolicy *policies;
+    Written *items;
+    size_t n, at = 0;
+
+    if (!arena || cluster_policies_copy(report->policies, arena, &policies, &n) < 0)
+        return;
+    items = ARENA_ARRAY(arena, Written, n);
+    for (size_t i = 0; items && i < n; i++) {
+        items[i] = find_written(reporter, &policies[i].newest, &at);
+        items[i].name = policies[i].newest.name;
+        items[i].uid = policies[i].newest.uid;
+        report_policy(report, &policies[i], arena, &items[i], now_nsec, wall_nsec);
+    }
+    if (!items)
+        return;
+    policy_reporter_reset(reporter);
+    reporter->arena = TAKE_PTR(arena);
+    reporter->items = items;
+    reporter->n = n;
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+/*
+ * PolicyReporter: writes the status of PlacementPolicies, when it has changed.
+ *
+ * Another version in force, or a mistake, is written at once; counts and notes at most
+ * every POLICY_REPORT_SEC for each policy. Of several replicas the holder of a Lease writes.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "kube/policy-status.h"
+#include "live/cluster-policies.h"
+
+#define POLICY_REPORT_SEC 30
+
+typedef struct PolicyReporter PolicyReporter;
+
+typedef struct PolicyReport {
+    ClusterPolicies *policies;
+    Str replica;
+    Str error; /* why policies are not loaded as they are; empty: they are */
+    void *context;
+    /* Fills counts and, in @arena, the note; called when they may be written. */
+    void (*fill)(void *context, Arena *arena, PolicyStatus *status);
+    /* False: it is not taken, and tried again at the next run. */
+    bool (*write)(void *context, Buf *path, Buf *body);
+    /* The newest version of @policy is rejected. Once for each version. */
+    void (*rejected)(void *context, const ClusterPolicy *policy);
+} PolicyReport;
+
+PolicyReporter *policy_reporter_new(void); /* NULL: out of memory */
+PolicyReporter *policy_reporter_free(PolicyReporter *reporter);
+DEFINE_CLEANUP(PolicyReporter *, policy_reporter_free)
+
+/* Writes what has changed since the last run. */
+void policy_reporter_run(
+    PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec);
+
+/* Another replica writes: what this one wrote does not count any more. */
+void policy_reporter_reset(PolicyReporter *reporter);
