@@ -283,6 +283,24 @@ static void write_publish(JsonWriter *writer, const Program *program, const Live
     json_write_end_object(writer);
 }
 
+static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
+    const NominationFigures *pods = live ? &live->nominator.pods : NULL;
+    bool is_enabled = live && live->has_nominator;
+
+    json_member_object(writer, "nominate");
+    json_member_bool(writer, "enabled", is_enabled);
+    if (is_enabled) {
+        json_member_bool(writer, "isNominator", live->nominates);
+        json_write_key(writer, STR("state"));
+        json_write_string(writer, str_from_c(nominator_state_name(pods->state)));
+        json_member_int(writer, "outstanding", (int64_t)pods->n_outstanding);
+        json_member_int(writer, "used", (int64_t)pods->n_used);
+        json_member_int(writer, "unused", (int64_t)pods->n_unused);
+        json_member_int(writer, "expired", (int64_t)pods->n_expired);
+    }
+    json_write_end_object(writer);
+}
+
 void status_page(const StatusState *state, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
     const StatusFixed *fixed = state->fixed;
@@ -301,6 +319,7 @@ void status_page(const StatusState *state, Buf *out) {
     json_write_end_object(&writer);
     json_member_bool(&writer, "wakeUp", fixed->may_touch);
     write_publish(&writer, state->view->program, state->live);
+    write_nominate(&writer, state->live);
     json_member_bool(&writer, "events", state->live && state->live->writes_events);
     field_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
     json_member_array(&writer, "exempt");

@@ -76,6 +76,7 @@ typedef struct BerthFact {
     bool answers_bind;
     bool has_wake_up, has_events;
     bool has_publish, is_publish_writer;
+    bool has_nominator;
     size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
     AdmissionFact *admission;               /* that its policies need */
     size_t n_admission;

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-#include "cluster/object-text.h"
+#include "cluster/object-text-internal.h"
+#include "json/fields.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024) /* of one object; the API server's limit is 1.5 MiB */
 
@@ -16,6 +17,7 @@ static const struct {
     [RELATED_NAMESPACES] = {"namespaces", STR("Namespace")},
     [RELATED_CLAIMS] = {"persistentvolumeclaims", STR("PersistentVolumeClaim")},
     [RELATED_VOLUMES] = {"persistentvolumes", STR("PersistentVolume")},
+    [RELATED_SERVICES] = {"services", STR("Service")},
 };
 _Static_assert(ELEMENTS_OF(kinds) == _RELATED_KINDS, "one each");
 
@@ -45,12 +47,48 @@ void related_objects_done(RelatedObjects *objects) {
         objects->kinds[i] = related_set_unref(objects->kinds[i]);
 }
 
+/* A Service: its selector. */
+typedef struct ServiceObject {
+    Str namespace, name;
+    Labels selector;
+} ServiceObject;
+
+static void read_selector(JsonReader *reader, Arena *arena, void *target) {
+    labels_decode(reader, arena, target);
+}
+
+static void decode_service(JsonReader *reader, Arena *arena, ServiceObject *ret) {
+    static const JsonField fields[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceObject, namespace)},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(ServiceObject, name)},
+        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceObject, selector), read_selector},
+    };
+
+    *ret = (ServiceObject){0};
+    JSON_READ_FIELDS(reader, arena, fields, ret);
+}
+
+static void write_service(JsonWriter *writer, const ServiceObject *service) {
+    json_write_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), STR("Service"));
+    json_member_object(writer, "metadata");
+    object_write_field(writer, STR("namespace"), service->namespace);
+    object_write_field(writer, STR("name"), service->name);
+    json_write_end_object(writer);
+    json_member_object(writer, "spec");
+    object_write_labels(writer, STR("selector"), &service->selector);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+}
+
 void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, RelatedObject *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
     Namespace namespace;
     VolumeClaim claim;
     PersistentVolume volume;
+    ServiceObject service;
 
     *ret = (RelatedObject){0};
     switch (kind) {
@@ -72,6 +110,13 @@ void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, R
         ret->name = volume.name;
         if (!json_error(reader))
             object_write_volume(&writer, &volume);
+        break;
+    case RELATED_SERVICES:
+        decode_service(reader, arena, &service);
+        ret->namespace = service.namespace;
+        ret->name = service.name;
+        if (!json_error(reader))
+            write_service(&writer, &service);
         break;
     case _RELATED_KINDS:
         break;

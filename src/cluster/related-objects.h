@@ -15,11 +15,12 @@
 typedef enum RelatedKind {
     RELATED_NAMESPACES,
     RELATED_CLAIMS,
-    RELATED_VOLUMES, /* read with claims */
+    RELATED_VOLUMES,  /* read with claims */
+    RELATED_SERVICES, /* kept for the model of kube-scheduler: no policy reads them */
     _RELATED_KINDS,
 } RelatedKind;
 #define RELATED_BIT(kind) (1u << (kind))
-#define RELATED_ALL (RELATED_BIT(_RELATED_KINDS) - 1)
+#define RELATED_ALL (RELATED_BIT(RELATED_SERVICES) - 1) /* that policies can read */
 
 /* Objects of a kind that are kept; more are refused (STORE_FULL). */
 #define RELATED_MAX 200000u

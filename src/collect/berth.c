@@ -240,6 +240,7 @@ static bool berth_status_read(
         {"bind.lease.error", JSON_FIELD_TEXT, AT(lease_error)},
         {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
         {"events", JSON_FIELD_BOOL, AT(has_events)},
+        {"nominate.enabled", JSON_FIELD_BOOL, AT(has_nominator)},
         {"publish.enabled", JSON_FIELD_BOOL, AT(has_publish)},
         {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
         {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},

@@ -22,6 +22,7 @@ typedef enum Feature {
     FEATURE_WAKE_UP,
     FEATURE_EVENTS,
     FEATURE_PUBLISH,
+    FEATURE_NOMINATE,
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
     FEATURE_NAMESPACES, /* a policy reads them */
@@ -52,6 +53,8 @@ typedef struct Right {
 #define CLAIMS_WHY "since a policy reads pod.claims"
 #define CLAIMS STR(""), STR("persistentvolumeclaims"), STR("")
 #define VOLUMES STR(""), STR("persistentvolumes"), STR("")
+#define SERVICES STR(""), STR("services"), STR("")
+#define SERVICES_WHY "to nominate nodes for pods of Services (--nominate)"
 #define NEVER_NEEDED "berth never needs it"
 
 /* The same as in docs/threat-model.md and the shipped roles. */
@@ -71,6 +74,11 @@ static const Right rights[] = {
         "to wake pods (--wake-up), or to publish labels (--publish)"},
     {FEATURE_PUBLISH, true, STR("patch"), STR(""), STR("nodes"), STR("status"),
         "to publish slots (--publish)"},
+    {FEATURE_NOMINATE, true, STR("patch"), STR(""), STR("pods"), STR("status"),
+        "to nominate nodes for pods (--nominate)"},
+    {FEATURE_NOMINATE, false, STR("get"), SERVICES, SERVICES_WHY},
+    {FEATURE_NOMINATE, false, STR("list"), SERVICES, SERVICES_WHY},
+    {FEATURE_NOMINATE, false, STR("watch"), SERVICES, SERVICES_WHY},
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
@@ -130,6 +138,8 @@ static bool does(const BerthFact *berth, Feature feature) {
         return berth->has_events;
     case FEATURE_PUBLISH:
         return berth->has_publish;
+    case FEATURE_NOMINATE:
+        return berth->has_nominator;
     default:
         return false;
     }

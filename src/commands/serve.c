@@ -39,6 +39,7 @@ typedef struct ServeSettings {
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
     char lease_namespace[OWN_NAMESPACE_MAX], publish_lease_namespace[OWN_NAMESPACE_MAX];
     char policies_lease_namespace[OWN_NAMESPACE_MAX];
+    char nominate_lease_namespace[OWN_NAMESPACE_MAX];
     Listen listen, pages_listen;
     bool is_unconfined; /* --sandbox=off */
     Sandbox sandbox;
@@ -58,7 +59,7 @@ static void serve_settings_init(void *context) {
 
     *settings = (ServeSettings){
         .daemon = {.server = server_default_options(),
-            .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
+            .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC, .nominate_weight = 1},
             .dashboard = dashboard_hook(),
             .dump_path = "berth-dump.json",
             .health = HEALTH_LIMITS_DEFAULT,
@@ -127,6 +128,13 @@ static const char *set_policies_lease(void *context, const char *value) {
         &settings->daemon.live.watcher.policies_lease_name);
 }
 
+static const char *set_nominate_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
+
+    return read_lease(value, settings->nominate_lease_namespace,
+        &settings->daemon.live.watcher.nominate_lease_name);
+}
+
 /* --- options ------------------------------------------------------------------- */
 
 #define AT(member) OPTION_AT(ServeSettings, member)
@@ -167,6 +175,13 @@ static const Option serve_options[] = {
         .help = "write what policies publish to nodes (needs permission to patch nodes/status, and nodes for labels)"},
     {"publish-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_publish_lease,
         .help = "the Lease that decides which of several replicas publishes (permissions as for --lease)"},
+    {"nominate", OPTION_FLAG, AT(daemon.live.watcher.nominates),
+        .help = "when many pods are pending, choose nodes ahead and nominate them for pods that kube-scheduler has not "
+                "tried yet (needs permission to patch pods/status, and to list and watch services and namespaces)"},
+    {"nominate-weight", OPTION_NUMBER, .argument = "N", AT(daemon.live.nominate_weight), .min = 1, .max = 1000000,
+        .initial = "1", .help = "berth's weight in kube-scheduler's configuration"},
+    {"nominate-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_nominate_lease,
+        .help = "the Lease that decides which of several replicas nominates (permissions as for --lease)"},
     {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
         .help = "write Kubernetes Events: no node passed, a pod bypassed berth, a policy was rejected, "
                 "a metric is stale (needs permission to create events)"},
@@ -322,6 +337,10 @@ static const char *check_cluster(const DaemonOptions *daemon) {
                "replicas writes the status of policies";
     if (live->watcher.publish_lease_name && !live->watcher.publishes)
         return "--publish-lease needs --publish: it decides which of several replicas publishes";
+    if (live->watcher.nominates && !live_is_wanted(live))
+        return "--nominate needs --kubeconfig or --in-cluster";
+    if (live->watcher.nominate_lease_name && !live->watcher.nominates)
+        return "--nominate-lease needs --nominate: it decides which of several replicas nominates";
     return NULL;
 }
 
@@ -439,6 +458,8 @@ static void serve_settings_finish(ServeSettings *settings) {
         place_lease(daemon->live.is_in_cluster, settings->publish_lease_namespace);
     daemon->live.watcher.policies_lease_namespace =
         place_lease(daemon->live.is_in_cluster, settings->policies_lease_namespace);
+    daemon->live.watcher.nominate_lease_namespace =
+        place_lease(daemon->live.is_in_cluster, settings->nominate_lease_namespace);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     daemon->live.self = find_own_pod();

@@ -42,6 +42,7 @@ struct ClusterWatcher {
     WriteQueue *marks, *events; /* events NULL: no Events are posted */
     PublishWriter *publish;     /* NULL: nothing is published */
     PublishWriter *reports;     /* the status of policies; NULL: none are watched */
+    PublishWriter *nominate;    /* NULL: nothing is nominated */
     pthread_t thread;
 
     /* Of the thread alone. */
@@ -67,10 +68,11 @@ struct ClusterWatcher {
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
     bool has_reported_marks, has_reported_events, has_reported_publish; /* no right for them */
-    bool has_reported_reports;
+    bool has_reported_reports, has_reported_nominate;
 
     atomic_bool is_synced;
     atomic_bool is_requested;               /* since the last turn */
+    _Atomic int64_t requested_at;           /* the last request; 0: none */
     atomic_bool is_wanted;                  /* the lease is, and will be for a while */
     atomic_uint wants_related, has_related; /* RELATED_BIT()s */
 

@@ -91,9 +91,24 @@ static int taken(WatchedResource *resource, const Object *object, int r) {
     return r < 0 ? r : 0;
 }
 
+static void note_list(const WatchedResource *resource, bool has_ended) {
+    const WatcherCallbacks *callbacks = &resource->watcher->callbacks;
+
+    if (resource->kind == WATCHER_PODS && callbacks->pods_listed)
+        callbacks->pods_listed(callbacks->context, has_ended);
+}
+
+static void note_pod(const WatchedResource *resource, const Pod *pod, Str text) {
+    const WatcherCallbacks *callbacks = &resource->watcher->callbacks;
+
+    if (resource->kind == WATCHER_PODS && callbacks->pod_seen)
+        callbacks->pod_seen(callbacks->context, pod, text);
+}
+
 static void on_begin(void *context) {
     WatchedResource *resource = context;
 
+    note_list(resource, /* has_ended= */ false);
     resource->list_began_at = clock_monotonic_nsec();
     resource->listing = resource->watcher->keeping_version;
     store_list_begin(
@@ -110,6 +125,7 @@ static int on_item(void *context, Str text) {
         return r;
     r = resource->kind == WATCHER_NODES ? store_list_node(store, &object.node)
                                         : store_list_pod(store, &object.pod);
+    note_pod(resource, &object.pod, text);
     return taken(resource, &object, r);
 }
 
@@ -118,8 +134,10 @@ static int on_end(void *context) {
     int r = store_list_end(
         resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
 
-    if (r == 0)
+    if (r == 0) {
         resource->listed = resource->listing;
+        note_list(resource, /* has_ended= */ true);
+    }
     return r;
 }
 
@@ -152,6 +170,7 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     if (resource->kind == WATCHER_NODES)
         return taken(resource, &object, store_apply_node(watcher->store, &object.node));
     r = store_apply_pod(watcher->store, &object.pod);
+    note_pod(resource, &object.pod, text);
     if (r == STORE_BOUND && type == EVENT_MODIFIED && watcher->callbacks.pod_bound)
         watcher->callbacks.pod_bound(watcher->callbacks.context, &object.pod);
     return taken(resource, &object, r);
@@ -305,6 +324,7 @@ bool watched_resource_init(
         [_WATCHER_KINDS + RELATED_CLAIMS] = "/api/v1/persistentvolumeclaims",
         [_WATCHER_KINDS + RELATED_VOLUMES] = "/api/v1/persistentvolumes",
         [WATCHER_POLICIES] = POLICY_OBJECTS_PATH,
+        [_WATCHER_KINDS + RELATED_SERVICES] = "/api/v1/services",
     };
     ReflectorOptions options = {
         .path = paths[kind],

@@ -114,6 +114,21 @@ bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body) {
     return true;
 }
 
+bool watcher_may_nominate(const ClusterWatcher *watcher) {
+    return watcher->nominate && publish_writer_is_ours(watcher->nominate);
+}
+
+bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination) {
+    if (!nomination_send(nomination, watcher->nominate))
+        return false;
+    client_wake(watcher->client);
+    return true;
+}
+
+WriteFigures watcher_nominate_figures(const ClusterWatcher *watcher) {
+    return publish_writer_figures(watcher->nominate);
+}
+
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
     size_t n = 0;
@@ -149,8 +164,20 @@ static int64_t tick_writer(
     return publish_writer_tick(writer, clock_monotonic_nsec());
 }
 
-/* The same. */
+/* The same: both. */
+static int64_t send_nominations(ClusterWatcher *watcher, int64_t now) {
+    int64_t requested_at = atomic_load(&watcher->requested_at);
+
+    if (watcher->nominate)
+        publish_writer_set_wanted(watcher->nominate,
+            requested_at != 0 && now < requested_at + WATCHER_NOMINATE_SEC * NSEC_PER_SEC);
+    return tick_writer(
+        watcher, watcher->nominate, &watcher->has_reported_nominate, WATCHER_NOMINATE_FORBIDDEN);
+}
+
 static int64_t send_writes(ClusterWatcher *watcher, int64_t now) {
+    int64_t next_at = send_nominations(watcher, now);
+
     write_queue_tick(watcher->marks, now);
     notify_forbidden(watcher, write_queue_figures(watcher->marks), &watcher->has_reported_marks,
         WATCHER_MARKS_FORBIDDEN);
@@ -159,10 +186,11 @@ static int64_t send_writes(ClusterWatcher *watcher, int64_t now) {
         notify_forbidden(watcher, write_queue_figures(watcher->events),
             &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
     }
-    return clock_earlier(tick_writer(watcher, watcher->publish, &watcher->has_reported_publish,
-                             WATCHER_PUBLISH_FORBIDDEN),
-        tick_writer(
-            watcher, watcher->reports, &watcher->has_reported_reports, WATCHER_REPORT_FORBIDDEN));
+    next_at =
+        clock_earlier(next_at, tick_writer(watcher, watcher->publish,
+                                   &watcher->has_reported_publish, WATCHER_PUBLISH_FORBIDDEN));
+    return clock_earlier(next_at, tick_writer(watcher, watcher->reports,
+                                      &watcher->has_reported_reports, WATCHER_REPORT_FORBIDDEN));
 }
 
 /* --- the lease ----------------------------------------------------------------------------- */
@@ -205,6 +233,8 @@ static void on_lease_changed(void *context) {
 
 /* In the steady state both flags are set, and nothing is written. */
 void watcher_note_request(ClusterWatcher *watcher) {
+    if (watcher->nominate)
+        atomic_store_explicit(&watcher->requested_at, clock_monotonic_nsec(), memory_order_relaxed);
     if (!watcher->permit)
         return;
     if (!atomic_load_explicit(&watcher->is_requested, memory_order_relaxed))
@@ -414,6 +444,7 @@ static void update_status(ClusterWatcher *watcher) {
     if (watcher->events)
         status.events = write_queue_figures(watcher->events);
     status.publishes = watcher_may_publish(watcher);
+    status.nominates = watcher_may_nominate(watcher);
     if (watcher->publish)
         status.publish = publish_writer_figures(watcher->publish);
     if (watcher->reports)
@@ -559,7 +590,7 @@ static void hand_over(ClusterWatcher *watcher) {
         wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }
 
-/* Another berth may publish at once. */
+/* Another berth may write at once. */
 static void hand_over_writer(ClusterWatcher *watcher, PublishWriter *writer) {
     int64_t end_by;
 
@@ -583,6 +614,8 @@ static void *run(void *context) {
         hand_over_writer(watcher, watcher->publish);
     if (watcher->reports)
         hand_over_writer(watcher, watcher->reports);
+    if (watcher->nominate)
+        hand_over_writer(watcher, watcher->nominate);
     refuse_jobs(watcher);
     pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;
@@ -601,13 +634,14 @@ static uint64_t random_seed(void) {
     return seed;
 }
 
-static PublishWriter *make_writer(
-    const ClusterWatcher *watcher, const char *lease_namespace, const char *lease_name) {
+static PublishWriter *make_writer(const ClusterWatcher *watcher, const char *lease_namespace,
+    const char *lease_name, unsigned n_calls) {
     return publish_writer_new(&(PublishWriterOptions){
         .client = watcher->client,
         .lease_namespace = lease_namespace,
         .lease_name = lease_name,
         .identity = watcher->options.identity,
+        .n_calls = n_calls,
         .clock = clock_monotonic_nsec,
         .wall_clock = clock_wall_nsec,
     });
@@ -632,13 +666,17 @@ static bool make_optional(ClusterWatcher *watcher) {
     if (options->posts_events)
         watcher->events = event_queue_new(watcher->client, clock_monotonic_nsec);
     if (options->publishes)
-        watcher->publish =
-            make_writer(watcher, options->publish_lease_namespace, options->publish_lease_name);
+        watcher->publish = make_writer(
+            watcher, options->publish_lease_namespace, options->publish_lease_name, PUBLISH_CALLS);
     if (options->policies)
-        watcher->reports =
-            make_writer(watcher, options->policies_lease_namespace, options->policies_lease_name);
+        watcher->reports = make_writer(watcher, options->policies_lease_namespace,
+            options->policies_lease_name, PUBLISH_CALLS);
+    if (options->nominates)
+        watcher->nominate = make_writer(watcher, options->nominate_lease_namespace,
+            options->nominate_lease_name, NOMINATION_CALLS);
     return (watcher->reports || !options->policies) && (watcher->permit || !options->lease_name) &&
-           (watcher->events || !options->posts_events) && (watcher->publish || !options->publishes);
+           (watcher->events || !options->posts_events) &&
+           (watcher->publish || !options->publishes) && (watcher->nominate || !options->nominates);
 }
 
 static bool make_members(ClusterWatcher *watcher) {
@@ -677,6 +715,7 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     write_queue_free(watcher->events);
     publish_writer_free(watcher->publish);
     publish_writer_free(watcher->reports);
+    publish_writer_free(watcher->nominate);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
     for (size_t i = 0; i < _RELATED_KINDS; i++)

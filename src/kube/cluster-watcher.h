@@ -27,6 +27,7 @@
 #include "kube/access.h"
 #include "kube/api-writes.h"
 #include "kube/lease.h"
+#include "kube/nomination.h"
 #include "kube/policy-objects.h"
 #include "kube/publish-writer.h"
 #include "kube/reflector.h"
@@ -89,9 +90,10 @@ typedef enum WatcherEvent {
     WATCHER_LEASE_LOST,      /* ... it could not be renewed, or was taken by force: why */
     WATCHER_LEASE_HELD_ELSEWHERE, /* requests come, and another berth (why) holds the lease */
     WATCHER_LEASE_FAILED,         /* requests come, and the lease cannot be taken: why */
-    WATCHER_EVENTS_FORBIDDEN,  /* Events cannot be written: the right to create them is missing */
-    WATCHER_PUBLISH_FORBIDDEN, /* the same for what is published: patch on nodes/status, nodes */
-    WATCHER_REPORT_FORBIDDEN,  /* the same for the status of policies */
+    WATCHER_EVENTS_FORBIDDEN,   /* Events cannot be written: the right to create them is missing */
+    WATCHER_PUBLISH_FORBIDDEN,  /* the same for what is published: patch on nodes/status, nodes */
+    WATCHER_NOMINATE_FORBIDDEN, /* the same for nominations: patch on pods/status */
+    WATCHER_REPORT_FORBIDDEN,   /* the same for the status of policies */
 } WatcherEvent;
 
 typedef struct WatcherNotice {
@@ -117,6 +119,11 @@ typedef struct WatcherCallbacks {
     void (*pod_bound)(void *context, const Pod *pod);
     /* The watch shows that a pod was deleted. Not for pods that a later list lacks. May be NULL. */
     void (*pod_deleted)(void *context, const ObjectMeta *meta);
+    /* A pod of a list or of the watch, and its JSON; borrowed. May be NULL. */
+    void (*pod_seen)(void *context, const Pod *pod, Str text);
+    /* A list of all pods begins, or has ended: pods that were not seen since the begin are gone.
+     * May be NULL. */
+    void (*pods_listed)(void *context, bool has_ended);
 } WatcherCallbacks;
 
 #define WATCHER_SILENCE_SEC 150 /* bookmarks come once a minute, the first after two */
@@ -135,6 +142,10 @@ typedef struct WatcherOptions {
     PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
     /* The Lease whose holder writes their status; NULL: there is one berth. */
     const char *policies_lease_namespace, *policies_lease_name;
+    /* Pods are nominated (kube/nomination.h), by the berth that gets requests; of several by the
+     * holder of the Lease. As above. */
+    bool nominates;
+    const char *nominate_lease_namespace, *nominate_lease_name;
     uint64_t seed; /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
@@ -183,6 +194,12 @@ bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
 /* The same for the status of policies: a merge patch (kube/policy-status.h). */
 bool watcher_may_report(const ClusterWatcher *watcher);
 bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body);
+/* The same for nominations. This berth wants their lease for WATCHER_NOMINATE_SEC after each
+ * watcher_note_request(): longer than kube-scheduler takes to elect another leader. */
+#define WATCHER_NOMINATE_SEC 60
+bool watcher_may_nominate(const ClusterWatcher *watcher);
+bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination);
+WriteFigures watcher_nominate_figures(const ClusterWatcher *watcher); /* up to date. Any thread */
 
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published
@@ -221,6 +238,7 @@ typedef struct WatcherStatus {
     bool publishes; /* it writes slots now */
     WriteFigures publish;
     WriteFigures reports; /* the status of policies */
+    bool nominates;       /* it nominates now */
     char server[256];
 } WatcherStatus;
 

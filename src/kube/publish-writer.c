@@ -20,6 +20,7 @@ struct PublishWriter {
     PublishWriterOptions options;
     Lease *lease; /* NULL: there is one berth */
     WriteQueue *queue;
+    bool is_unwanted;
     atomic_bool is_ours;
 };
 
@@ -78,7 +79,7 @@ PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
         .content_type = PUBLISH_CONTENT_TYPE,
         .verb = "patch",
         .ok_status = 200,
-        .n_calls = WRITE_QUEUE_CALLS_MAX,
+        .n_calls = options->n_calls > 0 ? options->n_calls : PUBLISH_CALLS,
         .waiting_max = WRITE_QUEUE_WAITING_MAX,
         .forbidden_sec = FORBIDDEN_SEC,
     });
@@ -115,7 +116,11 @@ bool publish_writer_add(PublishWriter *writer, const PublishChange *change) {
         return false;
     publish_path(change, &path);
     publish_body(change, &body);
-    return write_queue_add(writer->queue, &path, &body);
+    return publish_writer_patch(writer, &path, &body);
+}
+
+void publish_writer_set_wanted(PublishWriter *writer, bool is_wanted) {
+    writer->is_unwanted = !is_wanted;
 }
 
 bool publish_writer_patch(PublishWriter *writer, Buf *path, Buf *body) {
@@ -126,7 +131,8 @@ int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec) {
     int64_t next_at = INT64_MAX;
 
     if (writer->lease) {
-        lease_want(writer->lease, now_nsec);
+        if (!writer->is_unwanted)
+            lease_want(writer->lease, now_nsec);
         next_at = lease_tick(writer->lease, now_nsec);
         atomic_store(&writer->is_ours, lease_is_held(writer->lease, now_nsec));
     }

@@ -22,6 +22,7 @@
 
 #define PUBLISH_CONTENT_TYPE "application/merge-patch+json"
 #define PUBLISH_REMOVED (-1)
+#define PUBLISH_CALLS 4u
 
 typedef enum PublishTarget {
     PUBLISH_TO_STATUS, /* an extended resource: capacity and allocatable of nodes/status */
@@ -45,6 +46,7 @@ typedef struct PublishWriterOptions {
     Client *client;
     const char *lease_namespace, *lease_name; /* name NULL: there is one berth */
     const char *identity;                     /* of the holder */
+    unsigned n_calls;                         /* at a time; 0: PUBLISH_CALLS */
     int64_t (*clock)(void);                   /* monotonic, in ns */
     int64_t (*wall_clock)(void);              /* since 1970, in ns */
 } PublishWriterOptions;
@@ -69,3 +71,6 @@ int64_t publish_writer_tick(PublishWriter *writer, int64_t now_nsec);
 bool publish_writer_release(PublishWriter *writer);
 
 WriteFigures publish_writer_figures(PublishWriter *writer);
+
+/* Whether this berth wants to be the one that writes; at first it does. */
+void publish_writer_set_wanted(PublishWriter *writer, bool is_wanted);

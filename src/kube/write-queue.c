@@ -21,17 +21,19 @@ typedef struct PendingWrite {
 typedef struct WriteCall {
     WriteQueue *queue;
     Call *call; /* NULL: free */
+    int64_t sent_at;
     Buf answer;
 } WriteCall;
 
 struct WriteQueue {
     WriteQueueOptions options;
     WriteCall calls[WRITE_QUEUE_CALLS_MAX]; /* of the client's thread, as the next one */
-    int64_t forbidden_until;
+    int64_t forbidden_until, paused_until;
 
     pthread_mutex_t lock;                          /* guards what follows */
     PendingWrite waiting[WRITE_QUEUE_WAITING_MAX]; /* a ring */
     size_t first, n_waiting;
+    size_t n_calls; /* under way */
     WriteFigures figures;
 };
 
@@ -72,6 +74,7 @@ WriteFigures write_queue_figures(WriteQueue *queue) {
 
     pthread_mutex_lock(&queue->lock);
     figures = queue->figures;
+    figures.n_unanswered = queue->n_waiting + queue->n_calls;
     pthread_mutex_unlock(&queue->lock);
     return figures;
 }
@@ -126,22 +129,46 @@ static bool is_for_rights(const WriteCall *call) {
            memmem(status.message.ptr, status.message.len, sign, strlen(sign));
 }
 
+/* Of one that was answered. */
+static void note_latency(WriteFigures *figures, int64_t nsec) {
+    figures->latency_nsec = figures->latency_nsec == 0
+                                ? nsec
+                                : figures->latency_nsec + (nsec - figures->latency_nsec) / 8;
+}
+
+static void pause_sending(WriteQueue *queue, const CallResult *result, int64_t now) {
+    int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
+
+    if (sec > WRITE_QUEUE_PAUSE_MAX_SEC)
+        sec = WRITE_QUEUE_PAUSE_MAX_SEC;
+    queue->paused_until = now + sec * NSEC_PER_SEC;
+}
+
 /* @result NULL: out of memory. */
 static void count_end(WriteCall *call, const CallResult *result) {
     WriteQueue *queue = call->queue;
     bool is_answered = result && result->outcome == CALL_DONE;
     bool is_written = is_answered && result->status == queue->options.ok_status;
     bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
+    bool is_throttled = is_answered && result->status == 429;
+    int64_t now = queue->options.clock();
 
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
     queue->figures.n_failed += !is_written;
+    queue->figures.n_throttled += is_throttled;
+    queue->figures.n_refused +=
+        is_answered && !is_throttled && result->status >= 400 && result->status < 500;
+    queue->n_calls--;
+    if (is_answered)
+        note_latency(&queue->figures, now - call->sent_at);
     if (is_written || is_forbidden)
         queue->figures.is_forbidden = is_forbidden;
     pthread_mutex_unlock(&queue->lock);
     if (is_forbidden)
-        queue->forbidden_until =
-            queue->options.clock() + queue->options.forbidden_sec * NSEC_PER_SEC;
+        queue->forbidden_until = now + queue->options.forbidden_sec * NSEC_PER_SEC;
+    if (is_throttled)
+        pause_sending(queue, result, now);
 }
 
 /* The rest of a large answer is not needed. */
@@ -171,6 +198,7 @@ static PendingWrite take(WriteQueue *queue, bool is_dropped) {
         queue->waiting[queue->first] = (PendingWrite){0};
         queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
         queue->n_waiting--;
+        queue->n_calls += !is_dropped;
         queue->figures.n_dropped += is_dropped;
     }
     pthread_mutex_unlock(&queue->lock);
@@ -184,6 +212,7 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
 
     if (!write.path)
         return false;
+    call->sent_at = queue->options.clock();
     call->call = client_call(queue->options.client,
         &(CallOptions){
             .method = queue->options.method,
@@ -205,6 +234,8 @@ void write_queue_tick(WriteQueue *queue, int64_t now_nsec) {
 
     while (now_nsec < queue->forbidden_until && (dropped = take(queue, true)).path)
         pending_done(&dropped);
+    if (now_nsec < queue->paused_until)
+        return;
     for (size_t i = 0; i < queue->options.n_calls; i++)
         while (!queue->calls[i].call)
             if (!send_next(queue, &queue->calls[i]))

@@ -5,7 +5,8 @@
  *
  * Writes over waiting_max are dropped and counted; failures are counted. A 403 for lack of rights
  * stops sending for forbidden_sec, and drops writes that are added meanwhile. Any other 403 (a
- * quota, a namespace that is being deleted) is a failure like others.
+ * quota, a namespace that is being deleted) is a failure like others. A 429 stops sending for as
+ * long as the API server says, WRITE_QUEUE_PAUSE_SEC if it does not.
  *
  * Threads: write_queue_add() and write_queue_figures() any, the rest the client's.
  */
@@ -17,9 +18,11 @@
 #include "base/cleanup.h"
 #include "kube/client.h"
 
-#define WRITE_QUEUE_CALLS_MAX 4u
+#define WRITE_QUEUE_CALLS_MAX 8u
 #define WRITE_QUEUE_WAITING_MAX 256u
 #define WRITE_QUEUE_SEC 10 /* one call */
+#define WRITE_QUEUE_PAUSE_SEC 1
+#define WRITE_QUEUE_PAUSE_MAX_SEC 60
 
 typedef struct WriteQueue WriteQueue;
 
@@ -37,7 +40,11 @@ typedef struct WriteQueueOptions {
 
 typedef struct WriteFigures {
     uint64_t n_written, n_failed, n_dropped;
-    bool is_forbidden; /* by the last answer the right is missing */
+    uint64_t n_refused;   /* of the failed: by 4xx, but 429; the object has changed, or is gone */
+    uint64_t n_throttled; /* of the failed: by 429 */
+    size_t n_unanswered;  /* waiting, or under way */
+    int64_t latency_nsec; /* of one call, a moving mean; 0: none was answered yet */
+    bool is_forbidden;    /* by the last answer the right is missing */
 } WriteFigures;
 
 WriteQueue *write_queue_new(const WriteQueueOptions *options); /* NULL when out of memory */

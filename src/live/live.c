@@ -19,6 +19,7 @@
 #include "live/publisher.h"
 #include "live/verb-reply.h"
 #include "live/wakeup.h"
+#include "scheduler/placement-plan.h"
 
 /* Judging one pod on one node, and the annotations of its policies. */
 #define JOB_BUDGET ((size_t)64 * 1024 * 1024)
@@ -36,6 +37,7 @@ struct Live {
     Publisher *publisher;        /* NULL: nothing is published */
     PolicyReporter *reporter;    /* NULL: no policies are watched */
     const PolicyReport *report;  /* while they are reported */
+    Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
@@ -90,6 +92,16 @@ static void pod_deleted(void *context, const ObjectMeta *meta) {
     Live *live = context;
 
     recent_pods_note_deleted(live->recent, meta->uid, meta->namespace, meta->name);
+    if (live->nominator)
+        nominator_note_deleted(live->nominator, meta->uid);
+}
+
+static void pod_seen(void *context, const Pod *pod, Str text) {
+    nominator_note_pod(((Live *)context)->nominator, pod, text);
+}
+
+static void pods_listed(void *context, bool has_ended) {
+    nominator_note_list(((Live *)context)->nominator, has_ended);
 }
 
 static void take_notice(void *context, const WatcherNotice *notice) {
@@ -138,6 +150,9 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             log_info("pods with one eligible node were not bound to it, and no longer count there",
                 LOG_INT("pods", notice->n));
         break;
+    case WATCHER_NOMINATE_FORBIDDEN:
+        log_warn("pods cannot be nominated: needs the right patch on pods/status");
+        break;
     case WATCHER_MARKS_FORBIDDEN:
         log_warn("nodes cannot be marked for kube-scheduler: needs the right patch on nodes");
         break;
@@ -182,6 +197,9 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
         return;
     watcher_note_request(
         live->watcher); /* a bind follows soon: the lease is mostly taken by then */
+    if (live->nominator)
+        nominator_note_filter(
+            live->nominator, &decision->args->pod, decision->summary.n_in, now_nsec);
     if (live->events)
         kube_events_note_filter(live->events, view, decision, now_nsec);
 }
@@ -468,13 +486,46 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
         kube_events_note_stale(live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
+/* The policies come and go, the model of kube-scheduler stays. */
 bool live_want(Live *live, const ClusterNeeds *needs) {
+    if (live->nominator)
+        (void)watcher_want(live->watcher, &placement_plan_needs);
     return watcher_want(live->watcher, needs);
 }
 
 bool live_want_related(Live *live, unsigned wanted, unsigned needed) {
-    watcher_want_related(live->watcher, wanted);
+    watcher_want_related(live->watcher, wanted | (live->nominator ? PLACEMENT_PLAN_RELATED : 0));
     return watcher_has_related(live->watcher, needed);
+}
+
+/* Also what the model of kube-scheduler needs. 0, or a negative errno; @access is freed. */
+static int start_watcher(Live *live, const WatcherOptions *options, Access *access) {
+    const WatcherCallbacks callbacks = {
+        .context = live,
+        .publish = publish,
+        .pod_bound = pod_bound,
+        .pod_deleted = pod_deleted,
+        .pod_seen = live->nominator ? pod_seen : NULL,
+        .pods_listed = live->nominator ? pods_listed : NULL,
+        .notice = take_notice,
+    };
+    WatcherOptions watcher = *options;
+    ClusterNeeds *needs = NULL;
+    int r;
+
+    if (live->nominator && options->needs) {
+        needs = cluster_needs_join(options->needs, &placement_plan_needs);
+        if (!needs) {
+            access_free(access);
+            return -ENOMEM;
+        }
+        watcher.needs = needs;
+    }
+    if (live->nominator)
+        watcher.related |= PLACEMENT_PLAN_RELATED;
+    r = watcher_new(access, &watcher, &callbacks, &live->watcher);
+    free(needs);
+    return r < 0 || !live->nominator ? r : nominator_start(live->nominator, live->watcher);
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
@@ -504,9 +555,17 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         live->publisher = publisher_new();
     if (options->watcher.policies)
         live->reporter = policy_reporter_new();
+    if (options->watcher.nominates)
+        live->nominator = nominator_new(&(NominatorOptions){
+            .current = current,
+            .managed = options->managed,
+            .n_managed = options->n_managed,
+            .weight = options->nominate_weight,
+        });
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
         (options->watcher.publishes && !live->publisher) ||
         (options->watcher.policies && !live->reporter) ||
+        (options->watcher.nominates && !live->nominator) ||
         (options->watcher.posts_events && !live->events))
         return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
@@ -514,13 +573,7 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         (void)snprintf(error, size, "%s", text);
         return r;
     }
-    r = watcher_new(access, &options->watcher,
-        &(WatcherCallbacks){.context = live,
-            .publish = publish,
-            .pod_bound = pod_bound,
-            .pod_deleted = pod_deleted,
-            .notice = take_notice},
-        &live->watcher);
+    r = start_watcher(live, &options->watcher, access);
     if (r == -ENOMEM)
         return message_no_memory(error, size, "the watched cluster", NULL);
     if (r < 0) {
@@ -533,18 +586,23 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
 }
 
 bool live_stop(Live *live, int64_t timeout_nsec) {
+    if (live->nominator)
+        nominator_stop(live->nominator);
     return watcher_stop(live->watcher, timeout_nsec);
 }
 
 Live *live_free(Live *live) {
     if (!live)
         return NULL;
+    if (live->nominator)
+        nominator_stop(live->nominator);
     watcher_free(live->watcher);
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
     kube_events_free(live->events);
     publisher_free(live->publisher);
     policy_reporter_free(live->reporter);
+    nominator_free(live->nominator);
     free(live);
     return NULL;
 }
@@ -563,6 +621,12 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->publishes = live->publisher != NULL;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);
+    if (live->nominator) {
+        ret->has_nominator = true;
+        ret->nominates = watcher_may_nominate(live->watcher);
+        ret->nominator = nominator_figures(live->nominator);
+        ret->nominations = watcher_nominate_figures(live->watcher);
+    }
     ret->writes_events = live->events != NULL;
     if (live->events)
         ret->n_events_dropped = kube_events_dropped(live->events);

@@ -32,6 +32,7 @@
 #include "http/server.h"
 #include "kube/cluster-watcher.h"
 #include "live/expectation.h"
+#include "live/nominator.h"
 #include "live/policy-reporter.h"
 
 typedef struct Current Current; /* live/current.h */
@@ -51,6 +52,7 @@ typedef struct LiveOptions {
     const Str *managed; /* bypass: only pods that request one of these; none: all */
     size_t n_managed;
     const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
+    int64_t nominate_weight; /* with watcher.nominates: berth's in kube-scheduler's configuration */
     WatcherOptions watcher;
 } LiveOptions;
 
@@ -116,9 +118,12 @@ typedef struct LiveStatus {
     uint64_t n_annotations_skipped;           /* of binds: their expressions failed */
     PassedFigures passed;                     /* all zero without bind */
     const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
-    bool publishes;            /* watcher.publishes: and this berth is the one that writes */
-    size_t n_unpublished;      /* nodes that do not offer yet what they should */
-    int64_t unpublished_since; /* monotonic: the first of them; 0: none */
+    bool publishes;                /* watcher.publishes: and this berth is the one that writes */
+    size_t n_unpublished;          /* nodes that do not offer yet what they should */
+    int64_t unpublished_since;     /* monotonic: the first of them; 0: none */
+    bool has_nominator, nominates; /* --nominate; and this berth is the one that does */
+    NominatorFigures nominator;
+    WriteFigures nominations;
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the watcher's, for being too many */
 } LiveStatus;

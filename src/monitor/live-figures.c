@@ -122,6 +122,35 @@ static void print_published(const LiveStatus *live, int64_t now_nsec, Buf *out) 
                                      : (double)(now_nsec - live->unpublished_since) / NSEC_PER_SEC);
 }
 
+static void print_nominations(const LiveStatus *live, Buf *out) {
+    const NominatorFigures *figures = &live->nominator;
+
+    exposition_gauge(
+        out, "berth_nominator", "1: this berth nominates nodes for pending pods.", live->nominates);
+    exposition_head(out, "berth_nominations_total", "counter",
+        "Nominations, by outcome: used, unused (bound elsewhere), expired (withdrawn), rejected "
+        "(by the API server).");
+    buf_printf(out,
+        "berth_nominations_total{outcome=\"used\"} %" PRIu64 "\n"
+        "berth_nominations_total{outcome=\"unused\"} %" PRIu64 "\n"
+        "berth_nominations_total{outcome=\"expired\"} %" PRIu64 "\n"
+        "berth_nominations_total{outcome=\"rejected\"} %" PRIu64 "\n",
+        figures->pods.n_used, figures->pods.n_unused, figures->pods.n_expired,
+        live->nominations.n_refused);
+    exposition_gauge(out, "berth_nominations_outstanding", "Nominated pods that are not bound yet.",
+        (double)figures->pods.n_outstanding);
+    exposition_count(out, "berth_nomination_patches_total",
+        "Patches of pods that the API server accepted, withdrawals included.",
+        live->nominations.n_written);
+    exposition_count(out, "berth_nomination_pods_left_total",
+        "Pending pods that were not nominated, because they use features that are not modelled.",
+        figures->n_unmodelled);
+    exposition_head(out, "berth_nomination_cpu_seconds_total", "counter",
+        "Processor time of planning nominations.");
+    buf_printf(out, "berth_nomination_cpu_seconds_total %.6f\n",
+        (double)figures->round_nsec / NSEC_PER_SEC);
+}
+
 void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const WatcherStatus *watcher = &live->watcher;
 
@@ -160,6 +189,8 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         print_announced(live, out);
     if (live->publishes)
         print_published(live, now_nsec, out);
+    if (live->has_nominator)
+        print_nominations(live, out);
     exposition_count(
         out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->marks.n_written);
     exposition_count(out, "berth_wake_up_failures_total", "Nodes that could not be marked.",

@@ -268,6 +268,19 @@ void cluster_state_add_table_pods(ClusterState *cluster) {
         cluster->n_rows * sizeof(int64_t));
 }
 
+int cluster_state_complete(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
+    const Resources *requests = footprint->requests;
+    int r = add_ports(&cluster->ports[row], &footprint->ports);
+
+    if (r == 0 && cluster->inter_pod)
+        r = inter_pod_add(cluster->inter_pod, row, &footprint->terms);
+    cluster->nonzero_cpu[row] = add_up(
+        cluster->nonzero_cpu[row], footprint->nonzero.cpu - resources_get(requests, STR("cpu")));
+    cluster->nonzero_memory[row] = add_up(cluster->nonzero_memory[row],
+        footprint->nonzero.memory - resources_get(requests, STR("memory")));
+    return r;
+}
+
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row) {
     static const Tolerations none;
     const Node *node = table_node(cluster->table, row);

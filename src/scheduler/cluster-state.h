@@ -74,6 +74,11 @@ Footprint footprint_of(const PodRequest *request);
  * the table does not have them. */
 void cluster_state_add_table_pods(ClusterState *cluster);
 
+/* After that, for each of these pods: its ports, its terms, and how much more its nonzero requests
+ * are than its requests. 0, or -ENOMEM. */
+int cluster_state_complete(ClusterState *cluster, uint32_t row, const Footprint *footprint)
+    MUST_CHECK;
+
 /* 0, or -ENOMEM (only with ports or terms). */
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cluster/store.h"
-#include "extender/score.h"
+#include "scheduler/view-verbs.h"
 
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -170,12 +170,10 @@ void berth_extender_remove(BerthExtender *berth, const Pod *pod) {
 
 /* --- the verbs ---------------------------------------------------------- */
 
-static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
-    size_t n, Arena *arena, Judge **ret) {
-    RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
+/* The pod's question about the current cluster. */
+static int ask(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, ViewQuestion *ret) {
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
-    JudgeInput input;
-    NodeSet node_set;
     int r = own ? refresh(berth) : -ENOMEM;
 
     if (r < 0)
@@ -183,30 +181,24 @@ static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, co
     assert(berth->view);
     for (size_t i = 0; i < n; i++)
         own[i] = berth->rows[rows[i]];
-    node_set = (NodeSet){.table = berth->view->table, .facts = &berth->view->facts};
-    r = view_adjust(berth->view, &time, pod, /* gone= */ NULL, 0, arena, &node_set);
-    if (r < 0)
-        return r;
-    input = view_judge_input(berth->view, &time, &node_set, pod, own, n, arena);
-    return judge_open(&input, ret);
+    *ret = (ViewQuestion){
+        .view = berth->view,
+        .node_set = {.table = berth->view->table, .facts = &berth->view->facts},
+        .time = {.now_nsec = now_nsec, .scratch = berth->scratch},
+        .pod = pod,
+        .rows = own,
+        .n = n,
+    };
+    return view_adjust(berth->view, &ret->time, pod, /* gone= */ NULL, 0, arena, &ret->node_set);
 }
 
 static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
-    Arena *arena, const uint16_t **ret_verdicts) {
-    uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
-    Judge *judge = NULL;
-    uint32_t narrow_to;
-    int r = verdicts ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+    Arena *arena, const uint16_t **ret) {
+    ViewQuestion question;
+    int r = ask(context, pod, now_nsec, rows, n, arena, &question);
 
-    if (r == 0)
-        r = judge_filters(judge, verdicts);
-    narrow_to = r == 0 ? judge_narrow_to(judge) : 0;
-    if (narrow_to > 0)
-        r = judge_narrow(judge, narrow_to, verdicts, /* ret_scores= */ NULL);
-    *ret_verdicts = verdicts;
-    return r;
+    return r < 0 ? r : view_filter(&question, arena, ret);
 }
-_Static_assert(VERDICT_PASS == EXTENDER_PASSES, "verdicts need no translation");
 
 /* Whether nodes show it, and new pods of its policy use that. */
 static bool is_published(const Judge *judge, const Filter *filter) {
@@ -227,9 +219,11 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
     uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
     uint8_t *states = ARENA_RAW(arena, uint8_t, n + 1);
     Judge *judge = NULL;
-    int r =
-        verdicts && states ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+    ViewQuestion question;
+    int r = verdicts && states ? ask(context, pod, now_nsec, rows, n, arena, &question) : -ENOMEM;
 
+    if (r == 0)
+        r = view_open_judge(&question, arena, &judge);
     for (size_t i = 0; r == 0 && i < n; i++)
         verdicts[i] = EXTENDER_PASSES;
     for (size_t k = 0; r == 0 && k < program->n_filters; k++) {
@@ -246,33 +240,14 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
 
 static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint8_t **ret) {
-    double *scores = ARENA_RAW(arena, double, n + 1);
-    uint8_t *wire = ARENA_RAW(arena, uint8_t, n + 1);
-    Judge *judge = NULL;
-    uint32_t most;
-    int r = scores && wire ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+    ViewQuestion question;
+    int r = ask(context, pod, now_nsec, rows, n, arena, &question);
 
-    *ret = NULL;
-    if (r < 0)
-        return r;
-    if (!judge_has_scores(judge))
-        return 0;
-    r = judge_scores(judge, scores);
-    if (r < 0)
-        return r;
-    most = judge_wire_max(judge);
-    for (size_t i = 0; i < n; i++)
-        wire[i] = (uint8_t)score_to_wire(scores[i], most);
-    *ret = wire;
-    return 0;
+    return r < 0 ? r : view_prioritize(&question, arena, ret);
 }
 
 static void print_reason(const void *context, size_t number, Buf *out) {
-    const BerthExtender *berth = context;
-    const Filter *filter = berth->options.program->filters[number];
-
-    buf_printf(out, "%.*s/%.*s: %.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name),
-        STR_FMT(filter->reason));
+    view_print_reason(((const BerthExtender *)context)->options.program, number, out);
 }
 
 SchedulerExtender berth_extender_verbs(BerthExtender *berth) {

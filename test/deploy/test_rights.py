@@ -1,6 +1,6 @@
 """berth's rights equal the table, one role for each feature.
 
-decide: read nodes and pods. events, bind and publish (with a Lease), wake-up, namespaces and claims: only where they are switched on.
+decide: read nodes and pods. events, bind, publish and nominate (with a Lease), wake-up, namespaces and claims: only where they are switched on.
 """
 
 import pytest
@@ -19,6 +19,9 @@ CLAIMS = {
 POLICIES = {("*", "berth.dev", "placementpolicies", "", verb) for verb in ("get", "list", "watch")}
 POLICIES |= {("*", "berth.dev", "placementpolicies/status", "", "patch")}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
+NOMINATE = {("*", "", "pods/status", "", "patch")} | {
+    ("*", "", kind, "", verb) for kind in ("namespaces", "services") for verb in ("get", "list", "watch")
+}
 PUBLISH = {("*", "", "nodes/status", "", "patch")}
 PUBLISH_LABELS = {("*", "", "nodes", "", "patch")}
 SCHEDULER_ROLES = {
@@ -79,6 +82,8 @@ def expected(given, name="berth"):
         rights |= PUBLISH_LABELS
     if given.get("policiesFromCluster", {}).get("enabled"):
         rights |= POLICIES | lease(f"{name}-policies")
+    if given.get("nominate", {}).get("enabled"):
+        rights |= NOMINATE | lease(f"{name}-nominate")
     if given.get("rbac", {}).get("namespaces"):
         rights |= NAMESPACES
     if given.get("rbac", {}).get("claims"):
@@ -165,6 +170,7 @@ def test_overlay(kustomize, name):
     ("publish", {"publish": {"enabled": True}}),
     ("publish-labels", {"publish": {"labels": True}}),
     ("policies-from-cluster", {"policiesFromCluster": {"enabled": True}}),
+    ("nominate", {"nominate": {"enabled": True}}),
     ("namespaces", {"rbac": {"namespaces": True}}),
     ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip

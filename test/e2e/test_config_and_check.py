@@ -175,7 +175,7 @@ class Installation(Wiring):
     """Two berths that do everything, their pods, and a kube-scheduler that asks the first."""
 
     def __init__(self, cluster):
-        super().__init__(cluster, *BINDS, "--wake-up", "--publish", "--events")
+        super().__init__(cluster, *BINDS, "--wake-up", "--publish", "--nominate", "--events")
         self.second = cluster.start_berth(*self.flags)
         for i, node in enumerate(("red", "blue")):
             cluster.add_pod(f"berth-{i}", {"app.kubernetes.io/name": "berth"}, nodeName=node)

@@ -117,7 +117,7 @@ def test_chart_gives_the_rights_that_scenarios_run_with(chart, bare):
     assert get_rules(chart.render(rendering.HERE / "values" / "everything.yaml")) == get_rules(ours)
 
 
-EVERYTHING = ["--bind", "--lease", "berth-system/berth-bind", "--wake-up", "--publish", "--events"]
+EVERYTHING = ["--bind", "--lease", "berth-system/berth-bind", "--wake-up", "--publish", "--nominate", "--events"]
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 

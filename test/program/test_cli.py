@@ -215,7 +215,7 @@ def test_every_misspelt_option_gets_a_suggestion(run, command):
 
 
 SWITCHES = {
-    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--publish", "--policies-from-cluster", "--events", "--no-dashboard",
+    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--publish", "--nominate", "--policies-from-cluster", "--events", "--no-dashboard",
 }
 
 
@@ -237,6 +237,10 @@ def test_help_lists_every_flag_of_serve(run):
         (["--policies-from-cluster"], "--policies-from-cluster needs --kubeconfig or --in-cluster"),
         (["--policies-lease", "berth"], "--policies-lease needs --policies-from-cluster"),
         (["--publish"], "--publish needs --kubeconfig or --in-cluster"),
+        (["--nominate"], "--nominate needs --kubeconfig or --in-cluster"),
+        (["--nominate-lease", "berth"], "--nominate-lease needs --nominate"),
+        (["--nominate-lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
+        (["--nominate-weight", "0"], "expected a whole number from 1 to 1000000"),
         (["--lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "/berth"], "expected NAMESPACE/NAME or NAME"),
         (["--lease", "Berth"], "expected NAMESPACE/NAME or NAME"),

@@ -42,7 +42,7 @@ spec:
 
 FIELDS = [
     "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
-    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "publish", "events",
+    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "publish", "nominate", "events",
     "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
 ]  # fmt: skip
 
@@ -112,6 +112,7 @@ def test_of_a_file(start_berth, cluster, policy):
     assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
     assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
     assert shown["publish"] == {"filters": 0, "labels": 0, "enabled": False, "admission": [], "slots": []}
+    assert shown["nominate"] == {"enabled": False}
 
 
 def test_what_is_published(berth_path, start_berth, policy):

@@ -68,6 +68,11 @@ seccompProfile: {type: RuntimeDefault}
 - --policies-from-cluster
 - --policies-lease={{ .Release.Namespace }}/{{ include "berth.fullname" . }}-policies
 {{- end }}
+{{- if $v.nominate.enabled }}
+- --nominate
+- --nominate-weight={{ int $v.extender.weight }}
+- --nominate-lease={{ .Release.Namespace }}/{{ include "berth.fullname" . }}-nominate
+{{- end }}
 {{- if $v.events.enabled }}
 - --events
 {{- end }}

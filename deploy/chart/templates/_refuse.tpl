@@ -48,7 +48,7 @@
 {{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken, pages.tokenSecret or pages.viewerTokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "publish" "publish-lease" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" "state-dir" "state-size" -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "publish" "publish-lease" "nominate" "nominate-weight" "nominate-lease" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" "state-dir" "state-size" -}}
 {{- if and $v.state.enabled (has "--decisions=0" $v.extraArgs) -}}
 {{- fail "extraArgs: with --decisions=0 there is nothing to keep on disk. Set state.enabled to false." -}}
 {{- end -}}

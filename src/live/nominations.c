@@ -1,0 +1,545 @@
+/* Pending pods in the order of kube-scheduler, and which of them berth has nominated. */
+
+#include "live/nominations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/set.h"
+
+#define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
+#define AVOIDED_MAX 256u
+#define RECENT_MAX 64u /* results by which it judges itself */
+#define RECENT_MIN 32u
+#define UNUSED_SHARE_MAX 0.3
+#define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* a longer interval is no work of kube-scheduler */
+
+typedef enum PendingState {
+    PENDING_FREE,
+    PENDING_NOMINATED,
+    PENDING_LEFT, /* to kube-scheduler */
+} PendingState;
+
+typedef struct Pending {
+    PendingState state;
+    Str namespace, name, uid, scheduler;
+    Str text;    /* while it is free; of its own memory, like ... */
+    Str node;    /* ... its nomination, ... */
+    Str version; /* ... and the resourceVersion that showed that; empty: none did */
+    int64_t priority;
+    uint64_t arrival; /* its number in the order of arrival */
+    uint64_t list;    /* the last list that had it */
+    int64_t nominated_at;
+    bool was_asked; /* kube-scheduler has */
+    bool is_late;   /* before the nomination was shown */
+    bool has_failed;
+} Pending;
+
+typedef struct AvoidedNode {
+    uint64_t node; /* hash of the name */
+    int64_t until;
+} AvoidedNode;
+
+struct Nominations {
+    Set pods; /* by UID */
+    uint64_t n_arrived, n_lists;
+    uint64_t n_asked; /* pods that kube-scheduler asked about, of those that are known */
+    size_t n_free, n_outstanding;
+    char *schedulers[NOMINATION_SCHEDULERS_MAX]; /* that call berth */
+    size_t n_schedulers;
+    uint64_t early[EARLY_MAX]; /* hashes of UIDs; a ring */
+    size_t n_early;
+    AvoidedNode avoided[AVOIDED_MAX]; /* the same */
+    size_t n_avoided;
+    bool is_used[RECENT_MAX]; /* the same */
+    size_t n_results;
+
+    int64_t filter_at;  /* the last filter request; 0: none yet */
+    bool had_backlog;   /* then there were pods left */
+    int64_t cycle_nsec; /* of kube-scheduler for a pod without a nomination; 0: not known */
+    int64_t pace_nsec;  /* of kube-scheduler between two pods, of either kind; the same */
+    int64_t trial_at;
+    uint64_t n_written_before_trial;
+    int64_t foreign_at; /* another's nomination was new; 0: never */
+    int64_t paused_until;
+    int64_t listed_at;
+    NominationFigures figures;
+};
+
+Nominations *nominations_new(void) {
+    return calloc(1, sizeof(Nominations));
+}
+
+static Str copy_text(Str text) {
+    char *copy = malloc(text.len + 1);
+
+    if (copy)
+        memcpy(copy, text.ptr ? text.ptr : "", text.len);
+    return copy ? str_of(copy, text.len) : STR_NULL;
+}
+
+static void drop_text(Str *text) {
+    free((char *)(uintptr_t)text->ptr);
+    *text = STR_NULL;
+}
+
+static Pending *pending_free(Pending *pending) {
+    if (!pending)
+        return NULL;
+    drop_text(&pending->namespace);
+    drop_text(&pending->name);
+    drop_text(&pending->uid);
+    drop_text(&pending->scheduler);
+    drop_text(&pending->text);
+    drop_text(&pending->node);
+    drop_text(&pending->version);
+    free(pending);
+    return NULL;
+}
+
+Nominations *nominations_free(Nominations *nominations) {
+    Pending *pending;
+
+    if (!nominations)
+        return NULL;
+    for (size_t i = 0; (pending = set_next(&nominations->pods, &i)); i++)
+        pending_free(pending);
+    set_done(&nominations->pods);
+    for (size_t i = 0; i < nominations->n_schedulers; i++)
+        free(nominations->schedulers[i]);
+    free(nominations);
+    return NULL;
+}
+
+static bool has_uid(const void *item, const void *key) {
+    return str_eq(((const Pending *)item)->uid, *(const Str *)key);
+}
+
+static Pending *find(const Nominations *nominations, Str uid) {
+    return set_find(&nominations->pods, hash_str(uid), has_uid, &uid);
+}
+
+static void set_state(Nominations *nominations, Pending *pending, PendingState state) {
+    nominations->n_free -= pending->state == PENDING_FREE;
+    nominations->n_outstanding -= pending->state == PENDING_NOMINATED;
+    nominations->n_free += state == PENDING_FREE;
+    nominations->n_outstanding += state == PENDING_NOMINATED;
+    pending->state = state;
+    if (state == PENDING_LEFT)
+        drop_text(&pending->text);
+}
+
+static void remove_pending(Nominations *nominations, Pending *pending) {
+    set_state(nominations, pending, PENDING_LEFT);
+    (void)set_remove(&nominations->pods, hash_str(pending->uid), pending);
+    pending_free(pending);
+}
+
+/* --- results of nominations --------------------------------------------------------------- */
+
+static void avoid(Nominations *nominations, Str node, int64_t now) {
+    nominations->avoided[nominations->n_avoided++ % AVOIDED_MAX] =
+        (AvoidedNode){.node = hash_str(node), .until = now + NOMINATION_AVOID_SEC * NSEC_PER_SEC};
+}
+
+bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_nsec) {
+    uint64_t hash = hash_str(node);
+
+    for (size_t i = 0; i < AVOIDED_MAX && i < nominations->n_avoided; i++)
+        if (nominations->avoided[i].node == hash && now_nsec < nominations->avoided[i].until)
+            return true;
+    return false;
+}
+
+/* A nomination that came too late says nothing about its node. */
+static void note_result(
+    Nominations *nominations, const Pending *pending, bool is_used, int64_t now) {
+    size_t n_used = 0, n;
+
+    nominations->figures.n_used += is_used;
+    nominations->figures.n_unused += !is_used;
+    if (pending->is_late)
+        return;
+    if (!is_used)
+        avoid(nominations, pending->node, now);
+    nominations->is_used[nominations->n_results++ % RECENT_MAX] = is_used;
+    n = nominations->n_results < RECENT_MAX ? nominations->n_results : RECENT_MAX;
+    for (size_t i = 0; i < n; i++)
+        n_used += nominations->is_used[i];
+    if (n >= RECENT_MIN && (double)(n - n_used) > UNUSED_SHARE_MAX * (double)n) {
+        nominations->paused_until = now + NOMINATION_PAUSE_SEC * NSEC_PER_SEC;
+        nominations->n_results = 0;
+    }
+}
+
+/* --- what happens in the cluster ------------------------------------------------------------ */
+
+static bool was_early(const Nominations *nominations, Str uid) {
+    uint64_t hash = hash_str(uid);
+
+    for (size_t i = 0; i < EARLY_MAX && i < nominations->n_early; i++)
+        if (nominations->early[i] == hash)
+            return true;
+    return false;
+}
+
+static Pending *pending_new(const Pod *pod) {
+    Pending *pending = calloc(1, sizeof(*pending));
+
+    if (!pending)
+        return NULL;
+    pending->state = PENDING_LEFT;
+    pending->namespace = copy_text(pod->namespace);
+    pending->name = copy_text(pod->name);
+    pending->uid = copy_text(pod->uid);
+    pending->scheduler = copy_text(pod->scheduler_name);
+    pending->priority = pod->priority;
+    return pending->namespace.ptr && pending->name.ptr && pending->uid.ptr && pending->scheduler.ptr
+               ? pending
+               : pending_free(pending);
+}
+
+/* NULL: it is not kept. */
+static Pending *add_pending(Nominations *nominations, const Pod *pod) {
+    Pending *pending;
+
+    if (nominations->pods.n_used >= NOMINATION_PODS_MAX || str_is_empty(pod->uid))
+        return NULL;
+    pending = pending_new(pod);
+    if (!pending)
+        return NULL;
+    pending->arrival = nominations->n_arrived++;
+    if (set_add(&nominations->pods, hash_str(pending->uid), pending) < 0)
+        return pending_free(pending);
+    if (was_early(nominations, pod->uid))
+        pending->was_asked = true;
+    else
+        set_state(nominations, pending, PENDING_FREE);
+    return pending;
+}
+
+/* Whether the pod has ended, or is bound; @pending may be NULL. */
+static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, int64_t now) {
+    if (!pod->is_terminal && !pod->is_terminating && str_is_empty(pod->node_name))
+        return false;
+    if (!pending)
+        return true;
+    if (pending->state == PENDING_NOMINATED && !str_is_empty(pending->version) &&
+        !str_is_empty(pod->node_name))
+        note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
+    remove_pending(nominations, pending);
+    return true;
+}
+
+/* Its own nomination is ours, of another, or gone. */
+static void see_nomination(
+    Nominations *nominations, const Pod *pod, Pending *pending, int64_t now) {
+    bool is_ours =
+        pending->state == PENDING_NOMINATED && str_eq(pod->nominated_node_name, pending->node);
+    bool was_shown = !str_is_empty(pending->version);
+
+    if (is_ours) {
+        if (!was_shown)
+            pending->is_late = pending->was_asked;
+        drop_text(&pending->version);
+        pending->version = copy_text(pod->resource_version);
+    } else if (!str_is_empty(pod->nominated_node_name)) {
+        if (pending->state != PENDING_LEFT)
+            nominations->foreign_at = now;
+        set_state(nominations, pending, PENDING_LEFT);
+    } else if (pending->state == PENDING_NOMINATED && was_shown) {
+        set_state(nominations, pending, PENDING_LEFT); /* removed by another */
+    }
+}
+
+void nominations_see(
+    Nominations *nominations, const Pod *pod, Str text, bool was_tried, int64_t now_nsec) {
+    Pending *pending = find(nominations, pod->uid);
+
+    if (see_end(nominations, pod, pending, now_nsec))
+        return;
+    if (!pending)
+        pending = add_pending(nominations, pod);
+    if (!pending)
+        return;
+    pending->list = nominations->n_lists;
+    see_nomination(nominations, pod, pending, now_nsec);
+    if (was_tried && pending->state == PENDING_NOMINATED)
+        pending->has_failed = true;
+    else if (was_tried)
+        set_state(nominations, pending, PENDING_LEFT);
+    if (pending->state != PENDING_FREE)
+        return;
+    drop_text(&pending->text);
+    pending->priority = pod->priority;
+    pending->text = text.len <= NOMINATION_TEXT_MAX ? copy_text(text) : STR_NULL;
+    if (!pending->text.ptr)
+        set_state(nominations, pending, PENDING_LEFT);
+}
+
+void nominations_forget(Nominations *nominations, Str uid) {
+    Pending *pending = find(nominations, uid);
+
+    if (pending)
+        remove_pending(nominations, pending);
+}
+
+void nominations_begin_list(Nominations *nominations) {
+    nominations->n_lists++;
+}
+
+void nominations_end_list(Nominations *nominations) {
+    Pending *pending;
+
+    for (size_t i = 0; (pending = set_next(&nominations->pods, &i)); i++)
+        if (pending->list != nominations->n_lists) {
+            set_remove_at(&nominations->pods, i--);
+            set_state(nominations, pending, PENDING_LEFT);
+            pending_free(pending);
+        }
+}
+
+static bool calls_us(const Nominations *nominations, Str scheduler) {
+    for (size_t i = 0; i < nominations->n_schedulers; i++)
+        if (str_is(scheduler, nominations->schedulers[i]))
+            return true;
+    return false;
+}
+
+static void note_scheduler(Nominations *nominations, Str name) {
+    char *copy;
+
+    if (calls_us(nominations, name) || nominations->n_schedulers == NOMINATION_SCHEDULERS_MAX)
+        return;
+    copy = strndup(name.ptr ? name.ptr : "", name.len);
+    if (copy)
+        nominations->schedulers[nominations->n_schedulers++] = copy;
+}
+
+static void add_to_mean(int64_t *mean, int64_t value) {
+    *mean = *mean == 0 ? value : *mean + (value - *mean) / 8;
+}
+
+/* An interval is a cycle only if kube-scheduler had pods left at its begin. */
+static void note_pace(Nominations *nominations, const Pending *pending, int64_t now) {
+    int64_t interval = now - nominations->filter_at;
+
+    if (nominations->filter_at == 0 || !nominations->had_backlog || interval > PACE_NSEC_MAX)
+        return;
+    add_to_mean(&nominations->pace_nsec, interval > 0 ? interval : 1);
+    if (!pending || pending->state != PENDING_NOMINATED || pending->is_late)
+        add_to_mean(&nominations->cycle_nsec, interval > 0 ? interval : 1);
+}
+
+void nominations_note_filter(
+    Nominations *nominations, Str uid, Str scheduler, size_t n_nodes, int64_t now_nsec) {
+    Pending *pending = find(nominations, uid);
+
+    if (pending && pending->state == PENDING_NOMINATED && n_nodes > 1) {
+        pending->is_late |= str_is_empty(pending->version);
+        pending->has_failed |= !str_is_empty(pending->version) && pending->was_asked;
+    }
+    note_scheduler(nominations, scheduler);
+    note_pace(nominations, pending, now_nsec);
+    if (!pending)
+        nominations->early[nominations->n_early++ % EARLY_MAX] = hash_str(uid);
+    else
+        nominations->n_asked += !pending->was_asked;
+    if (pending)
+        pending->was_asked = true;
+    if (pending && pending->state == PENDING_FREE)
+        set_state(nominations, pending, PENDING_LEFT);
+    nominations->filter_at = now_nsec;
+    nominations->had_backlog = nominations->n_free + nominations->n_outstanding > 1;
+}
+
+/* --- nominating ------------------------------------------------------------------------------ */
+
+const char *nominator_state_name(NominatorState state) {
+    static const char *const names[_NOMINATOR_STATES] = {
+        [NOMINATOR_IDLE] = "idle",
+        [NOMINATOR_NOMINATES] = "nominating",
+        [NOMINATOR_OUTPACED] = "outpaced",
+        [NOMINATOR_FULL] = "full",
+        [NOMINATOR_PREEMPTION] = "preemption",
+        [NOMINATOR_PAUSED] = "paused",
+    };
+
+    return names[state];
+}
+
+static bool is_away(const Nominations *nominations, int64_t now) {
+    return now - nominations->filter_at > NOMINATION_SILENCE_MSEC * NSEC_PER_MSEC;
+}
+
+/* Until latencies are known, and once in a while, a few are nominated to find out. */
+static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
+    double own, other;
+
+    if (is_away(nominations, now) || nominations->cycle_nsec == 0)
+        return false;
+    if (writes->n_written - nominations->n_written_before_trial < NOMINATION_TRIAL)
+        return false;
+    own = (double)NOMINATION_CALLS / (double)(writes->latency_nsec > 0 ? writes->latency_nsec : 1);
+    other = 1 / (double)nominations->cycle_nsec;
+    if (own >= NOMINATION_MARGIN * other)
+        return false;
+    if (now - nominations->trial_at > NOMINATION_TRIAL_SEC * NSEC_PER_SEC) {
+        nominations->trial_at = now;
+        nominations->n_written_before_trial = writes->n_written;
+    }
+    return true;
+}
+
+static bool has_backlog(const Nominations *nominations) {
+    return nominations->n_schedulers > 0 && nominations->n_free > 0 &&
+           nominations->n_free + nominations->n_outstanding >= NOMINATION_BACKLOG_MIN;
+}
+
+static NominatorState decide(Nominations *nominations, const WriteFigures *writes, int64_t now) {
+    if (!has_backlog(nominations))
+        return NOMINATOR_IDLE;
+    if (now < nominations->paused_until)
+        return NOMINATOR_PAUSED;
+    if (nominations->foreign_at != 0 &&
+        now - nominations->foreign_at < NOMINATION_PREEMPTION_SEC * NSEC_PER_SEC)
+        return NOMINATOR_PREEMPTION;
+    if (nominations->n_outstanding >= NOMINATION_OUTSTANDING_MAX)
+        return NOMINATOR_FULL;
+    return is_outpaced(nominations, writes, now) ? NOMINATOR_OUTPACED : NOMINATOR_NOMINATES;
+}
+
+NominatorState nominations_decide(
+    Nominations *nominations, const WriteFigures *writes, int64_t now_nsec) {
+    nominations->figures.state = decide(nominations, writes, now_nsec);
+    return nominations->figures.state;
+}
+
+/* Pods that kube-scheduler tries in that time. */
+static size_t count_lead(const Nominations *nominations, int64_t lead_nsec, int64_t now) {
+    if (is_away(nominations, now) || nominations->pace_nsec == 0)
+        return 0;
+    return (size_t)(lead_nsec / nominations->pace_nsec) + 1;
+}
+
+static int by_order(const void *a, const void *b) {
+    const Pending *x = *(const Pending *const *)a, *y = *(const Pending *const *)b;
+
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    return x->arrival < y->arrival ? -1 : 1;
+}
+
+/* Those that kube-scheduler has not tried. NULL: out of memory. */
+static Pending **list_untried(const Nominations *nominations, Arena *arena, size_t *ret_n) {
+    Pending **list = ARENA_ARRAY(arena, Pending *, nominations->pods.n_used + 1), *pending;
+    size_t n = 0;
+
+    for (size_t i = 0; list && (pending = set_next(&nominations->pods, &i)); i++)
+        if (pending->state != PENDING_LEFT && !pending->was_asked &&
+            calls_us(nominations, pending->scheduler))
+            list[n++] = pending;
+    if (n > 0)
+        qsort(list, n, sizeof(*list), by_order);
+    *ret_n = n;
+    return list;
+}
+
+static FreePod copy_free(
+    const Nominations *nominations, const Pending *pending, size_t position, Arena *arena) {
+    return (FreePod){
+        .namespace = arena_copy(arena, pending->namespace),
+        .name = arena_copy(arena, pending->name),
+        .uid = arena_copy(arena, pending->uid),
+        .text = arena_copy(arena, pending->text),
+        .ahead = position + nominations->n_asked,
+    };
+}
+
+size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
+    Arena *arena, FreePod *ret) {
+    size_t n_listed = 0, n = 0;
+    Pending **list;
+
+    if (nominations->n_free < NOMINATION_ROUND_MIN &&
+        now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC)
+        return 0;
+    nominations->listed_at = now_nsec;
+    list = list_untried(nominations, arena, &n_listed);
+
+    for (size_t i = count_lead(nominations, lead_nsec, now_nsec); list && i < n_listed && n < max;
+         i++)
+        if (list[i]->state == PENDING_FREE)
+            ret[n++] = copy_free(nominations, list[i], i, arena);
+    return arena_has_failed(arena) ? 0 : n;
+}
+
+bool nominations_claim(
+    Nominations *nominations, const FreePod *pod, Str node, int64_t lead_nsec, int64_t now_nsec) {
+    Pending *pending = find(nominations, pod->uid);
+    Str copy;
+
+    if (!pending || pending->state != PENDING_FREE ||
+        nominations->n_outstanding >= NOMINATION_OUTSTANDING_MAX ||
+        pod->ahead < nominations->n_asked + count_lead(nominations, lead_nsec, now_nsec))
+        return false;
+    copy = copy_text(node);
+    if (!copy.ptr)
+        return false;
+    set_state(nominations, pending, PENDING_NOMINATED);
+    drop_text(&pending->text);
+    drop_text(&pending->node);
+    pending->node = copy;
+    pending->nominated_at = now_nsec;
+    return true;
+}
+
+void nominations_leave(Nominations *nominations, Str uid) {
+    Pending *pending = find(nominations, uid);
+
+    if (pending)
+        set_state(nominations, pending, PENDING_LEFT);
+}
+
+/* While no scheduler has called since, nothing but the nomination itself is old. */
+static bool is_expired(const Nominations *nominations, const Pending *pending, int64_t now) {
+    int64_t age = now - pending->nominated_at;
+
+    if (pending->state != PENDING_NOMINATED)
+        return false;
+    if (pending->has_failed || age > NOMINATION_AWAY_SEC * NSEC_PER_SEC)
+        return true;
+    return age > NOMINATION_SEC * NSEC_PER_SEC && nominations->filter_at > pending->nominated_at &&
+           now - nominations->filter_at < NOMINATION_SEC * NSEC_PER_SEC;
+}
+
+size_t nominations_expire(
+    Nominations *nominations, int64_t now_nsec, size_t max, Arena *arena, Nomination *ret) {
+    Pending *pending;
+    size_t n = 0;
+
+    for (size_t i = 0; n < max && (pending = set_next(&nominations->pods, &i)); i++) {
+        if (!is_expired(nominations, pending, now_nsec))
+            continue;
+        set_state(nominations, pending, PENDING_LEFT);
+        if (str_is_empty(pending->version))
+            continue; /* it never came into force */
+        nominations->figures.n_expired++;
+        ret[n++] = (Nomination){
+            .namespace = arena_copy(arena, pending->namespace),
+            .name = arena_copy(arena, pending->name),
+            .uid = arena_copy(arena, pending->uid),
+            .resource_version = arena_copy(arena, pending->version),
+        };
+    }
+    return arena_has_failed(arena) ? 0 : n;
+}
+
+NominationFigures nominations_figures(const Nominations *nominations) {
+    NominationFigures figures = nominations->figures;
+
+    figures.n_free = nominations->n_free;
+    figures.n_outstanding = nominations->n_outstanding;
+    return figures;
+}

@@ -1,0 +1,118 @@
+#pragma once
+
+/*
+ * Nominations: the pending pods that kube-scheduler has not tried yet, in the order in which it
+ * will (priority, then arrival), and which of them berth has nominated.
+ *
+ *     free ──claim──> nominated ──bound──> used, or unused
+ *      │                  └──NOMINATION_SEC, or kube-scheduler tried it in vain──> withdrawn
+ *      └──filter request, PodScheduled False, another's nomination──> left to kube-scheduler
+ *
+ * It also measures how fast kube-scheduler is, so that pods are nominated only if that is faster
+ * than leaving them to it.
+ *
+ * No clock and no lock: time is an argument, and the caller serialises calls.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "base/str.h"
+#include "kube/nomination.h"
+#include "kube/write-queue.h"
+#include "model/pod.h"
+
+#define NOMINATION_PODS_MAX 20000u       /* pending pods that are known; others are left alone */
+#define NOMINATION_TEXT_MAX 65536u       /* bytes of a pod; larger ones are left alone */
+#define NOMINATION_BACKLOG_MIN 50u       /* pods that are free or nominated; fewer are left alone */
+#define NOMINATION_ROUND_MIN 10u         /* free pods for a round: fewer wait ... */
+#define NOMINATION_ROUND_SEC 1           /* ... so long after the last list */
+#define NOMINATION_OUTSTANDING_MAX 1000u /* a table counts TABLE_NOMINATED_MAX */
+#define NOMINATION_SEC 30                /* an unused one is withdrawn */
+#define NOMINATION_AWAY_SEC 600          /* the same while no scheduler calls */
+#define NOMINATION_SILENCE_MSEC 2000     /* without a request kube-scheduler is away */
+#define NOMINATION_AVOID_SEC 60          /* a node whose nomination was not used */
+#define NOMINATION_PREEMPTION_SEC 60     /* after another's nomination none is made */
+#define NOMINATION_PAUSE_SEC 300         /* after too many were not used */
+#define NOMINATION_TRIAL 16u             /* patches until their latency is known */
+#define NOMINATION_TRIAL_SEC 60          /* and to find out whether it has become better */
+#define NOMINATION_MARGIN 1.5            /* so much faster than kube-scheduler, or it stops */
+#define NOMINATION_SCHEDULERS_MAX 16u
+
+typedef struct Nominations Nominations;
+
+Nominations *nominations_new(void);                      /* NULL when out of memory */
+Nominations *nominations_free(Nominations *nominations); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Nominations *, nominations_free)
+
+/* --- what happens in the cluster ------------------------------------------------------------- */
+
+/* A pod as the watch shows it. @was_tried: kube-scheduler has reported that it does not fit, or it
+ * is gated. @text is copied while the pod may be nominated. */
+void nominations_see(
+    Nominations *nominations, const Pod *pod, Str text, bool was_tried, int64_t now_nsec);
+void nominations_forget(Nominations *nominations, Str uid); /* it was deleted */
+
+/* A list of all pods begins, or has ended: pods that were not seen since the begin are gone. */
+void nominations_begin_list(Nominations *nominations);
+void nominations_end_list(Nominations *nominations);
+
+/* kube-scheduler asks about @n_nodes for the pod. */
+void nominations_note_filter(
+    Nominations *nominations, Str uid, Str scheduler, size_t n_nodes, int64_t now_nsec);
+
+/* --- nominating ------------------------------------------------------------------------------ */
+
+typedef enum NominatorState {
+    NOMINATOR_IDLE, /* no backlog */
+    NOMINATOR_NOMINATES,
+    NOMINATOR_OUTPACED,   /* kube-scheduler is as fast, or the API server too slow */
+    NOMINATOR_FULL,       /* as many are outstanding as may be */
+    NOMINATOR_PREEMPTION, /* another's nomination is new: kube-scheduler makes room for a pod */
+    NOMINATOR_PAUSED,     /* too many were not used */
+    _NOMINATOR_STATES,
+} NominatorState;
+
+const char *nominator_state_name(NominatorState state);
+
+/* Whether to nominate now. @writes: the figures of the patches. */
+NominatorState nominations_decide(
+    Nominations *nominations, const WriteFigures *writes, int64_t now_nsec);
+
+/* A free pod. */
+typedef struct FreePod {
+    Str namespace, name, uid, text;
+    size_t ahead; /* pods that kube-scheduler tries before it */
+} FreePod;
+
+/* Those that come after the pods that kube-scheduler will have tried in @lead_nsec, copied to
+ * @arena; at most @max. How many; 0 also when out of memory, or when it is not worth a round. */
+size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
+    Arena *arena, FreePod *ret);
+
+/* The pod, one of the last list, is nominated for @node. False: kube-scheduler has tried it, or
+ * will have in @lead_nsec; or it is gone. */
+bool nominations_claim(
+    Nominations *nominations, const FreePod *pod, Str node, int64_t lead_nsec, int64_t now_nsec);
+void nominations_leave(Nominations *nominations, Str uid); /* it is left to kube-scheduler */
+
+/* Whether a nomination of @node was not used a short while ago. */
+bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_nsec);
+
+/* Nominations that are to be withdrawn, and count as withdrawn from now on; texts in @arena. */
+size_t nominations_expire(
+    Nominations *nominations, int64_t now_nsec, size_t max, Arena *arena, Nomination *ret);
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+typedef struct NominationFigures {
+    uint64_t n_used, n_unused, n_expired;
+    size_t n_free, n_outstanding;
+    NominatorState state; /* of the last decision */
+} NominationFigures;
+
+NominationFigures nominations_figures(const Nominations *nominations);
