@@ -50,6 +50,10 @@ class Load:
         self.before = self._foreign()
         self.start = time.monotonic()
 
+    def add(self, pid):
+        """One that has started since."""
+        self.pids.append(pid)
+
     def _foreign(self):
         return busy_seconds() - sum(os.times()[:4]) - sum(map(cpu_seconds, self.pids))
 

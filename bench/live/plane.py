@@ -55,10 +55,10 @@ class Plane(ControlPlane):
         nodes = map(without_own, make_nodes(count, rng, is_open=True))
         self.for_all(nodes, lambda api, node: api.create("/api/v1/nodes", node))
 
-    def create_pods(self, count):
+    def create_pods(self, count, prefix="pod", **spec):
         rng = random.Random(2)
-        pods = (make_new_pod("pod-%05d" % i, rng) for i in range(count))
-        self.for_all(pods, lambda api, pod: api.create(PODS, pod))
+        pods = (make_new_pod("%s-%05d" % (prefix, i), rng) for i in range(count))
+        self.for_all(pods, lambda api, pod: api.create(PODS, {**pod, "spec": {**pod["spec"], **spec}}))
 
     def create_world(self, world):
         """Creates the objects of @world in the real API server: some hundred a second."""
@@ -124,12 +124,16 @@ def create_with_status(api, pod):
 
 class Binding:
     """Follows pods as they are bound. @pids: names and ids of the processes whose CPU time
-    between the first and the last bind is wanted, as a function that is called at the first bind."""
+    between the first and the last bind is wanted, as a function that is called at the first bind;
+    with @from_start, from now on."""
 
-    def __init__(self, plane, count, find_pids):
+    def __init__(self, plane, count, find_pids, from_start=False):
         self.plane, self.count, self.find_pids = plane, count, find_pids
         self.times, self.cpu, self.error = [], {}, None
         self.is_over = threading.Event()
+        self.pids = None
+        if from_start:
+            self._measure()
         version = plane.api.get(PODS, limit=1)["metadata"]["resourceVersion"]
         threading.Thread(target=self._run, args=(version,), daemon=True).start()
 
@@ -162,12 +166,20 @@ class Binding:
             yield from lines
         connection.close()
 
+    def _measure(self):
+        self.pids = self.find_pids()
+        self.load = Load(list(self.pids.values()))
+        self.before = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
+
+    def add(self, name, pid):
+        """A process that starts later counts from its start."""
+        self.pids[name], self.before[name] = pid, 0
+        self.load.add(pid)
+
     def _note(self):
         self.times.append(time.monotonic())
-        if len(self.times) == 1:
-            self.pids = self.find_pids()
-            self.load = Load(list(self.pids.values()))
-            self.before = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
+        if not self.pids:
+            self._measure()
         if len(self.times) == self.count:
             self.cpu = {name: cpu_seconds(pid) - self.before[name]
                         for name, pid in self.pids.items()}
