@@ -24,7 +24,7 @@ static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     const uint32_t *row, Arena *arena, Judge **ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
     JudgeInput input;
-    int r = view_adjust(view, time, pod, /* gone= */ NULL, 0, arena, &node_set);
+    int r = view_adjust_rows(view, time, pod, row, 1, arena, &node_set);
 
     if (r < 0)
         return r;

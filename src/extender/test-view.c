@@ -105,6 +105,46 @@ static void test_adjust_is_local(void **state) {
     scene_done(&scene);
 }
 
+/* Of two nodes with a nominated pod, one is judged. */
+static void test_adjusts_only_judged_rows(void **state) {
+    static const struct {
+        const char *policy;
+        bool reads_others;
+    } cases[] = {
+        {"policy: {filters: [{name: cap, maxPods: 1}]}\n", false},
+        {"policy: {filters: [{name: few, expression: 'cluster.nodes > 1'}, "
+         "{name: cap, maxPods: 1}]}\n",
+            true},
+        {"policy: {filters: [{name: spread, topologySpread: {topologyKey: zone, maxSkew: 1, "
+         "podSelector: {}}}, "
+         "{name: cap, maxPods: 1}]}\n",
+            true},
+    };
+    Pod first = {.name = STR("p"), .uid = STR("u"), .nominated_node_name = STR("n1")};
+    Pod second = {.name = STR("q"), .uid = STR("v"), .nominated_node_name = STR("n70")};
+    Pod pod = {.name = STR("r"), .uid = STR("w")};
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+        _cleanup_(store_freep) Store *store = store_new();
+        _cleanup_(view_unrefp) View *view = NULL;
+        const uint32_t row = 1;
+        NodeSet node_set;
+        TestScene scene;
+
+        scene_init_text(&scene, cases[i].policy);
+        add_nodes(store);
+        assert_true(store_apply_pod(store, &first) >= 0 && store_apply_pod(store, &second) >= 0);
+        view = next_view(store, scene.program, NULL);
+        node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+        assert_int_equal(
+            view_adjust_rows(view, /* time= */ NULL, &pod, &row, 1, arena, &node_set), 0);
+        assert_int_equal(node_set.table->chunks[0]->n_pods[1], 1);
+        assert_int_equal(node_set.table->chunks[1]->n_pods[70 - CHUNK_ROWS], cases[i].reads_others);
+        scene_done(&scene);
+    }
+}
+
 static void test_may_bind(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(store_freep) Store *store = store_new();
@@ -478,6 +518,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_are_shared),
         cmocka_unit_test(test_adjust_is_local),
+        cmocka_unit_test(test_adjusts_only_judged_rows),
         cmocka_unit_test(test_may_bind),
         cmocka_unit_test(test_may_bind_budgets),
         cmocka_unit_test(test_bind_annotations),

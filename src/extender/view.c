@@ -9,6 +9,7 @@
 #include "json/write.h"
 
 #define REASON_TEXT_MAX ((size_t)4 * 1024)
+#define JUDGED_ROWS_MAX 8u
 
 View *view_unref(View *view) {
     if (view && ref_drop(&view->ref)) {
@@ -177,18 +178,34 @@ static Str find_home(const NodeTable *table, const Pod *pod) {
     return assumed ? assumed->node_name : pod->node_name;
 }
 
+/* Rows that are judged; NULL: any. */
+typedef struct JudgedRows {
+    const uint32_t *rows;
+    size_t n;
+} JudgedRows;
+
+static bool is_judged(const JudgedRows *judged, uint32_t row) {
+    for (size_t i = 0; i < judged->n; i++)
+        if (judged->rows[i] == row)
+            return true;
+    return !judged->rows;
+}
+
 /* All differences between the cluster as it is and as @pod is to see it. */
-static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, PodChange *ret) {
+static size_t collect_changes(
+    const NodeTable *table, const Pod *pod, Str home, const JudgedRows *judged, PodChange *ret) {
     size_t n = 0;
 
     if (!str_is_empty(home))
         ret[n++] = (PodChange){.row = table_find(table, home), .remove = pod->uid};
-    for (size_t i = 0; i < table->n_nominated; i++)
-        if (has_room_kept(table->nominated[i], pod))
-            ret[n++] = (PodChange){
-                .row = table_find(table, table->nominated[i]->nominated_node_name),
-                .add = table->nominated[i],
-            };
+    for (size_t i = 0; i < table->n_nominated; i++) {
+        uint32_t row = has_room_kept(table->nominated[i], pod)
+                           ? table_find(table, table->nominated[i]->nominated_node_name)
+                           : UINT32_MAX;
+
+        if (row != UINT32_MAX && is_judged(judged, row))
+            ret[n++] = (PodChange){.row = row, .add = table->nominated[i]};
+    }
     return n;
 }
 
@@ -211,8 +228,8 @@ int view_measure(const View *view, const RequestTime *time, const NodeTable *bef
     return r;
 }
 
-int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
-    size_t n_gone, Arena *arena, NodeSet *node_set) {
+static int adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
+    size_t n_gone, const JudgedRows *judged, Arena *arena, NodeSet *node_set) {
     KnownFacts known = {.table = node_set->table, .facts = node_set->facts};
     FactsOptions options = view_facts_options(view, time, &known);
     Str home = find_home(node_set->table, pod);
@@ -230,7 +247,7 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
     facts = ARENA_NEW(arena, NodeFacts);
     if (!changes || !table || !facts)
         return -ENOMEM;
-    n = collect_changes(node_set->table, pod, home, changes);
+    n = collect_changes(node_set->table, pod, home, judged, changes);
     if (n_gone > 0)
         memcpy(changes + n, gone, n_gone * sizeof(*changes));
     if (n + n_gone == 0)
@@ -244,6 +261,20 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
         return r;
     *node_set = (NodeSet){.table = table, .facts = facts};
     return 0;
+}
+
+int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
+    size_t n_gone, Arena *arena, NodeSet *node_set) {
+    return adjust(view, time, pod, gone, n_gone, &(JudgedRows){0}, arena, node_set);
+}
+
+int view_adjust_rows(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena, NodeSet *node_set) {
+    bool reads_others = (view->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER)) ||
+                        node_set->facts->whole || n > JUDGED_ROWS_MAX || n == 0;
+    const JudgedRows judged = {.rows = reads_others ? NULL : rows, .n = reads_others ? 0 : n};
+
+    return adjust(view, time, pod, /* gone= */ NULL, 0, &judged, arena, node_set);
 }
 
 JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,

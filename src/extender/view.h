@@ -95,6 +95,12 @@ typedef struct RequestTime {
 int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, NodeSet *node_set);
 
+/* The same without @gone, for a caller that judges @rows only: if rules read nothing of other
+ * nodes, and the rows are few, nominated pods of other rows are left out. With many nominated pods
+ * that is most of the work. */
+int view_adjust_rows(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena, NodeSet *node_set);
+
 /* Adds the view's measurements to @table, which is of a request or was changed. Chunks that @before
  * (NULL: none) also has are shared. 0, or -ENOMEM. */
 int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,

@@ -186,7 +186,7 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         r = build_own_table(view, time, &nodes, arena, ret);
     if (r < 0)
         return r;
-    return view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set);
+    return view_adjust_rows(view, time, &ret->pod, ret->rows, ret->n, arena, &ret->node_set);
 }
 
 JudgeInput filter_args_judge_input(
