@@ -120,17 +120,19 @@ static void judge_rows(ForecastCache *cache, const PodRequest *request, Forecast
 }
 _Static_assert(TERMS_MAX * 100 <= UINT16_MAX, "the weights of all terms fit");
 
-static void judge_images(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+static int judge_images(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
     size_t n_rows = cache->cluster->n_rows;
 
     if (n_rows == 0)
-        return;
+        return 0;
     memset(cache->sums, 0, n_rows * sizeof(*cache->sums));
     cache->images.n_nodes = cache->cluster->n_order;
     for (size_t i = 0; i < request->n_images; i++)
-        images_add(&cache->images, request->images[i], cache->sums);
+        if (images_add(&cache->images, request->images[i], cache->sums) < 0)
+            return -ENOMEM;
     for (size_t row = 0; row < n_rows; row++)
         forecast->images[row] = (uint8_t)image_score(cache->sums[row], request->n_containers);
+    return 0;
 }
 
 /* @zones: several are joined by __. */
@@ -245,9 +247,8 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
     if (arena_has_failed(cache->sorts))
         return -ENOMEM;
     judge_rows(cache, request, forecast);
-    judge_images(cache, request, forecast);
     *ret = forecast;
-    if (judge_volumes(cache, request, forecast) < 0)
+    if (judge_images(cache, request, forecast) < 0 || judge_volumes(cache, request, forecast) < 0)
         return -ENOMEM;
     return find_named_rows(cache, request, forecast);
 }
@@ -256,7 +257,6 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
 
 int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, ForecastCache **ret) {
     _cleanup_(forecast_cache_freep) ForecastCache *cache = calloc(1, sizeof(*cache));
-    int r;
 
     if (!cache)
         return -ENOMEM;
@@ -270,9 +270,7 @@ int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, For
     cache->by_set = ARENA_ARRAY(cache->arena, uint8_t, cluster->table->n_taint_sets + 1);
     if (!cache->sums || !cache->by_set)
         return -ENOMEM;
-    r = images_build(cluster->table, cache->arena, &cache->images);
-    if (r < 0)
-        return r;
+    cache->images = IMAGES_IN(cache->arena, cluster->table);
     *ret = TAKE_PTR(cache);
     return 0;
 }
