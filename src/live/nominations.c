@@ -30,9 +30,9 @@ typedef struct Pending {
     int64_t priority;
     uint64_t arrival; /* its number in the order of arrival */
     uint64_t list;    /* the last list that had it */
-    int64_t nominated_at;
+    int64_t nominated_at, shown_at;
     bool was_asked; /* kube-scheduler has */
-    bool is_late;   /* before the nomination was shown */
+    bool is_late;   /* before it can have known of the nomination */
     bool has_failed;
 } Pending;
 
@@ -152,17 +152,12 @@ bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_ns
     return false;
 }
 
-/* A nomination that came too late says nothing about its node. */
-static void note_result(
-    Nominations *nominations, const Pending *pending, bool is_used, int64_t now) {
+/* Whether kube-scheduler took the node it was to try first. */
+static void note_tried(Nominations *nominations, Str node, bool is_used, int64_t now) {
     size_t n_used = 0, n;
 
-    nominations->figures.n_used += is_used;
-    nominations->figures.n_unused += !is_used;
-    if (pending->is_late)
-        return;
     if (!is_used)
-        avoid(nominations, pending->node, now);
+        avoid(nominations, node, now);
     nominations->is_used[nominations->n_results++ % RECENT_MAX] = is_used;
     n = nominations->n_results < RECENT_MAX ? nominations->n_results : RECENT_MAX;
     for (size_t i = 0; i < n; i++)
@@ -171,6 +166,15 @@ static void note_result(
         nominations->paused_until = now + NOMINATION_PAUSE_SEC * NSEC_PER_SEC;
         nominations->n_results = 0;
     }
+}
+
+/* A nomination that came too late says nothing about its node. */
+static void note_result(
+    Nominations *nominations, const Pending *pending, bool is_used, int64_t now) {
+    nominations->figures.n_used += is_used;
+    nominations->figures.n_unused += !is_used;
+    if (!pending->is_late)
+        note_tried(nominations, pending->node, is_used, now);
 }
 
 /* --- what happens in the cluster ------------------------------------------------------------ */
@@ -240,8 +244,10 @@ static void see_nomination(
     bool was_shown = !str_is_empty(pending->version);
 
     if (is_ours) {
-        if (!was_shown)
+        if (!was_shown) {
             pending->is_late = pending->was_asked;
+            pending->shown_at = now;
+        }
         drop_text(&pending->version);
         pending->version = copy_text(pod->resource_version);
     } else if (!str_is_empty(pod->nominated_node_name)) {
@@ -332,13 +338,20 @@ static void note_pace(Nominations *nominations, const Pending *pending, int64_t 
         add_to_mean(&nominations->cycle_nsec, interval > 0 ? interval : 1);
 }
 
+/* A nomination that kube-scheduler gets while it evaluates nodes for the pod comes too late; later
+ * it has tried the node, and asks about others because its own filters have rejected that one. */
+static bool is_late(const Nominations *nominations, const Pending *pending, int64_t now) {
+    return str_is_empty(pending->version) ||
+           now - pending->shown_at < nominations->cycle_nsec + NOMINATION_LATE_MSEC * NSEC_PER_MSEC;
+}
+
 void nominations_note_filter(
     Nominations *nominations, Str uid, Str scheduler, size_t n_nodes, int64_t now_nsec) {
     Pending *pending = find(nominations, uid);
 
     if (pending && pending->state == PENDING_NOMINATED && n_nodes > 1) {
-        pending->is_late |= str_is_empty(pending->version);
-        pending->has_failed |= !str_is_empty(pending->version) && pending->was_asked;
+        pending->is_late |= !pending->was_asked && is_late(nominations, pending, now_nsec);
+        pending->has_failed |= !pending->is_late;
     }
     note_scheduler(nominations, scheduler);
     note_pace(nominations, pending, now_nsec);
@@ -526,6 +539,8 @@ size_t nominations_expire(
         if (str_is_empty(pending->version))
             continue; /* it never came into force */
         nominations->figures.n_expired++;
+        if (pending->has_failed)
+            note_tried(nominations, pending->node, /* is_used= */ false, now_nsec);
         ret[n++] = (Nomination){
             .namespace = arena_copy(arena, pending->namespace),
             .name = arena_copy(arena, pending->name),

@@ -35,6 +35,7 @@
 #define NOMINATION_SEC 30                /* an unused one is withdrawn */
 #define NOMINATION_AWAY_SEC 600          /* the same while no scheduler calls */
 #define NOMINATION_SILENCE_MSEC 2000     /* without a request kube-scheduler is away */
+#define NOMINATION_LATE_MSEC 200         /* beyond its cycle, for kube-scheduler to know of it */
 #define NOMINATION_AVOID_SEC 60          /* a node whose nomination was not used */
 #define NOMINATION_PREEMPTION_SEC 60     /* after another's nomination none is made */
 #define NOMINATION_PAUSE_SEC 300         /* after too many were not used */

@@ -197,7 +197,7 @@ static int64_t thread_cpu_nsec(void) {
 static int64_t find_lead(const WriteFigures *writes) {
     int64_t latency = writes->latency_nsec > 0 ? writes->latency_nsec : LATENCY_DEFAULT;
 
-    return latency + latency * (int64_t)writes->n_unanswered / NOMINATION_CALLS +
+    return 2 * latency + latency * (int64_t)writes->n_unanswered / NOMINATION_CALLS +
            NOMINATOR_MARGIN_MSEC * NSEC_PER_MSEC;
 }
 

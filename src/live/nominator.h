@@ -24,9 +24,9 @@
 #include "live/nominations.h"
 #include "model/pod.h"
 
-#define NOMINATOR_ROUND_MAX 256u /* pods of a round */
-#define NOMINATOR_QUEUE_MAX 16u  /* patches that may wait for an answer */
-#define NOMINATOR_MARGIN_MSEC 50 /* for a patch to get from the API server to kube-scheduler */
+#define NOMINATOR_ROUND_MAX 256u  /* pods of a round */
+#define NOMINATOR_QUEUE_MAX 16u   /* patches that may wait for an answer */
+#define NOMINATOR_MARGIN_MSEC 100 /* for a patch to get from the API server to kube-scheduler */
 
 typedef struct Current Current; /* live/current.h */
 typedef struct Nominator Nominator;
