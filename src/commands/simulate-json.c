@@ -150,6 +150,8 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     json_member_int(writer, "pending", (int64_t)result->n_pending);
     write_reasons(writer, result);
     json_member_int(writer, "attempts", (int64_t)result->n_attempts);
+    if (report->nominates)
+        json_member_int(writer, "nominated", (int64_t)result->n_nominated);
     write_nodes(writer, result);
     write_scaling(report, writer, result);
     write_balance(report, writer, "cpu", &result->cpu);

@@ -29,6 +29,7 @@ typedef struct SimulateReport {
     size_t n_shapes;
     uint64_t seed;
     int64_t weight;
+    bool nominates;
     bool follows;
     bool all; /* with every pod */
     Arena *scratch;

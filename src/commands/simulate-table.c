@@ -113,6 +113,8 @@ static void add_pods(Table *table) {
     ADD_COUNTS(table, 0, "pods placed", n_placed);
     if (table->report->input->has_lifetimes)
         ADD_COUNTS(table, 1, "of these ended", n_ended);
+    if (table->report->nominates)
+        ADD_COUNTS(table, 1, "on nominated nodes", n_nominated);
     ADD_COUNTS(table, 0, "pods pending", n_pending);
     add_reasons(table);
 }

@@ -46,6 +46,7 @@ typedef struct SimulateSettings {
     bool has_no_baseline, all, follows;
     SimulateForm form;
     int64_t weight, percentage, seed;
+    bool nominates;
     int64_t now_nsec; /* 0: the clock's */
     double until;     /* below 0: to its end */
 } SimulateSettings;
@@ -86,6 +87,8 @@ static const Option simulate_options[] = {
         .help = "the extender's weight in kube-scheduler's configuration"},
     {"percentage-of-nodes-to-score", OPTION_NUMBER, .argument = "N", AT(percentage), .max = 100, .initial = "0",
         .help = "as kube-scheduler's; 0: its own choice"},
+    {"nominate", OPTION_FLAG, AT(nominates),
+        .help = "as with `berth serve --nominate`: many pods that arrive together get nodes that berth chooses ahead"},
     {"seed", OPTION_NUMBER, .argument = "N", AT(seed), .max = INT64_MAX, .initial = "1",
         .help = "for the choice among equally good nodes"},
     {"every", OPTION_SECONDS, .argument = "SEC", AT(files.every), .max = SIMULATION_SECONDS_MAX, .initial = "0",
@@ -245,6 +248,7 @@ static RunOptions options_of(Simulation *simulation) {
                 .percentage = (unsigned)settings->percentage,
                 .seed = (uint64_t)settings->seed,
             },
+        .nominates = settings->nominates,
         .follows = settings->follows,
         .until = settings->until,
         .now_nsec = simulation->now_nsec,
@@ -345,6 +349,7 @@ static int print(const Simulation *simulation) {
         .n_shapes = simulation->n_shapes,
         .seed = (uint64_t)settings->seed,
         .weight = settings->weight,
+        .nominates = settings->nominates,
         .follows = settings->follows,
         .all = settings->all,
         .scratch = simulation->scratch,

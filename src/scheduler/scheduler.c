@@ -73,6 +73,10 @@ void scheduler_set_weight(Scheduler *scheduler, int64_t weight) {
     scheduler->options.weight = weight;
 }
 
+void scheduler_set_percentage(Scheduler *scheduler, unsigned percentage) {
+    scheduler->options.percentage = percentage;
+}
+
 int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
     SchedulerExtender extender, Scheduler **ret) {
     _cleanup_(scheduler_freep) Scheduler *scheduler = calloc(1, sizeof(*scheduler));

@@ -83,6 +83,7 @@ DEFINE_CLEANUP(Scheduler *, scheduler_free)
 /* Replaces the cluster, which may have other nodes; borrowed. 0, or -ENOMEM. */
 int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster);
 void scheduler_set_weight(Scheduler *scheduler, int64_t weight);
+void scheduler_set_percentage(Scheduler *scheduler, unsigned percentage);
 
 typedef struct Choice {
     uint32_t row;            /* NO_ROW: none */

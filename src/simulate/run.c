@@ -30,6 +30,7 @@ typedef struct Run {
     double now;          /* seconds since the start */
     double used_seconds; /* node seconds in use */
     double wait_seconds;
+    size_t n_due; /* pods that arrive now, or have */
     size_t n_looks;
     bool is_over;
     bool was_sought; /* a pod was placed that may let pending ones in */
@@ -124,12 +125,26 @@ static PodRequest request_of(const Run *run, uint32_t number, char uid[UID_MAX])
     return request;
 }
 
+/* A pod that was tried before is not nominated, nor one whose plugins are not all modelled. */
+static bool is_nominated(const Run *run, uint32_t number) {
+    const PodRequest *request = run->input->arrivals[number].request;
+
+    return run->options->nominates && run->berth && run->n_due >= RUN_BACKLOG_MIN &&
+           run->result->pods[number].kind != RESULT_PENDING && request->unmodelled == 0 &&
+           request->n_claims == 0;
+}
+
 static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
+    bool is_ahead = is_nominated(run, number);
     char uid[UID_MAX];
     PodRequest request = request_of(run, number, uid);
+    int r;
 
     run->result->n_attempts++;
-    return scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret);
+    scheduler_set_percentage(run->scheduler, is_ahead ? 100 : run->options->scheduler.percentage);
+    r = scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret);
+    run->result->n_nominated += is_ahead && r == 0 && ret->row != NO_ROW;
+    return r;
 }
 
 static void note_followed(Run *run, uint32_t number, const Choice *choice) {
@@ -337,6 +352,11 @@ static int take_pods(Run *run) {
     if (input->is_timed && run->pending.n > 0 && result->n_reached < input->n_arrivals &&
         input->arrivals[result->n_reached].at <= run->now)
         r = retry(run);
+    run->n_due = 0;
+    for (size_t i = result->n_reached;
+         i < input->n_arrivals && input->arrivals[i].at <= run->now && run->n_due < RUN_BACKLOG_MIN;
+         i++)
+        run->n_due++;
     while (r >= 0 && result->n_reached < input->n_arrivals &&
            input->arrivals[result->n_reached].at <= run->now && !is_over(run)) {
         uint32_t number = (uint32_t)result->n_reached++;

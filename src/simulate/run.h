@@ -12,6 +12,9 @@
  * With a AutoscalePool, an autoscaler adds nodes for pods that are pending then (autoscaler.h), and
  * after each, pending pods are tried again.
  *
+ * With nominations, pods that arrive together are placed on the best of all nodes: kube-scheduler
+ * tries the nominated one first, and evaluates no others.
+ *
  * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */
 
@@ -25,9 +28,11 @@
 #include "simulate/simulation-result.h"
 
 #define RUN_RETRIES_MAX 1000u
+#define RUN_BACKLOG_MIN 50u /* pods that arrive together: berth nominates nodes for them */
 
 typedef struct RunOptions {
     SchedulerOptions scheduler;
+    bool nominates;   /* as `berth serve --nominate`: only with a policy */
     bool follows;     /* pods with a node are placed there, whatever the scheduler chose */
     double until;     /* seconds; below 0: to the end, as above */
     int64_t now_nsec; /* since 1970, at the start */

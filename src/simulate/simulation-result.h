@@ -76,6 +76,7 @@ typedef struct SimulationResult {
     PendingReason *reasons; /* the most frequent first */
     size_t n_reasons;
     size_t n_attempts;
+    size_t n_nominated; /* placed on a nominated node */
 
     size_t n_used_at_start, n_used, n_used_most;
     double n_used_mean; /* over time; without times, over pods */

@@ -176,6 +176,30 @@ def test_follow_reports_model_accuracy(run, files):
     assert "two is on a" in table.stdout
 
 
+def test_nominated_pods_get_the_best_of_all_nodes(run, files):
+    """kube-scheduler evaluates 100 of 200 nodes at a time, and three are much better: they take 60 pods."""
+    nodes = [node(f"n{i:03}", cpu="40") for i in range(200)]
+    for each in nodes[:3]:
+        each["metadata"]["labels"]["best"] = "yes"
+    scores = "[{name: best, expression: '\"best\" in node.metadata.labels ? 100 : 0'}]"
+    policy = files("best.yaml", HEAD + f"metadata: {{name: best}}\nspec:\n  scores: {scores}\n")
+    cluster = files("many.json", list_of(*nodes))
+
+    def place(n_pods, *flags):
+        pods = files("burst.json", list_of(*(pod(f"p{i}") for i in range(n_pods))))
+        args = ("--cluster", cluster, "--pods", pods, "--policy", policy, "--weight", "20", *flags)
+        shown = outcomes(run(*args, "-o", "json"))
+        placed = run(*args, "--no-baseline", "-o", "placements").stdout
+        assert "nominated" not in shown["none"] or shown["none"]["nominated"] == 0
+        return shown["best"].get("nominated"), len(re.findall(r"\bn00[012]\b", placed))
+
+    assert place(60, "--nominate") == (60, 60)
+    nominated, n_best = place(60)
+    assert nominated is None and n_best < 50
+    nominated, n_best = place(49, "--nominate")
+    assert nominated == 0 and n_best < 49
+
+
 def test_pending_flag_places_pending_pods(run, files):
     cluster = files("cluster.json", list_of(node("a"), pod("waits")))
     pods = files("pods.json", list_of(pod("comes")))
