@@ -29,7 +29,14 @@
 typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
 
 /* The output without files. */
-typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_CRD, PAGE_FORMAT, PAGE_FIELDS, PAGE_CODES } Page;
+typedef enum Page {
+    PAGE_NONE,
+    PAGE_JSON_SCHEMA,
+    PAGE_CRD,
+    PAGE_FORMAT,
+    PAGE_FIELDS,
+    PAGE_CODES
+} Page;
 
 typedef struct Settings {
     Show show;
