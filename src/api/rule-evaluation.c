@@ -32,19 +32,6 @@ int rule_evaluation_open(const View *view, const RequestTime *time, Str text, co
     return judge_open(&input, &ret->judge);
 }
 
-static bool fails(const Filter *filter, uint8_t state) {
-    switch (state) {
-    case COLUMN_TRUE:
-        return false;
-    case COLUMN_ERROR:
-        return filter->on_error == FALLBACK_REJECT;
-    case JUDGE_STATE_MISSING:
-        return filter->on_missing == FALLBACK_REJECT;
-    default:
-        return true;
-    }
-}
-
 int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *time,
     const Filter *filter, Arena *arena, const bool **ret_fails) {
     uint8_t *states = ARENA_RAW(arena, uint8_t, evaluation->n);
@@ -60,7 +47,7 @@ int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *
     if (r < 0) /* that time was up is an error to the judge, which has no answer then */
         return is_over(time) ? RULE_EVALUATION_E_OVER : r;
     for (size_t i = 0; i < evaluation->n; i++)
-        found[i] = fails(filter, states[i]);
+        found[i] = !judge_state_passes(filter, states[i]);
     *ret_fails = found;
     return 0;
 }

@@ -211,11 +211,6 @@ static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state
     return value.kind == CEL_STRING ? arena_copy(x->arena, cel_str(value)) : STR_NULL;
 }
 
-static bool passes(const Filter *filter, uint8_t state) {
-    return state == COLUMN_TRUE || (state == COLUMN_ERROR && filter->on_error == FALLBACK_ALLOW) ||
-           (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
-}
-
 static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
     if (!node->failed)
         node->failed = ARENA_ARRAY(x->arena, FailedRule, x->input.program->n_filters);
@@ -250,7 +245,7 @@ static int note_failures(Explainer *x, const Filter *filter) {
         RuleErrors *counts = states[i] == COLUMN_ERROR          ? &errors
                              : states[i] == JUDGE_STATE_MISSING ? &missing
                                                                 : NULL;
-        bool is_passed = passes(filter, states[i]);
+        bool is_passed = judge_state_passes(filter, states[i]);
         Str detail = STR_NULL;
 
         if (states[i] == COLUMN_TRUE)

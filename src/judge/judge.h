@@ -120,6 +120,12 @@ JudgeNotes judge_notes(const Judge *judge);
  * is absent. */
 #define JUDGE_STATE_MISSING 4
 
+/* Whether a node with @state passes @filter. */
+static inline bool judge_state_passes(const Filter *filter, uint8_t state) {
+    return state == COLUMN_TRUE || (state == COLUMN_ERROR && filter->on_error == FALLBACK_ALLOW) ||
+           (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
+}
+
 /* One rule over the rows: states as of columnar/column.h, and the one above; the values of a score
  * rule before onError, with their states, and after it and normalize. The unknown node passes, and
  * has an error for a score. The input's facts must not be late. 0; -ENOMEM; or -ENOTRECOVERABLE

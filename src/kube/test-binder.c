@@ -789,7 +789,7 @@ static void test_expected_pod_is_refused_or_moves(void **state) {
     (void)state;
 }
 
-/* A guess counts like any other, and is marked; asked about again, the pod has a new one. */
+/* A guessed pod counts and is marked as a guess. The next filter for it replaces the guess. */
 static void test_guessed_pod_is_marked(void **state) {
     BinderFixture fixture;
     Job job, again;
@@ -811,7 +811,7 @@ static void test_guessed_pod_is_marked(void **state) {
     (void)state;
 }
 
-/* kube-scheduler asked about it just before it saw that it is gone. */
+/* The watch showed the deletion before kube-scheduler's filter arrived. */
 static void test_deleted_pod_is_not_expected(void **state) {
     BinderFixture fixture;
     Job job;

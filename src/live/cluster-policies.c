@@ -182,7 +182,7 @@ static const Entry *find_known(
     return &policies->entries[*at];
 }
 
-/* What is in force of each stays, unless something better is found. */
+/* The version in force stays the choice until a newer one turns out to be good. */
 static void take_in_force(Choice *choice, Entry *entry, const Entry *known) {
     if (!known)
         return;

@@ -12,7 +12,7 @@
 #define PATH_MAX_BYTES ((size_t)1024)
 #define BODY_MAX_BYTES ((size_t)256 * 1024)
 
-/* What was written of one policy. */
+/* The status of one policy as it was last written. */
 typedef struct Written {
     Str name, uid;
     uint64_t state;    /* a hash of the versions and the error; 0: nothing */
@@ -58,7 +58,7 @@ static uint64_t hash_rest(const PolicyStatus *status) {
            hash_str(status->note);
 }
 
-/* What was written of the same object, from *@at on; both are sorted. */
+/* The last written status of @object. Both lists are sorted by name: the search starts at *@at. */
 static Written find_written(
     const PolicyReporter *reporter, const PolicyObject *object, size_t *at) {
     while (*at < reporter->n && str_cmp(reporter->items[*at].name, object->name) < 0)

@@ -207,12 +207,6 @@ static bool is_published(const Judge *judge, const Filter *filter) {
            judge_applies(judge, filter->policy);
 }
 
-static bool passes(const Filter *filter, uint8_t state) {
-    if (state == COLUMN_TRUE || state == COLUMN_FALSE)
-        return state == COLUMN_TRUE;
-    return (state == JUDGE_STATE_MISSING ? filter->on_missing : filter->on_error) == FALLBACK_ALLOW;
-}
-
 static int filter_published(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint16_t **ret_verdicts) {
     const Program *program = ((BerthExtender *)context)->options.program;
@@ -231,7 +225,7 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
             continue;
         r = judge_filter_states(judge, program->filters[k], states);
         for (size_t i = 0; r == 0 && i < n; i++)
-            if (!passes(program->filters[k], states[i]))
+            if (!judge_state_passes(program->filters[k], states[i]))
                 verdicts[i] = (uint16_t)k;
     }
     *ret_verdicts = verdicts;
