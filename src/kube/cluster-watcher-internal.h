@@ -113,3 +113,10 @@ void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);
+
+/* The queues and writers that the options ask for; the marks exist already. False when out of
+ * memory. */
+bool watcher_make_writers(ClusterWatcher *watcher);
+
+/* Sends what is due; returns when to call again. */
+int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec);
