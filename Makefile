@@ -26,7 +26,7 @@ FRESH ?=
 ARCH    =
 export ARCH
 
-SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy cross release)
+SETUPS := $(addprefix setup-,build test lint fuzz coverage mutate fresh image deb ship deploy cross release)
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ coverage: setup-coverage ## coverage by folder (FOLDER="json kube": uncovered li
 	@meson test -C build-coverage --no-rebuild --print-errorlogs --timeout-multiplier 4
 	@BERTH="$(CURDIR)/build-coverage/berth" PYTHON="$(PYTHON)" tools/pytest test
 	@tools/coverage build-coverage $(FOLDER)
+
+mutate: setup-mutate ## changes of the code that no unit test notices (FOLDER, COUNT, SEED)
+	@$(PYTHON) tools/mutate $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(FOLDER)
 
 conformance: setup-build ## the expression language against its conformance vectors (VECTORS=FILE)
 	@tools/configure $(BUILD)
@@ -177,7 +180,7 @@ uninstall: ## remove the files of make install
 	@ninja -C $(BUILD) --quiet uninstall
 
 clean: ## remove build folders
-	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb build-arm64 build-deb-arm64 \
+	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-mutate build-fuzz build-lint-gcc build-lint-clang build-image build-deb build-arm64 build-deb-arm64 \
 		build-image-arm64 build-release
 
 $(BUILD)/build.ninja: | setup-build
@@ -186,5 +189,5 @@ $(BUILD)/build.ninja: | setup-build
 $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan coverage conformance differential e2e autoscale-test kyverno-test compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
+.PHONY: help run build test asan tsan coverage mutate conformance differential e2e autoscale-test kyverno-test compat seeds faults lint fuzz bench bench-live soak web-test deploy-check \
 	fresh image cross cross-test deb ship-test release release-check install uninstall clean $(SETUPS)

@@ -47,8 +47,10 @@ unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);
 unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out); /* of its body */
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out);  /* a .tar.gz */
 
-/* The decisions that @query selects, newest first. @decisions NULL: 404. */
-unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out);
+/* The decisions that @query selects, newest first; of a pod also the nomination in @nominated,
+ * which may be NULL. @decisions NULL: 404. */
+unsigned decisions_list_page(
+    Decisions *decisions, NominationLog *nominated, Str query, Arena *arena, Buf *out);
 
 /* One of them with its nodes. 200, 400 or 404. */
 unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out);

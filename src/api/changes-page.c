@@ -45,11 +45,11 @@ static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
 
     if (!digest_parse(text, &digest))
         return page_write_error(
-            out, 400, "diff wants a digest of 32 hexadecimal digits, as a change has it");
+            out, 400, "diff must be 32 hexadecimal digits: \"digest\" of a change");
     if (!changes_diff(api->changes, digest, &diff))
         return page_write_error(out, 404,
-            "there is no such version, or the one before it is not kept; /api/v1/changes says "
-            "which have a diff");
+            "there is no such version, or the one before it is not kept; changes with \"hasDiff\" "
+            "in /api/v1/changes have a diff");
     if (buf_error(&diff))
         return page_write_error(out, 500, "the difference is too large to be shown");
     json_write_object(&writer);

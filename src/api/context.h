@@ -3,13 +3,11 @@
 /*
  * ApiContext: the parts of the daemon that pages are made from.
  *
- * Everything is borrowed and set by the daemon before the first request, except the server: pages
- * must expect NULL until it listens.
+ * Everything is borrowed and set by the daemon before the first request, except the servers: pages
+ * must expect NULL until they listen.
  */
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "api/dashboard-hook.h"
 #include "api/page-workers.h"
@@ -18,9 +16,11 @@
 #include "extender/verbs.h"
 #include "history/changes.h"
 #include "history/decisions.h"
+#include "history/nomination-log.h"
 #include "history/recent-pods.h"
 #include "http/server.h"
 #include "http/tls.h"
+#include "live/cluster-policies.h"
 #include "live/current.h"
 #include "live/live.h"
 #include "live/measuring.h"
@@ -43,8 +43,10 @@ typedef struct ApiContext {
     Reloads *reloads;
     TlsStore *tls; /* NULL: plain HTTP */
     Measuring *measuring;
-    Live *live; /* NULL: the cluster is not watched */
+    Live *live;                /* NULL: the cluster is not watched */
+    ClusterPolicies *policies; /* NULL: they come from files only */
     RecentPods *recent_pods;
+    NominationLog *nominated; /* NULL: berth nominates nothing */
     Changes *changes;
     Latency *latency;
     const DashboardHook *dashboard; /* NULL: none */
@@ -52,7 +54,8 @@ typedef struct ApiContext {
     bool dashboard_on_pages;        /* ... and on that of the pages */
     PageWorkers *workers;
     Updates *updates;
-    const Server *_Atomic server; /* of the verbs; NULL: it does not listen yet */
+    const Server *_Atomic server;    /* of the verbs; NULL: it does not listen yet */
+    const Server *_Atomic admission; /* of AdmissionReviews; NULL: the same, or there is none */
 
     AnswerCounts counts;
     _Atomic bool is_draining;

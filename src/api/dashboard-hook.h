@@ -8,8 +8,6 @@
  * paths.
  */
 
-#include <stdbool.h>
-
 #include "http/server.h"
 
 typedef struct ApiContext ApiContext;

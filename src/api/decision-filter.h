@@ -4,10 +4,7 @@
  * DecisionFilter: which decisions, or which nodes of one, a request to /api/v1/decisions selects.
  */
 
-#include <stdbool.h>
-
 #include "api/query.h"
-#include "base/str.h"
 #include "history/outcomes.h"
 #include "history/past.h"
 

@@ -124,6 +124,8 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     write_main_reason(writer, past);
     if (!str_is_empty(past->node))
         json_write_member(writer, STR("target"), past->node);
+    if (!str_is_empty(past->nominated))
+        json_write_member(writer, STR("nominated"), past->nominated);
     if (past->is_exempt)
         json_member_bool(writer, "exempt", true);
     json_write_member(writer, STR("error"), past->error);
@@ -229,7 +231,27 @@ static void list_all(Listing *listing) {
     }
 }
 
-unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out) {
+/* Of the pod that is selected, if berth has nominated a node for it. */
+static void write_nomination(
+    JsonWriter *writer, NominationLog *log, const DecisionFilter *filter, Arena *arena) {
+    NominationRecord record;
+
+    if (!filter->name.ptr ||
+        !nomination_log_find(log, filter->namespace, filter->name, filter->uid, arena, &record))
+        return;
+    json_member_object(writer, "nomination");
+    json_write_member(writer, STR("uid"), record.uid);
+    json_write_member(writer, STR("node"), record.node);
+    write_time(writer, record.at_nsec);
+    json_write_member(writer, STR("outcome"), str_from_c(nomination_outcome_name(record.outcome)));
+    json_write_member(writer, STR("text"), str_from_c(nomination_outcome_text(record.outcome)));
+    json_member_int(writer, "feasible", record.n_feasible);
+    json_member_int(writer, "best", record.n_best);
+    json_write_end_object(writer);
+}
+
+unsigned decisions_list_page(
+    Decisions *decisions, NominationLog *nominated, Str query, Arena *arena, Buf *out) {
     static const Str names[] = {STR("pod"), STR("uid"), STR("node"), STR("rule"), STR("outcome"),
         STR("verb"), STR("limit"), STR("after")};
     char error[QUERY_ERROR_MAX];
@@ -258,6 +280,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     json_write_end_array(&writer);
     write_next(&writer, listing.last != 1 ? listing.last : 0); /* none before the first */
     json_member_int(&writer, "untold", listing.n_untold);
+    write_nomination(&writer, nominated, &filter, arena);
     return page_write_end(&writer);
 }
 

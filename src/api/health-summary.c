@@ -8,10 +8,7 @@
 #include <stdio.h>
 
 #include "api/context.h"
-#include "base/buf.h"
-#include "base/nsec.h"
 #include "live/gauge-state.h"
-#include "monitor/watch-changes.h"
 
 #define DAY_SEC 86400
 

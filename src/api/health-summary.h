@@ -10,13 +10,7 @@
  * Threads: any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/nsec.h"
-#include "base/str.h"
 #include "monitor/reload.h"
 #include "monitor/watch-changes.h"
 

@@ -47,7 +47,7 @@ static void write_page(const NodesSummary *summary, Str column, Buf *out) {
 
     json_write_object(&writer);
     json_member_int(&writer, "decisions", summary->n_decisions);
-    field_texts(&writer, "names", summary->names, summary->n);
+    json_member_texts(&writer, "names", summary->names, summary->n);
     write_flags(&writer, "ready", summary->is_ready, summary->n);
     write_flags(&writer, "cordoned", summary->is_cordoned, summary->n);
     json_member_array(&writer, "columns");

@@ -8,12 +8,7 @@
  * rejected, and one for each metric of the policies, as many as there is room for.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 typedef struct ApiContext ApiContext;
 

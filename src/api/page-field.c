@@ -1,4 +1,4 @@
-/* Members of JSON pages: times, digests, lists of texts; and the page of an error. */
+/* Members of JSON pages: times and digests; and the page of an error. */
 
 #include "api/page-field.h"
 
@@ -47,18 +47,11 @@ void field_digest(JsonWriter *writer, const char *key, Digest digest) {
         writer, str_from_c(key), is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
 }
 
-void field_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n) {
-    json_member_array(writer, key);
-    for (size_t i = 0; i < n; i++)
-        json_write_string(writer, texts[i]);
-    json_write_end_array(writer);
-}
-
 void field_health(JsonWriter *writer, const char *key, const HealthSummary *health) {
     json_member_object(writer, key);
     json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
     json_write_member(writer, STR("text"), health->text);
-    field_texts(writer, "reasons", health->reasons, health->n_reasons);
+    json_member_texts(writer, "reasons", health->reasons, health->n_reasons);
     json_write_end_object(writer);
 }
 

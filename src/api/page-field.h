@@ -2,15 +2,8 @@
 
 /* Members that only pages under /api/v1 have, in addition to those of json/write.h. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "api/health-summary.h"
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/digest.h"
-#include "base/str.h"
 #include "json/write.h"
 
 /* Seconds; null: not known. */
@@ -24,8 +17,6 @@ void field_second(JsonWriter *writer, const char *key, int64_t at_sec);
 
 /* Hexadecimal; empty when there was nothing to make one of. */
 void field_digest(JsonWriter *writer, const char *key, Digest digest);
-
-void field_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n);
 
 /* {"health": "degraded", "text": "degraded because …", "reasons": […]} */
 void field_health(JsonWriter *writer, const char *key, const HealthSummary *health);

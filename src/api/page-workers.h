@@ -9,7 +9,6 @@
  * pages. When the queue is full, the client gets 503 with Retry-After. Threads: any.
  */
 
-#include "base/cleanup.h"
 #include "http/server.h"
 
 #define PAGE_WORKERS 2u

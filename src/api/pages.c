@@ -9,7 +9,7 @@
 #include "api/api-pages.h"
 #include "api/routes.h"
 
-/* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
+/* For a few users, a Prometheus and a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
 #define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* nothing else takes one */
 #define PAGES_MEMORY_MIN ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
@@ -41,7 +41,7 @@ static bool opens(Token *token, const HttpRequest *request) {
     return token && token_opens(token, request->authorization, request->berth_token);
 }
 
-/* Without the viewers' token. */
+/* The viewers' token does not allow it. */
 static bool may_replay(const Pages *pages, const HttpRequest *request) {
     if (opens(pages->tokens->full, request))
         return true;
@@ -57,9 +57,10 @@ bool pages_are_seen(const Pages *pages) {
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
     if (has_token(pages)) {
         reply_error(request, reply, 401,
-            STR("berth: a token is required: Authorization: Bearer TOKEN, or in a browser the "
-                "token as password with any user name (--pages-token-file); `kubectl berth` has "
-                "it"));
+            STR("berth: a valid token is required: Authorization: Bearer TOKEN, or in a browser "
+                "the "
+                "token as password with any user name (--pages-token-file); `kubectl berth` finds "
+                "the token by itself"));
         reply->authenticate =
             request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)

@@ -13,14 +13,8 @@
  *   replays      what-if, and bundles of many decisions: not for clients with the viewers' token
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "api/context.h"
 #include "api/token.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "http/server.h"
 #include "http/tls.h"
 

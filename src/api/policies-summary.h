@@ -16,12 +16,7 @@
  * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop when @is_over says so.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 typedef struct ApiContext ApiContext;
 

@@ -7,8 +7,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/visible.h"
 
 #define SHOWN_MAX 64u /* of the request, in a message */
@@ -46,7 +44,7 @@ static void complain(char *error, const char *before, Str text, const char *afte
 static void complain_unknown(char *error, Str name, const Str *names, size_t n_names) {
     _cleanup_(buf_done) Buf list = BUF_INIT(QUERY_ERROR_MAX);
 
-    buf_append(&list, STR(": there are "));
+    buf_append(&list, n_names > 0 ? STR(": there are ") : STR(": there are none"));
     for (size_t i = 0; i < n_names; i++)
         buf_printf(&list, "%s%.*s",
             i == 0            ? ""
@@ -73,7 +71,7 @@ static bool take_parameter(Query *query, Str part, Arena *arena, char *error) {
     if (equals != SIZE_MAX)
         value = decode(str_skip(part, equals + 1), arena);
     if (!name.ptr || (equals != SIZE_MAX && !value.ptr))
-        complain(error, "", part, " holds a broken escape: % stands before two hexadecimal digits");
+        complain(error, "", part, " has a broken escape: % must precede two hexadecimal digits");
     else if (i == query->n_names)
         complain_unknown(error, name, query->names, query->n_names);
     else if (str_is_empty(value))

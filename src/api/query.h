@@ -7,12 +7,7 @@
  * empty parameters are errors.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 #define QUERY_PARAMETERS_MAX 16u
 #define QUERY_ERROR_MAX 256u

@@ -6,8 +6,10 @@
 #include "api/routes.h"
 
 #include "api/api-pages.h"
+#include "api/page-field.h"
 #include "api/status-page.h"
 #include "base/clock.h"
+#include "live/admission-review.h"
 #include "live/verb-reply.h"
 #include "monitor/health.h"
 #include "version.h"
@@ -46,6 +48,7 @@ static unsigned make_metrics(ApiContext *api, const HttpRequest *request, Buf *o
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),
         .server = api->server,
+        .admission = api->admission,
         .reloads = api->reloads,
         .certificate_expiry_sec = api->tls ? tls_store_expiry(api->tls) : 0,
         .crl_expiry_sec = api->tls ? tls_store_crl_expiry(api->tls) : 0,
@@ -64,7 +67,8 @@ static unsigned make_decisions(ApiContext *api, const HttpRequest *request, Buf 
     Str id = route_id(request->path);
 
     return str_is_empty(id)
-               ? decisions_list_page(api->decisions, request->query, request->arena, out)
+               ? decisions_list_page(
+                     api->decisions, api->nominated, request->query, request->arena, out)
                : decisions_one_page(api->decisions, id, request->query, request->arena, out);
 }
 
@@ -106,10 +110,22 @@ static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *ou
 }
 
 static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *out) {
-    (void)api;
-    (void)request;
     buf_append(out, STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
     return 200;
+}
+
+static unsigned make_review(ApiContext *api, const HttpRequest *request, Buf *out) {
+    char error[ADMISSION_ERROR_MAX] = "";
+    bool is_allowed = false;
+    int r = admission_review_answer(
+        api->policies, request->body, request->arena, out, &is_allowed, error);
+
+    metrics_note_review(api->metrics, r != 0       ? REVIEW_ERROR
+                                      : is_allowed ? REVIEW_ALLOWED
+                                                   : REVIEW_REJECTED);
+    if (r < 0)
+        return page_write_no_memory(out, "the policy", request->arena);
+    return r == 0 ? 200 : page_write_error(out, r == ADMISSION_E_SIZE ? 413 : 400, error);
 }
 
 #define PAGE(page_path, page_method, page_kind, page_pace, max, page_type, function, text)         \
@@ -178,6 +194,16 @@ static const Route routes[] = {
          bundle_page, "policies, decisions and cluster as a .tar.gz"),
         .file = "attachment; filename=berth-bundle.tar.gz", .is_replay = true},
     {API("events", REQUEST_EVENTS, ROUTE_STREAM, 0, NULL, "updates, as an event stream")},
+    {.path = ADMISSION_PATH,
+        .method = "POST",
+        .clients = ROUTE_API_SERVER,
+        .pace = ROUTE_AT_ONCE,
+        .kind = REQUEST_ADMISSION,
+        .takes_body = true,
+        .page_max = ADMISSION_REPLY_MAX,
+        .type = JSON,
+        .make = make_review,
+        .about = "AdmissionReviews of policies: --admission-listen"},
     {PAGE("/version", "GET", REQUEST_OTHER, ROUTE_FAST, PAGE_MAX, JSON, make_version, "version")},
 };
 
@@ -403,7 +429,13 @@ void route_defer(const Route *route, ApiContext *api, const HttpRequest *request
 
 static bool admit_path(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
-    if (route == &routes[NO_ROUTE] && !is_for_dashboard(route, request, access))
+    if ((route->clients == ROUTE_API_SERVER) != access->has_reviews)
+        reply_error(request, reply, 404,
+            access->has_reviews
+                ? STR("berth: this listener (--admission-listen) answers POST " ADMISSION_PATH
+                      " only")
+                : STR("berth: AdmissionReviews are answered on --admission-listen"));
+    else if (route == &routes[NO_ROUTE] && !is_for_dashboard(route, request, access))
         reply_error(request, reply, 404, STR("berth: no such path; / lists all paths"));
     else if (route == &routes[DASHBOARD] && !access->has_dashboard)
         reply_text(request, reply, 404, TEXT,
@@ -447,6 +479,8 @@ static bool admit_body(const Route *route, const HttpRequest *request, HttpReply
     }
     if (request->has_origin && !request->is_same_origin)
         reply_error(request, reply, 403, STR("berth: the request comes from another site"));
+    else if (route->clients == ROUTE_API_SERVER)
+        return true; /* the listener's limit applies */
     else if (!what_if_takes(request->content_type))
         reply_error(request, reply, 403,
             STR("berth: Content-Type must be application/json, application/yaml or text/yaml"));

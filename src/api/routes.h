@@ -11,9 +11,6 @@
  * Threads: any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "api/context.h"
 #include "api/page-workers.h"
 #include "monitor/metrics.h"
@@ -23,6 +20,7 @@ struct PageAccess {
     bool sees_reasons;  /* why a health check failed; health itself is open to all */
     bool may_replay;    /* what-if, and bundles of many decisions */
     bool has_verbs;     /* the listener answers verbs: they get a line on "/" */
+    bool has_reviews;   /* it answers AdmissionReviews, and nothing else */
     bool has_dashboard; /* it shows the dashboard */
 };
 
@@ -30,6 +28,7 @@ typedef enum RouteClients {
     ROUTE_SCHEDULERS, /* verbs */
     ROUTE_EVERYONE,   /* health: a kubelet's probe has no certificate */
     ROUTE_VIEWERS,    /* clients that may see pages */
+    ROUTE_API_SERVER, /* AdmissionReviews, on their own listener */
 } RouteClients;
 
 typedef enum RoutePace {

@@ -2,10 +2,9 @@
 
 #include "api/rule-evaluation.h"
 
-#include "base/clock.h"
-
 #include <errno.h>
 
+#include "base/clock.h"
 #include "json/read.h"
 
 static bool is_over(const RequestTime *time) {
@@ -15,13 +14,13 @@ static bool is_over(const RequestTime *time) {
 int rule_evaluation_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows,
     size_t n, Arena *arena, RuleEvaluation *ret) {
     JudgeInput input;
-    JsonReader access;
+    JsonReader reader;
     int r;
 
     *ret = (RuleEvaluation){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
-    json_reader_init(&access, text);
-    pod_decode(&access, arena, &ret->pod);
-    if (json_error(&access))
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, &ret->pod);
+    if (json_error(&reader))
         return RULE_EVALUATION_E_UNREADABLE;
     r = n > 0 ? view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set) : 0;
     if (r < 0)
@@ -35,20 +34,20 @@ int rule_evaluation_open(const View *view, const RequestTime *time, Str text, co
 int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *time,
     const Filter *filter, Arena *arena, const bool **ret_fails) {
     uint8_t *states = ARENA_RAW(arena, uint8_t, evaluation->n);
-    bool *found = ARENA_RAW(arena, bool, evaluation->n);
+    bool *fails = ARENA_RAW(arena, bool, evaluation->n);
     int r;
 
     *ret_fails = NULL;
-    if (!states || !found)
+    if (!states || !fails)
         return -ENOMEM;
     if (is_over(time))
         return RULE_EVALUATION_E_OVER;
     r = judge_filter_states(evaluation->judge, filter, states);
-    if (r < 0) /* that time was up is an error to the judge, which has no answer then */
+    if (r < 0) /* also when the time was up: the judge has no result then */
         return is_over(time) ? RULE_EVALUATION_E_OVER : r;
     for (size_t i = 0; i < evaluation->n; i++)
-        found[i] = !judge_state_passes(filter, states[i]);
-    *ret_fails = found;
+        fails[i] = !judge_state_passes(filter, states[i]);
+    *ret_fails = fails;
     return 0;
 }
 

@@ -8,12 +8,6 @@
  * the path of a decision.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "judge/judge.h"
 #include "model/pod.h"

@@ -3,7 +3,6 @@
 #include "api/api-pages.h"
 
 #include "api/page-field.h"
-#include "cluster/loads.h"
 #include "live/gauge-state.h"
 #include "policy/metric.h"
 #include "json/write.h"
@@ -50,7 +49,7 @@ static void write_uses(JsonWriter *writer, const Program *program, size_t gauge)
     json_write_end_array(writer);
 }
 
-static void write_question(JsonWriter *writer, const Gauge *gauge) {
+static void write_query(JsonWriter *writer, const Gauge *gauge) {
     static const Str keys[] = {
         [GAUGE_PROMETHEUS] = STR("query"),
         [GAUGE_RESOURCES] = STR("resource"),
@@ -78,7 +77,7 @@ static void write_examples(
     json_write_end_array(writer);
 }
 
-/* How the last answers were. */
+/* The last answer, and counts of all. */
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 
@@ -121,7 +120,7 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
     json_write_object(writer);
     json_write_member(writer, STR("name"), gauge.gauge->name);
     write_uses(writer, program, number);
-    write_question(writer, gauge.gauge);
+    write_query(writer, gauge.gauge);
     json_write_member(writer, STR("state"), str_from_c(gauge.state));
     field_time(writer, "lastSuccess", gauge.at_nsec);
     field_seconds(writer, "ageSeconds", gauge.age_nsec, gauge.at_nsec != 0);

@@ -39,7 +39,7 @@ static void write_policy(JsonWriter *writer, const StatusState *state, const Pol
     json_write_end_object(writer);
 }
 
-/* Why the newest of its kind was refused; empty: it was not. */
+/* Why the newest of its kind was rejected; empty: it was not. */
 static Str refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *room) {
     reloads_get(reloads, kind, room);
     return room->is_used && !room->is_good ? str_from_c(room->error) : STR_NULL;
@@ -54,7 +54,7 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
     json_member_int(writer, "policies", program->n_policies);
     json_member_int(writer, "filters", program->n_filters);
     json_member_int(writer, "scores", program->n_scores);
-    json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
+    json_write_member(writer, STR("rejected"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
     json_write_member(writer, STR("waiting"), str_from_c(reload.waiting));
     json_member_array(writer, "list");
     for (size_t i = 0; i < program->n_policies; i++)
@@ -151,15 +151,27 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 
 /* --- bind, certificates, schedulers ----------------------------------------------------------- */
 
-static void write_lease(JsonWriter *writer, const LiveStatus *live) {
+/* The object that is begun has to be ended. False: it is null. */
+static bool begin_lease(JsonWriter *writer, LeaseName lease) {
     json_write_key(writer, STR("lease"));
-    if (!live || !live->watcher.has_lease) {
+    if (!lease.name) {
         json_write_null(writer);
-        return;
+        return false;
     }
     json_write_object(writer);
-    json_write_member(writer, STR("namespace"), str_from_c(live->lease_namespace));
-    json_write_member(writer, STR("name"), str_from_c(live->lease_name));
+    json_write_member(writer, STR("namespace"), str_from_c(lease.namespace));
+    json_write_member(writer, STR("name"), str_from_c(lease.name));
+    return true;
+}
+
+static void write_lease(JsonWriter *writer, LeaseName lease) {
+    if (begin_lease(writer, lease))
+        json_write_end_object(writer);
+}
+
+static void write_bind_lease(JsonWriter *writer, const LiveStatus *live) {
+    if (!begin_lease(writer, live && live->watcher.has_lease ? live->lease : (LeaseName){0}))
+        return;
     json_write_member(writer, STR("holder"), str_from_c(live->watcher.lease.holder));
     json_member_bool(writer, "held", live->watcher.lease.is_held);
     json_write_member(writer, STR("error"), str_from_c(live->watcher.lease.error));
@@ -178,7 +190,7 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
         field_second(writer, "notAfter", tls_store_expiry(tls));
     else
         json_write_member(writer, STR("notAfter"), STR_NULL);
-    field_texts(writer, "clientNames", names, n_names);
+    json_member_texts(writer, "clientNames", names, n_names);
     json_write_end_object(writer);
 }
 
@@ -221,7 +233,7 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
     field_time(writer, "time", state->wall_nsec);
     field_seconds(writer, "uptimeSeconds", state->now_nsec - fixed->started_at_nsec,
         /* is_known= */ true);
-    field_texts(writer, "verbs", verbs, fixed->may_bind ? 4 : 3);
+    json_member_texts(writer, "verbs", verbs, fixed->may_bind ? 4 : 3);
     json_member_bool(writer, "nodeCacheCapable", fixed->source != CLUSTER_NONE);
     field_seconds(writer, "deadlineSeconds", fixed->deadline_nsec, /* is_known= */ true);
     json_member_int(writer, "maxScore", program_wire_max(state->view->program));
@@ -277,6 +289,7 @@ static void write_publish(JsonWriter *writer, const Program *program, const Live
     if (live && live->publishes) {
         json_member_bool(writer, "isWriter", live->watcher.publishes);
         json_member_int(writer, "pendingNodes", (int64_t)live->n_unpublished);
+        write_lease(writer, live->publish_lease);
     }
     write_admission(writer, program);
     write_slots(writer, program);
@@ -297,6 +310,38 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
         json_member_int(writer, "used", (int64_t)pods->n_used);
         json_member_int(writer, "unused", (int64_t)pods->n_unused);
         json_member_int(writer, "expired", (int64_t)pods->n_expired);
+        write_lease(writer, live->nominate_lease);
+    }
+    json_write_end_object(writer);
+}
+
+/* The certificate is for the API server to verify (`berth check --live`). */
+static void write_webhook(JsonWriter *writer, const StatusState *state) {
+    _cleanup_(buf_done) Buf chain = BUF_INIT(TLS_FILE_MAX);
+
+    json_write_key(writer, STR("admission"));
+    if (!state->fixed->answers_reviews) {
+        json_write_null(writer);
+        return;
+    }
+    if (state->tls)
+        tls_store_print_chain(state->tls, &chain);
+    json_write_object(writer);
+    json_write_member(writer, STR("certificate"), buf_str(&chain));
+    json_write_end_object(writer);
+}
+
+static void write_cluster_policies(JsonWriter *writer, const StatusState *state) {
+    const LiveStatus *live = state->live;
+    bool is_enabled = live && live->watcher.watches_policies;
+
+    json_member_object(writer, "policiesFromCluster");
+    json_member_bool(writer, "enabled", is_enabled);
+    if (is_enabled) {
+        json_member_bool(writer, "isWriter", live->writes_policy_status);
+        field_digest(writer, "definition", policy_crd_digest());
+        write_lease(writer, live->policies_lease);
+        write_webhook(writer, state);
     }
     json_write_end_object(writer);
 }
@@ -315,13 +360,14 @@ void status_page(const StatusState *state, Buf *out) {
     write_cluster(&writer, state, digest);
     json_member_object(&writer, "bind");
     json_member_bool(&writer, "enabled", fixed->may_bind);
-    write_lease(&writer, state->live);
+    write_bind_lease(&writer, state->live);
     json_write_end_object(&writer);
     json_member_bool(&writer, "wakeUp", fixed->may_touch);
     write_publish(&writer, state->view->program, state->live);
     write_nominate(&writer, state->live);
+    write_cluster_policies(&writer, state);
     json_member_bool(&writer, "events", state->live && state->live->writes_events);
-    field_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
+    json_member_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
     json_member_array(&writer, "exempt");
     for (size_t i = 0; i < fixed->exempt->n; i++)
         json_write_string(&writer, fixed->exempt->items[i].text);

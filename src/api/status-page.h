@@ -6,13 +6,7 @@
  * kept stable. Everything about policies and the cluster is of one view. Threads: any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "api/health-summary.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"
 #include "http/tls.h"
@@ -40,6 +34,7 @@ typedef struct StatusFixed {
     HealthLimits health;
     ClusterOrigin source;
     bool may_bind, may_touch;
+    bool answers_reviews; /* --admission-listen */
     const Str *managed;
     size_t n_managed;
     const Exemptions *exempt;

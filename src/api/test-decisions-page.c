@@ -160,7 +160,7 @@ static void test_list(void **state) {
         int64_t next, untold;
 
         assert_int_equal(
-            decisions_list_page(decisions, str_from_c(cases[i].query), arena, &page), 200);
+            decisions_list_page(decisions, NULL, str_from_c(cases[i].query), arena, &page), 200);
         assert_text(cases[i].query, ids_of(buf_str(&page), arena, &next, &untold), cases[i].want);
         assert_case(cases[i].query, next == cases[i].next);
         assert_int_equal(untold, 0);
@@ -182,10 +182,9 @@ static void test_invalid_queries(void **state) {
         {"pod=/b", "berth: \"pod\" must be NAMESPACE/NAME, or NAME"},
         {"pod=b/", "berth: \"pod\" must be NAMESPACE/NAME, or NAME"},
         {"rule=a/b/c", "berth: \"rule\" must be POLICY/RULE, or RULE"},
-        {"pod=%2",
-            "berth: \"pod=%2\" holds a broken escape: % stands before two hexadecimal digits"},
+        {"pod=%2", "berth: \"pod=%2\" has a broken escape: % must precede two hexadecimal digits"},
         {"pod=%zz",
-            "berth: \"pod=%zz\" holds a broken escape: % stands before two hexadecimal digits"},
+            "berth: \"pod=%zz\" has a broken escape: % must precede two hexadecimal digits"},
         {"limit=0", "berth: \"limit\" must be a whole number from 1 to 1000"},
         {"limit=1001", "berth: \"limit\" must be a whole number from 1 to 1000"},
         {"limit=x", "berth: \"limit\" must be a whole number from 1 to 1000"},
@@ -205,7 +204,7 @@ static void test_invalid_queries(void **state) {
         int64_t next, untold;
 
         assert_int_equal(
-            decisions_list_page(decisions, str_from_c(cases[i].query), arena, &page), 400);
+            decisions_list_page(decisions, NULL, str_from_c(cases[i].query), arena, &page), 400);
         assert_text(cases[i].query, ids_of(buf_str(&page), arena, &next, &untold), cases[i].want);
     }
 }
@@ -332,13 +331,13 @@ static void test_dropped_decision_is_reported_as_dropped(void **state) {
     decisions = decisions_new(20, fixed + 6 * one);
     for (size_t i = 0; i < 10; i++)
         note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
-    assert_int_equal(decisions_list_page(decisions, STR("node=n1"), arena, &page), 200);
+    assert_int_equal(decisions_list_page(decisions, NULL, STR("node=n1"), arena, &page), 200);
     (void)ids_of(buf_str(&page), arena, &next, &untold);
     assert_int_equal(untold, figures_of(decisions).n - figures_of(decisions).n_with_outcomes);
     assert_true(untold > 0);
     decisions_free(decisions);
     buf_reset(&page);
-    assert_int_equal(decisions_list_page(NULL, STR_NULL, arena, &page), 404);
+    assert_int_equal(decisions_list_page(NULL, NULL, STR_NULL, arena, &page), 404);
     fixture_done(&fixture);
 }
 
@@ -382,7 +381,8 @@ static void *read_some(void *context) {
         char id[32];
 
         assert_int_equal(
-            decisions_list_page(shared->decisions, STR("node=n3&limit=20"), arena, &page), 200);
+            decisions_list_page(shared->decisions, NULL, STR("node=n3&limit=20"), arena, &page),
+            200);
         buf_reset(&page);
         (void)snprintf(id, sizeof(id), "%zu", (size_t)figures_of(shared->decisions).oldest + 2);
         (void)decisions_one_page(shared->decisions, str_from_c(id), STR_NULL, arena, &page);

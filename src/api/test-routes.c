@@ -57,6 +57,7 @@ static void test_finds_pages_by_their_whole_path(void **state) {
         {"/api/v1/policies", REQUEST_PAGES, ROUTE_SLOW},
         {"/api/v1/what-if", REQUEST_PAGES, ROUTE_SLOW},
         {"/api/v1/events", REQUEST_EVENTS, ROUTE_STREAM},
+        {"/admission/validate", REQUEST_ADMISSION, ROUTE_AT_ONCE},
         {"/pods", REQUEST_DASHBOARD, ROUTE_FAST},
         {"/", REQUEST_OTHER, ROUTE_FAST},
         {"/version", REQUEST_OTHER, ROUTE_FAST},

@@ -7,10 +7,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/base64.h"
-#include "base/buf.h"
 #include "base/message.h"
 #include "input/file.h"
 

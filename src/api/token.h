@@ -12,9 +12,6 @@
  * Any thread may compare; one thread reloads.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

@@ -11,10 +11,6 @@
  * Threads: the daemon's own ticks; streams are added by any.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "http/server.h"
 
 typedef struct ApiContext ApiContext;

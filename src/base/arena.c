@@ -33,8 +33,8 @@
  * size. */
 #define BLOCK_MAX ((size_t)1024 * 1024)
 
-/* A reset keeps one block, as large as the last use, up to this limit: the next user most likely
- * needs as much, and fresh pages cost more than a whole decision. */
+/* A reset keeps one block, as large as the largest use so far, up to this limit: the next user most
+ * likely needs as much, and fresh pages cost more than a whole decision. */
 #define KEEP_MAX ((size_t)8 * 1024 * 1024)
 
 typedef struct Block {

@@ -13,9 +13,6 @@
  * Not thread safe: an arena belongs to one thread at a time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

@@ -2,8 +2,6 @@
 
 #include "base/base64.h"
 
-#include <stdint.h>
-
 #define PAD '='
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

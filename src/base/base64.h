@@ -8,11 +8,7 @@
  * text has one meaning only.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Appends the bytes of @text to @out. False when it is no base64; then, or when @out has
  * failed (buf_error()), part of it may have been appended. */

@@ -11,9 +11,6 @@
  * safe.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

@@ -29,6 +29,25 @@ static inline void bytes_copy(char *to, const char *from, size_t len) {
     }
 }
 
+/* So many bytes are copied at once by loops over thousands of names: one block costs less than a
+ * branch on the length. The rest of the block is overwritten by the next piece. */
+#define BYTES_BLOCK ((size_t)64)
+
+/* In vectors, so that a loop for wider registers (wide-loops.h) uses them. */
+typedef uint64_t BytesWide __attribute__((vector_size(32)));
+
+static inline __attribute__((always_inline)) void bytes_copy_wide(char *to, const char *from) {
+    BytesWide block;
+
+    memcpy(&block, from, sizeof(block));
+    memcpy(to, &block, sizeof(block));
+}
+
+static inline __attribute__((always_inline)) void bytes_copy_block(char *to, const char *from) {
+    bytes_copy_wide(to, from);
+    bytes_copy_wide(to + sizeof(BytesWide), from + sizeof(BytesWide));
+}
+
 /* How 16 bytes at @a and @b differ: all zero when they do not. */
 typedef uint64_t BytesLanes __attribute__((vector_size(16)));
 

@@ -8,8 +8,8 @@
 
 /* --- days and dates --------------------------------------------------------- */
 
-/* Years are counted from March, so that the day that comes and goes is the last one of
- * its year, and in eras of 400, so that nothing below is negative. */
+/* Years begin in March, so that the leap day is the last day of its year, and are counted in eras
+ * of 400 years, so that no number below is negative. */
 int64_t calendar_days(CalendarDate date) {
     int64_t year = date.month <= 2 ? date.year - 1 : date.year;
     int64_t month = date.month <= 2 ? date.month + 9 : date.month - 3; /* 0 is March */
@@ -20,7 +20,7 @@ int64_t calendar_days(CalendarDate date) {
     return era * ERA_DAYS + y * 365 + y / 4 - y / 100 + day_of_year - ERA_TO_1970;
 }
 
-/* The inverse; within an era a leap day must not start a year too early. */
+/* The inverse. Days of an era are corrected for leap days before they are divided by 365. */
 CalendarDate calendar_date(int64_t days) {
     int64_t since = days + ERA_TO_1970;
     int64_t era = (since >= 0 ? since : since - (ERA_DAYS - 1)) / ERA_DAYS;

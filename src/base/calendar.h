@@ -8,11 +8,7 @@
  * know a time zone, which is global, and years of one size only.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define CALENDAR_DAY_SEC INT64_C(86400)
 

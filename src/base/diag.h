@@ -12,12 +12,7 @@
  * code adds; the command line and the daemon print.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 #include "base/vec.h"
 
 #define DIAG_MAX 200          /* more are only counted */

@@ -7,9 +7,6 @@
  * compare it. It protects against accidents only: an attacker can make two texts with one digest.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef struct Digest {

@@ -4,16 +4,14 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ascii.h"
 
-#define DIGITS_SAFE 15       /* as many digits always survive: text to double and back */
-#define DIGITS_ENOUGH 17     /* as many always distinguish two doubles */
-#define DIGITS_DECIDE 800    /* more than any double has: later digits only break ties */
-#define EXPONENT_MAX 1000000 /* an exponent beyond it is as good as this one */
+#define DIGITS_SAFE 15   /* as many digits always survive: text to double and back */
+#define DIGITS_ENOUGH 17 /* as many always distinguish two doubles */
+#define TEXT_NEAR 256    /* hardly any number has a longer text */
 
 #define DIGITS_SHORT 19 /* as many fit 64 bits */
 #define EXACT_MAX (UINT64_C(1) << 53)
@@ -103,7 +101,7 @@ DoubleDigits double_digits(double d) {
 
     d = fabs(d);
     if (d < 0x1p53 && d == (double)(uint64_t)d) {
-        whole_digits((uint64_t)d, &ret); /* no other number of fewer digits is as near */
+        whole_digits((uint64_t)d, &ret); /* no number of fewer digits is this one */
     } else {
         n = safe_digits(d);
         while (n < DIGITS_ENOUGH && !fits(d, n, &ret))
@@ -180,12 +178,11 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]) {
     return sign + print_plain(&digits, out + sign);
 }
 
-/* Reading a short one, as most are: without an exponent, and up to 19 digits, which are a whole
- * number below 2^64; the point is the power of ten that it is divided by. Where both are
- * small enough to be doubles without loss, one division of doubles rounds once, and so rightly.
- * Where they are not (17 digits are usual for what was computed), the division is one of 128 by 64
- * bits: more bits of the quotient than a double has, and one more that is set if there is a rest.
- */
+/* Reading a short number, as most are: without an exponent, and of up to 19 digits, which are a
+ * whole number below 2^64, divided by a power of ten for the digits after the point. If doubles
+ * hold both exactly, one division of doubles rounds once, to the right result. If not (computed
+ * values often have 17 digits), 128 bits are divided by 64: the quotient has more bits than a
+ * double, and its last one is set if there is a rest. */
 
 static const uint64_t powers[DIGITS_SHORT + 1] = {
     UINT64_C(1),
@@ -210,7 +207,7 @@ static const uint64_t powers[DIGITS_SHORT + 1] = {
     UINT64_C(10000000000000000000),
 };
 
-/* Digits with a point at most: digits / 10^n_fraction. */
+/* digits / 10^n_fraction. */
 typedef struct Decimal {
     uint64_t digits;
     unsigned n_fraction;
@@ -267,105 +264,28 @@ static double decimal_value(Decimal decimal) {
     return decimal.digits == 0 ? 0 : divide(decimal.digits, divisor);
 }
 
-/* Reading any other. The digits that decide are copied without their point, which moves into the
- * exponent: so the length is bounded and libc's point, which is the locale's, plays no part. */
-
-typedef struct Reader {
-    const char *at, *end;
-    char digits[DIGITS_DECIDE + 1];
-    size_t n;
-    int64_t exponent; /* of the last digit copied, in digits */
-    bool is_inexact;  /* a digit other than 0 was left out */
-    bool has_digits;
-} Reader;
-
-static bool is_digit(char c, bool is_hex) {
-    return ascii_is_digit(c) || (is_hex && ascii_hex_value(c) >= 0);
-}
-
-static void take_digit(Reader *in, char c, bool after_point) {
-    in->has_digits = true;
-    if (in->n == 0 && c == '0') {
-        in->exponent -= after_point;
-    } else if (in->n < DIGITS_DECIDE) {
-        in->digits[in->n++] = c;
-        in->exponent -= after_point;
-    } else {
-        in->is_inexact |= c != '0';
-        in->exponent += !after_point;
-    }
-}
-
-static void read_digits(Reader *in, bool is_hex) {
-    bool after_point = false;
-
-    for (; in->at < in->end; in->at++) {
-        if (is_digit(*in->at, is_hex))
-            take_digit(in, *in->at, after_point);
-        else if (*in->at == '.' && !after_point)
-            after_point = true;
-        else
-            return;
-    }
-}
-
-static bool read_exponent(Reader *in, int64_t *ret) {
-    bool is_negative = false;
-    int64_t exponent = 0;
-
-    in->at++;
-    if (in->at < in->end && (*in->at == '+' || *in->at == '-'))
-        is_negative = *in->at++ == '-';
-    if (in->at == in->end)
-        return false;
-    for (; in->at < in->end; in->at++) {
-        if (!is_digit(*in->at, false))
-            return false;
-        if (exponent < INT64_MAX / 100) /* enough to outweigh any number of digits */
-            exponent = exponent * 10 + (*in->at - '0');
-    }
-    *ret = is_negative ? -exponent : exponent;
-    return true;
-}
-
-static double convert(const Reader *in, bool is_hex, int64_t exponent) {
-    char text[DIGITS_DECIDE + 64];
-
-    if (in->n == 0)
-        return 0;
-    exponent += in->exponent * (is_hex ? 4 : 1);
-    if (in->is_inexact) /* one more digit that is not 0: the side of a tie it falls to */
-        exponent -= is_hex ? 4 : 1;
-    if (exponent > EXPONENT_MAX)
-        exponent = EXPONENT_MAX;
-    if (exponent < -EXPONENT_MAX)
-        exponent = -EXPONENT_MAX;
-    (void)snprintf(text, sizeof(text), "%s%.*s%s%c%lld", is_hex ? "0x" : "", (int)in->n, in->digits,
-        in->is_inexact ? "1" : "", is_hex ? 'p' : 'e', (long long)exponent);
-    return strtod(text, NULL);
-}
-
-/* Without a sign. May be infinite. */
+/* Reading any other number, without a sign: by libc, since the program never leaves the C locale.
+ * strtod() also takes words, and hexadecimal digits without an exponent, which are refused here.
+ * The value may be infinite. */
 static bool read_long(Str text, double *ret) {
-    Reader in = {.at = text.ptr, .end = text.ptr + text.len};
-    bool is_hex = false;
-    int64_t exponent = 0;
+    bool is_hex = str_has_prefix(text, STR("0x")) || str_has_prefix(text, STR("0X"));
+    bool begins = text.len > 0 && (ascii_is_digit(text.ptr[0]) || text.ptr[0] == '.');
+    char near[TEXT_NEAR], *copy = near, *end;
+    bool is_whole;
 
-    if (in.end - in.at > 2 && in.at[0] == '0' && (in.at[1] == 'x' || in.at[1] == 'X')) {
-        is_hex = true;
-        in.at += 2;
-    }
-    read_digits(&in, is_hex);
-    if (!in.has_digits)
+    if (!begins || (is_hex && str_find(text, 'p') == SIZE_MAX && str_find(text, 'P') == SIZE_MAX))
         return false;
-    if (in.at == in.end) {
-        if (is_hex)
-            return false;
-    } else if ((*in.at | 0x20) != (is_hex ? 'p' : 'e') || !read_exponent(&in, &exponent)) {
+    if (text.len >= sizeof(near))
+        copy = malloc(text.len + 1);
+    if (!copy)
         return false;
-    }
-    *ret = convert(&in, is_hex, exponent);
-    return true;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    *ret = strtod(copy, &end);
+    is_whole = end == copy + text.len;
+    if (copy != near)
+        free(copy);
+    return is_whole;
 }
 
 bool double_parse(Str text, double *ret, bool *ret_overflow) {

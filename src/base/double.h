@@ -7,9 +7,6 @@
  * one nearer to it. Neither direction depends on the locale.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/str.h"
 
 #define DOUBLE_TEXT_MAX 32 /* bytes that double_print() writes at most */

@@ -7,8 +7,6 @@
  * attacker who cannot guess it cannot build names that collide.
  */
 
-#include <stdint.h>
-
 #include "base/str.h"
 
 /* XXH3 of the bytes under the process's key. Never the same in two processes;

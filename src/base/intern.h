@@ -11,12 +11,7 @@
  * as it does.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/vec.h"
 
 #define INTERN_ABSENT 0u

@@ -3,8 +3,6 @@
 /* Label: what Kubernetes takes as a key: of labels, of annotations, of resources; and as the name
  * of a namespace, which DNS calls a label. */
 
-#include <stdbool.h>
-
 #include "base/str.h"
 
 #define LABEL_PREFIX_MAX 253u

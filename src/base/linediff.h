@@ -16,10 +16,7 @@
  * and costs no more than reading it.
  */
 
-#include <stdbool.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define LINEDIFF_EDITS_MAX 1500u  /* about 5 MB while it works */
 #define LINEDIFF_LINES_MAX 65536u /* of each text */

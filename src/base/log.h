@@ -17,11 +17,7 @@
  * Only serve/ and cli/ log. Everything below returns errors.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define LOG_VALUE_MAX 1024u
 

@@ -10,13 +10,7 @@
  * Reading from several threads at once is fine once nothing is added any more.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define MAP_NONE UINT32_MAX /* no such key; cannot be stored as a value */
 

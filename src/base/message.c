@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 

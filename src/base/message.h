@@ -9,10 +9,8 @@
  */
 
 #include <stdarg.h>
-#include <stddef.h>
 
 #include "base/arena.h"
-#include "base/str.h"
 
 #define MESSAGE_MAX 1024u     /* the usual size of an array */
 #define MESSAGE_QUOTE_MAX 80u /* bytes of text from outside */

@@ -2,9 +2,6 @@
 
 /* Origin: where a URL leads, taken apart. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 /* All slices of the URL it was read from. */

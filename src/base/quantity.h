@@ -15,9 +15,6 @@
  *                resource amount is read through int64 there too.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef struct Quantity {

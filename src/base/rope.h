@@ -10,10 +10,6 @@
  * Like a Buf it fails once and for all: check rope_error() at the end.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "base/vec.h"
 
 typedef struct Rope {

@@ -2,8 +2,6 @@
 
 #include "base/shell.h"
 
-#include <stdbool.h>
-
 /* Letters that no shell makes anything of. */
 static bool is_safe(Str word) {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -3,7 +3,6 @@
 /* Shell: words of commands that a person will paste. */
 
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Appends @word so that a shell reads it as one word, whatever it contains. */
 void shell_word(Buf *out, Str word);

@@ -32,6 +32,13 @@ bool str_contains_nocase(Str s, Str part) {
     return false;
 }
 
+size_t str_index(Str s, const Str *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list[i], s))
+            return i;
+    return SIZE_MAX;
+}
+
 bool str_has_prefix(Str s, Str prefix) {
     return s.len >= prefix.len && str_eq(str_take(s, prefix.len), prefix);
 }

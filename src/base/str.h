@@ -56,6 +56,13 @@ int str_cmp(Str a, Str b);
 bool str_eq_nocase(Str a, Str b);
 bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */
 
+/* Where @s stands in @list, or SIZE_MAX. */
+size_t str_index(Str s, const Str *list, size_t n);
+
+static inline bool str_is_one_of(Str s, const Str *list, size_t n) {
+    return str_index(s, list, n) < n;
+}
+
 bool str_has_prefix(Str s, Str prefix);
 bool str_has_suffix(Str s, Str suffix);
 

@@ -105,6 +105,7 @@ static void test_refused(void **state) {
         assert_case(texts[i], !double_parse(str_from_c(texts[i]), &d, &overflow));
         assert_case(texts[i], d == 42 && !overflow);
     }
+    assert_false(double_parse(str_of("1e5\0", 4), &(double){0}, NULL));
 }
 
 /* strtod() of the C locale is the oracle. */

@@ -70,7 +70,7 @@ static size_t hunk_start(Str line) {
 }
 
 /* Removes a newline that was written before "\\ No newline". */
-static void apply(Str from, Str diff, Buf *ret, size_t *n_changed) {
+static void apply(Str from, Str diff, Buf *ret, LinediffCounts *counts) {
     size_t at = 0;
 
     while (diff.len > 0) {
@@ -83,7 +83,8 @@ static void apply(Str from, Str diff, Buf *ret, size_t *n_changed) {
                 buf_append(ret, next_line(&from));
             continue;
         }
-        *n_changed += line.ptr[0] == '+' || line.ptr[0] == '-';
+        counts->n_added += line.ptr[0] == '+';
+        counts->n_removed += line.ptr[0] == '-';
         if (str_has_prefix(diff, STR("\\"))) {
             (void)next_line(&diff);
             line.len--;
@@ -135,8 +136,7 @@ static void test_random(void **state) {
         _cleanup_(buf_done) Buf b = BUF_INIT(4096);
         _cleanup_(buf_done) Buf diff = BUF_INIT(65536);
         _cleanup_(buf_done) Buf got = BUF_INIT(65536);
-        LinediffCounts counts = {0};
-        size_t n_changed = 0;
+        LinediffCounts counts = {0}, found = {0};
 
         make_random(&a, (unsigned)rand() % LINES_MAX);
         make_random(&b, (unsigned)rand() % LINES_MAX);
@@ -144,10 +144,11 @@ static void test_random(void **state) {
             linediff_write(&(LinediffText){STR("a"), buf_str(&a)},
                 &(LinediffText){STR("b"), buf_str(&b)}, (unsigned)rand() % 4, &diff, &counts),
             0);
-        apply(buf_str(&a), buf_str(&diff), &got, &n_changed);
+        apply(buf_str(&a), buf_str(&diff), &got, &found);
         assert_true(str_eq(buf_str(&got), buf_str(&b)));
-        assert_int_equal(n_changed, least_changes(buf_str(&a), buf_str(&b)));
-        assert_int_equal(counts.n_added + counts.n_removed, n_changed);
+        assert_int_equal(found.n_added + found.n_removed, least_changes(buf_str(&a), buf_str(&b)));
+        assert_int_equal(counts.n_added, found.n_added);
+        assert_int_equal(counts.n_removed, found.n_removed);
     }
 }
 
@@ -161,7 +162,7 @@ static void test_ceilings(void **state) {
         _cleanup_(buf_done) Buf b = BUF_INIT(4u << 20);
         _cleanup_(buf_done) Buf diff = BUF_INIT(16u << 20);
         _cleanup_(buf_done) Buf got = BUF_INIT(4u << 20);
-        size_t n_changed = 0;
+        LinediffCounts found = {0};
 
         buf_append(&a, STR("head\n"));
         buf_append(&b, STR("head\n"));
@@ -172,9 +173,10 @@ static void test_ceilings(void **state) {
         assert_int_equal(linediff_write(&(LinediffText){STR("a"), buf_str(&a)},
                              &(LinediffText){STR("b"), buf_str(&b)}, 3, &diff, NULL),
             0);
-        apply(buf_str(&a), buf_str(&diff), &got, &n_changed);
+        apply(buf_str(&a), buf_str(&diff), &got, &found);
         assert_true(str_eq(buf_str(&got), buf_str(&b)));
-        assert_int_equal(n_changed, 2 * lines[i]);
+        assert_int_equal(found.n_added, lines[i]);
+        assert_int_equal(found.n_removed, lines[i]);
     }
 }
 

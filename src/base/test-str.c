@@ -147,6 +147,18 @@ static void test_edit_distance(void **state) {
     assert_true(str_edit_distance(str_of(longer, 65), STR("a"), 3) == SIZE_MAX);
 }
 
+static void test_finds_a_string_in_a_list(void **state) {
+    static const Str list[] = {STR("a"), STR(""), STR("bc"), STR("a")};
+
+    (void)state;
+    assert_int_equal(str_index(STR("a"), list, 4), 0);
+    assert_int_equal(str_index(STR("bc"), list, 4), 2);
+    assert_int_equal(str_index(STR_NULL, list, 4), 1);
+    assert_true(str_index(STR("bc"), list, 2) == SIZE_MAX);
+    assert_true(str_index(STR("a"), NULL, 0) == SIZE_MAX);
+    assert_true(str_is_one_of(STR("bc"), list, 4) && !str_is_one_of(STR("b"), list, 4));
+}
+
 static void test_nearest(void **state) {
     static const Str known[] = {STR("nodeLabels"), STR("podLabels"), STR("name"), STR("max")};
     static const struct {
@@ -176,6 +188,7 @@ int main(void) {
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_int64),
         cmocka_unit_test(test_edit_distance),
+        cmocka_unit_test(test_finds_a_string_in_a_list),
         cmocka_unit_test(test_nearest),
     };
 

@@ -2,10 +2,7 @@
 
 /* Url: text as a part of a path or a query. */
 
-#include <stdbool.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Appends @text; every byte but letters, digits, '-', '.', '_' and '~' as %XX. */
 void url_escape(Buf *out, Str text);

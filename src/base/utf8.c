@@ -93,7 +93,7 @@ void utf8_append_valid(Buf *out, Str bytes) {
 
         buf_append(out, str_take(bytes, n));
         if (n < bytes.len)
-            buf_append(out, STR("\xef\xbf\xbd"));
+            buf_append(out, STR("\xef\xbf\xbd")); /* U+FFFD, the replacement character */
         bytes = str_skip(bytes, n + 1);
     }
 }

@@ -3,12 +3,7 @@
 /* UTF-8: one code point at a time, strictly (no overlong forms, no surrogates,
  * nothing above U+10FFFF). */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Decodes the code point at the front of @text, which is not empty. Returns its
  * length in bytes, or 0 when the bytes are not valid UTF-8. */

@@ -3,7 +3,6 @@
 #include "base/visible.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

@@ -7,10 +7,7 @@
  * marks, bytes that are no UTF-8) is shown escaped, so that a line stays a line.
  */
 
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Appends @text. Returns how many columns it takes (a code point counts as one). */
 size_t visible_append(Buf *out, Str text);

@@ -1,11 +1,10 @@
-/* Hashes names, but for words that policies mention and the shape of composed names. */
+/* Hashes names. Words that policies mention stay, and composed names are hashed part by part. */
 
 #include "bundle/anonymous.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "base/double.h"
@@ -23,18 +22,18 @@
 
 struct Anonymous {
     Arena *arena;  /* all texts */
-    Arena *object; /* of the object that was shown last */
+    Arena *object; /* for the last anonymized object */
     uint64_t salt[2];
     Map kept;       /* words that stay */
-    Map known;      /* names to a place in ... */
-    VEC(Str) shown; /* ... what they are shown as */
+    Map known;      /* names that were hashed: the index of their hash in ... */
+    VEC(Str) shown; /* ... this list */
 };
 
 static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
 }
 
-/* Cuts the next run off the front of @text. False: none. */
+/* Cuts the next word off the front of @text. False: there is none. */
 static bool next_word(Str *text, Str *ret) {
     size_t from = 0, to;
 
@@ -111,7 +110,7 @@ static bool is_number(Str text) {
     return double_parse(text, &number, NULL) || quantity_parse(text, &quantity);
 }
 
-/* "0.25,2026-01-02T03:04:05Z": what metrics in annotations look like. */
+/* Whether it is a metric in an annotation, "0.25,2026-01-02T03:04:05Z", or a time alone. */
 static bool is_measurement(Str text) {
     size_t comma = str_find(text, ',');
     int64_t at;
@@ -122,7 +121,7 @@ static bool is_measurement(Str text) {
            time_parse(str_skip(text, comma + 1), &at);
 }
 
-/* Whether @text stays unchanged, whatever it names. */
+/* Whether @text stays unchanged, wherever it stands. */
 static bool keeps(const Anonymous *a, Str text) {
     static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
 
@@ -132,7 +131,7 @@ static bool keeps(const Anonymous *a, Str text) {
 
 /* --- names ------------------------------------------------------------------------------- */
 
-/* The hash, without looking whether it should stay. */
+/* The hash of @text, also if keeps(). */
 static Str hash(Anonymous *a, Str text) {
     uint32_t place = map_find(&a->known, text);
     Str copy, *shown;
@@ -181,7 +180,7 @@ static bool is_well_known(Str prefix) {
            is_domain(prefix, STR("x-k8s.io")) || is_domain(prefix, STR("berth.dev"));
 }
 
-/* Behind these people put words of their own. */
+/* Whether the part after @prefix/ is chosen by the cluster's users. */
 static bool names_are_own(Str prefix) {
     return is_domain(prefix, STR("node-role.kubernetes.io")) ||
            is_domain(prefix, STR("node-restriction.kubernetes.io"));
@@ -218,7 +217,7 @@ Str anonymous_key(Anonymous *a, Str key) {
 
 /* --- images ------------------------------------------------------------------------------ */
 
-/* Words that every registry has. */
+/* Parts of names that are the same in every cluster stay. */
 static Str show_segment(Anonymous *a, Str segment) {
     static const char *const common[] = {
         "docker.io", "library", "latest", "sha256", "registry.k8s.io", NULL};
@@ -241,10 +240,10 @@ static void show_repository(Anonymous *a, Str text, Buf *out) {
     }
 }
 
-#define IMAGE_MAX ((size_t)64 * 1024)
+#define COMPOSED_MAX ((size_t)64 * 1024) /* an image, or a label with zones, anonymized */
 
 Str anonymous_image(Anonymous *a, Str image) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(IMAGE_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(COMPOSED_MAX);
     Str rest = image;
 
     if (keeps(a, image))
@@ -312,13 +311,6 @@ Str anonymous_exemption(Anonymous *a, const Exemption *exemption) {
 
 /* --- what policies do with strings ------------------------------------------------------- */
 
-static bool is_listed(const Str *list, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(list[i], name))
-            return true;
-    return false;
-}
-
 static void mark(const Expression *expression, bool *is_used) {
     if (expression_is_given(expression) && !expression->is_built_in)
         is_used[expression->node] = true;
@@ -355,7 +347,7 @@ size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNC
 
             if (str_is(name, "@sortByAssociatedKeys"))
                 name = STR("sortBy"); /* the macro that calls it */
-            if (node->overloads[j]->spec->reads_text && !is_listed(ret, n, name) &&
+            if (node->overloads[j]->spec->reads_text && !str_is_one_of(name, ret, n) &&
                 n < ANONYMOUS_FUNCTIONS_MAX)
                 ret[n++] = name;
         }
@@ -600,7 +592,7 @@ static void show_terms(Anonymous *a, NodeTerms *terms) {
         show_term(a, &terms->items[i]);
 }
 
-/* The controlling one as the pod has it: its name may begin with its workload. */
+/* The controlling owner has the name that owner_name() made for the pod. */
 static void show_owners(Anonymous *a, const Pod *pod, PodDetails *details) {
     PodOwner *owners = SHOWN(a, details->owners, details->n_owners,
         FIELD(PodOwner, kind, show_kind), FIELD(PodOwner, name, anonymous_name),
@@ -643,17 +635,17 @@ static void show_namespace(Anonymous *a, Related *related) {
     show_labels(a, &namespace->annotations, anonymous_text);
 }
 
-/* Several zones of a label stay several. */
+/* A label can name several zones, joined by "__": each is hashed by itself. */
 static Str zone_label(Anonymous *a, Str label) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(IMAGE_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(COMPOSED_MAX);
 
     while (label.len > 0) {
-        const char *bar = memmem(label.ptr, label.len, "__", 2);
-        size_t len = bar ? (size_t)(bar - label.ptr) : label.len;
+        const char *next = memmem(label.ptr, label.len, "__", 2);
+        size_t len = next ? (size_t)(next - label.ptr) : label.len;
 
         buf_append(&out, anonymous_name(a, str_take(label, len)));
-        buf_append(&out, bar ? STR("__") : STR(""));
-        label = str_skip(label, bar ? len + 2 : len);
+        buf_append(&out, next ? STR("__") : STR(""));
+        label = str_skip(label, next ? len + 2 : len);
     }
     return arena_copy(a->object, buf_str(&out));
 }

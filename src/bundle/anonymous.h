@@ -20,12 +20,6 @@
  * Threads: one at a time.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/object-text.h"
 #include "model/pod.h"
 #include "policy/exemption.h"

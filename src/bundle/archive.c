@@ -9,9 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #define LEVEL 6

@@ -14,13 +14,7 @@
  * reading will cost, and stores parts without compression while the archive is too small for that.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define TAR_BLOCK 512u
 #define TAR_NAME_MAX 99u

@@ -2,8 +2,6 @@
 
 /* Shared by the files that write and read bundles. */
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "bundle/anonymous.h"
 #include "bundle/archive.h"
 #include "bundle/bundle.h"
@@ -71,6 +69,11 @@ void bundle_write_cluster(BundleWrite *write);   /* cluster.json, changes.jsonl 
 void bundle_write_metrics(BundleWrite *write);   /* metrics.jsonl */
 void bundle_write_pods(BundleWrite *write);      /* pods.jsonl, and write->pods */
 void bundle_write_decisions(BundleWrite *write); /* decisions.jsonl */
+
+/* A gauge (model/gauge.h) as JSON, and back: everything but placements, which belong to the policy,
+ * not to the measurement. Errors are the reader's. Strings are of the input or in @arena. */
+void gauge_text_write(JsonWriter *writer, const Gauge *gauge);
+void gauge_text_read(JsonReader *reader, Arena *arena, Gauge *ret);
 
 /* --- reading ----------------------------------------------------------------------------- */
 

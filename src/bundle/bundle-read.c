@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "bundle/archive.h"
 #include "bundle/bundle-internal.h"
 #include "json/fields.h"
 
 /* Memory for a bundle of n bytes: at most 16 × n for its text; for decisions, policies and metrics
- * READ_FACTOR × n; while a line of the cluster is read, LINE_FACTOR × n; for nodes and pods
- * CLUSTER_FACTOR × n. Together less than 1 MiB + 100 × n. */
+ * READ_FACTOR × n; while a line is read, LINE_FACTOR × n; for the nodes and pods of a line
+ * CLUSTER_FACTOR × n. Snapshots that share chunks have a limit of their own
+ * (BUNDLE_SCENES_BYTES_MAX). */
 #define READ_MAX ((size_t)4 * 1024 * 1024 * 1024)
 #define READ_MIN ((size_t)256 * 1024)
 #define READ_FACTOR 52u
@@ -64,27 +64,12 @@ bool bundle_next_line(Str *rest, size_t *number, Str *ret) {
     return false;
 }
 
-static int hex_of(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 void bundle_read_digest(JsonReader *reader, Arena *arena, void *target) {
-    uint64_t halves[2] = {0};
     Str text = STR_NULL;
 
     json_string(reader, arena, &text);
-    for (size_t i = 0; i < text.len && i < 32; i++) {
-        int digit = hex_of(text.ptr[i]);
-
-        if (digit < 0)
-            json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
-        halves[i / 16] = halves[i / 16] << 4 | (uint64_t)(digit & 15);
-    }
-    if (text.len != 32)
+    if (!digest_parse(text, target))
         json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
-    *(Digest *)target = (Digest){.high = halves[0], .low = halves[1]};
 }
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -221,7 +206,7 @@ static int read_about(BundleRead *read, Str text, About *about) {
     bundle->is_anonymous = about->is_anonymous;
     if (about->form < 1 || about->form > BUNDLE_FORM)
         return bundle_wrong(read,
-            "it has form %lld, which this berth does not know: it was made by berth %.*s",
+            "its format %lld is unknown to this berth: use berth %.*s, which made it, or later",
             (long long)about->form, STR_FMT(str_take(bundle->version, 32)));
     return 0;
 }
@@ -233,7 +218,7 @@ static int take_policies(BundleRead *read, const Files *files, About *about) {
         Str text = find_file(files, about->paths.items[i]);
 
         if (!text.ptr)
-            return bundle_wrong(read, "%.*s is not in it, and about.json says it is",
+            return bundle_wrong(read, "%.*s is missing, but about.json names it",
                 STR_FMT(str_take(about->paths.items[i], 128)));
         about->policies.items[i].text = text;
     }
@@ -249,7 +234,7 @@ static int take_exemptions(BundleRead *read, const About *about) {
         return -ENOMEM;
     for (size_t i = 0; i < about->exemptions.n; i++)
         if (!exemption_parse(about->exemptions.items[i], &items[i]))
-            return bundle_wrong(read, "about.json: exemption %zu is none", i + 1);
+            return bundle_wrong(read, "about.json: exemption %zu is invalid", i + 1);
     read->bundle->exemptions = (Exemptions){.items = items, .n = about->exemptions.n};
     return 0;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "base/map.h"
 #include "base/nsec.h"
 #include "bundle/bundle-internal.h"
 #include "cluster/fingerprint.h"
@@ -149,10 +148,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
             "policies do not mention; equal ones are equal hashes. Numbers, amounts, times and the "
             "order of nodes are as they were; what is sorted by name comes in another order, so of "
             "equals another may be named first. Pages of the daemon are left out."));
-    json_member_array(writer, "functionsOnStrings");
-    for (size_t i = 0; i < n; i++)
-        json_write_string(writer, functions[i]);
-    json_write_end_array(writer);
+    json_member_texts(writer, "functionsOnStrings", functions, n);
     if (n > 0)
         json_write_member(writer, STR("caution"),
             STR("policies call functionsOnStrings, which see hashes here: decisions may come out "

@@ -18,14 +18,6 @@
  * environment and volumes. Files are not trusted: every part has a limit.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "policy/program.h"
 #include "replay/recording.h"
 

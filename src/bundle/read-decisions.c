@@ -86,7 +86,7 @@ static void read_run(JsonReader *reader, Run *run) {
         json_int64(reader, n == 0 ? &run->first : &run->n);
     if (n != 2 || run->first < 0 || run->first >= BUNDLE_NODES_MAX || run->n < 1 ||
         run->n > BUNDLE_NODES_MAX)
-        json_fail(reader, JSON_E_TYPE, "the first of a run of nodes and how many was expected");
+        json_fail(reader, JSON_E_TYPE, "expected [the first node, the number of nodes]");
 }
 
 /* A number below @max, or null: @max. */
@@ -116,14 +116,12 @@ static int64_t read_below(JsonReader *reader, int64_t max) {
 static void read_asked(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    (void)arena;
     READ_ELEMENTS(&line->asked, line->scratch, run, read_run(reader, run));
 }
 
 static void read_by(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    (void)arena;
     READ_ELEMENTS(
         &line->by, line->scratch, rule, *rule = (uint16_t)read_below(reader, RECORDED_NO_RULE));
 }
@@ -131,7 +129,6 @@ static void read_by(JsonReader *reader, Arena *arena, void *target) {
 static void read_scores(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    (void)arena;
     READ_ELEMENTS(&line->scores, line->scratch, score,
         *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE));
 }
@@ -197,23 +194,23 @@ static const char *fill_nodes(const DecisionLine *line, size_t n_names, Recorded
         const Run *run = &line->asked.items[i];
 
         if ((size_t)(run->first + run->n) > n_names || n + (size_t)run->n > line->became.len)
-            return "\"asked\" names nodes that there are not, or more than \"became\" has letters";
+            return "\"asked\" names nodes that do not exist, or more than \"became\" has letters";
         for (int64_t j = 0; j < run->n; j++)
             nodes[n++] = (RecordedNode){.name = (uint32_t)(run->first + j),
                 .rule = RECORDED_NO_RULE,
                 .score = RECORDED_NO_SCORE};
     }
     if (n != line->became.len || (line->scores.n > 0 && line->scores.n != n))
-        return "\"asked\", \"became\" and \"scores\" are not of the same nodes";
+        return "\"asked\", \"became\" and \"scores\" have different numbers of nodes";
     for (size_t i = 0; i < n; i++) {
         if (!kind_of(line->became.ptr[i], &nodes[i].kind))
-            return "\"became\" has a letter that means nothing";
+            return "\"became\" has an unknown letter";
         if (line->scores.n > 0)
             nodes[i].score = line->scores.items[i];
         if (nodes[i].kind == RECORDED_REJECTED && next_rule < line->by.n)
             nodes[i].rule = line->by.items[next_rule++];
         if (nodes[i].rule != RECORDED_NO_RULE && nodes[i].rule >= line->rules.n)
-            return "\"by\" names a rule that there is not";
+            return "\"by\" names a rule that does not exist";
     }
     return NULL;
 }
@@ -227,8 +224,8 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
     if (line->pod >= (int64_t)read->n_pods ||
         (read->bundle->has_cluster && line->saved_view >= (int64_t)recording->n_saved_views) ||
         line->in < 0 || line->out < 0)
-        return bundle_wrong(
-            read, FILE_NAME ", line %zu: there is no such pod, or no such scene", number);
+        return bundle_wrong(read,
+            FILE_NAME ", line %zu: \"pod\", \"scene\", \"in\" or \"out\" is out of range", number);
     decision->id = (uint64_t)line->id;
     decision->n_in = (size_t)line->in;
     decision->n_out = (size_t)line->out;

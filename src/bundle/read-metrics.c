@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "bundle/bundle-internal.h"
-#include "bundle/gauge-text.h"
 #include "cluster/store.h"
 #include "json/fields.h"
 
@@ -75,7 +74,6 @@ static void read_gauge(JsonReader *reader, Arena *arena, void *target) {
     MetricsLine *line = target;
     Gauge *gauge = VEC_PUSH(&line->items, line->kept);
 
-    (void)arena;
     if (gauge)
         gauge_text_read(reader, line->kept, gauge);
     else

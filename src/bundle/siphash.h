@@ -5,8 +5,6 @@
  * and Bernstein, 2012). For names in anonymized bundles; tables have base/hash.h.
  */
 
-#include <stdint.h>
-
 #include "base/str.h"
 
 uint64_t siphash(Str text, const uint64_t key[static 2]);

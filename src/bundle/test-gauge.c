@@ -1,7 +1,7 @@
 /* Gauges as JSON and back. */
 
 #include "base/test-assert.h"
-#include "bundle/gauge-text.h"
+#include "bundle/bundle-internal.h"
 
 #define BYTES_MAX ((size_t)1 << 20)
 

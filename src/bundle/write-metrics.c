@@ -5,11 +5,9 @@
  */
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "bundle/bundle-internal.h"
-#include "bundle/gauge-text.h"
 
 #define NONE UINT32_MAX
 

@@ -3,10 +3,6 @@
 /* Checker: state and error reporting, shared by the files of the check. check.h is the
  * interface. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cel/check.h"

@@ -139,11 +139,10 @@ void cel_check_macro(CelChecker *checker, uint32_t i) {
     }
     cel_tree_children(checker->tree, i, children);
     if (macro->has_predicate)
-        cel_want_bool(
-            checker, children[macro->n_children - 2], STR("it says which elements to take"));
+        cel_want_bool(checker, children[macro->n_children - 2], STR("it selects elements"));
     if (macro->kind <= CEL_NODE_FILTER)
         cel_want_bool(
-            checker, children[macro->n_children - 1], STR("it is asked of every element"));
+            checker, children[macro->n_children - 1], STR("it is evaluated for every element"));
     checker->infos[i].type =
         cel_unify_resolve(&checker->unify, macro_result(checker, macro, children), false);
 }

@@ -4,13 +4,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "cel/report.h"
 
 #define TEXT_MAX 2048   /* bytes of a message; longer ones are cut */
 #define TYPE_MAX 4096   /* bytes of a type in it */
-#define SOURCE_SHOWN 40 /* bytes of the source in it; longer ones end in "…" */
+#define SOURCE_SHOWN 40 /* bytes of the source in it; longer ones are shown as "…" */
 
 void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
     const CelTree *tree = checker->tree;

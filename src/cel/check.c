@@ -7,8 +7,6 @@
 #include <errno.h>
 
 #include "cel/check-internal.h"
-#include "cel/limits.h"
-#include "cel/report.h"
 
 static bool is_macro(const CelNode *node) {
     return node->kind >= CEL_NODE_ALL;

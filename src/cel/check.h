@@ -9,11 +9,6 @@
  * resolves names: every type is dyn, and a missing name fails when a run reaches it.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
 #include "cel/env.h"
 #include "cel/tree.h"

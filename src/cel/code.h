@@ -8,12 +8,6 @@
  * stack height there, so the path without errors costs nothing.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cel/graph.h"
 
 typedef struct CelInstruction {

@@ -2,8 +2,6 @@
 
 /* Shared by the files of the cost estimate: the cost and size of one node. */
 
-#include <stdint.h>
-
 #include "cel/cost.h"
 
 /* The estimate of one node. */

@@ -6,10 +6,6 @@
  * range: declared (CelVariable.max_size, CelField.max_size), that of a literal, or
  * CEL_COST_SIZE_UNKNOWN. */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
 #include "cel/check.h"
 

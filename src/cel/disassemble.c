@@ -2,7 +2,6 @@
 
 #include "cel/code.h"
 #include "cel/elements.h"
-#include "cel/type.h"
 
 #define OP_WIDTH 20
 #define OPERAND_WIDTH 40

@@ -9,8 +9,6 @@
  * double is looked up in the list.
  */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cel/run.h"
 #include "cel/value.h"
 

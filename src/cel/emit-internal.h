@@ -4,11 +4,6 @@
  * compute once and store: parts that several places need and loop invariants, unless computing them
  * is as cheap as storing them. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/vec.h"
 #include "cel/code.h"
 

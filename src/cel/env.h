@@ -5,13 +5,6 @@
  * and its libraries; cel_env_extend() makes an environment that inherits from another. One thread
  * builds an Env; any number of threads read a finished one. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cel/library.h"
 #include "cel/type.h"
 

@@ -2,7 +2,6 @@
  * that made no difference are skipped; the rest fits on one line. */
 #include "base/visible.h"
 #include "cel/explain-internal.h"
-#include "cel/explain.h"
 
 #define LEAVES_STACK_MAX 256 /* parts that wait; more are passed by */
 

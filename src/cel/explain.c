@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "base/vec.h"
 #include "cel/explain-internal.h"
 #include "cel/program.h"
 

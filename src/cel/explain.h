@@ -14,7 +14,6 @@
  * cel.bind(x, 1 + y, …) a line x = 1 + y.
  */
 
-#include "base/buf.h"
 #include "base/diag.h"
 #include "cel/check.h"
 #include "cel/env.h"

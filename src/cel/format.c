@@ -3,7 +3,6 @@
 #include "cel/format.h"
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/utf8.h"
 
 #define BIT(kind) (1u << CEL_##kind)

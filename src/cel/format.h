@@ -3,10 +3,6 @@
 /* Format: the text that string.format() fills in, read piece by piece: some text, then perhaps a
  * clause (%s, %.3f), for which the next argument is taken. The checker reads it the same way. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cel/value.h"
 
 #define CEL_PRECISION_DEFAULT 6

@@ -34,12 +34,6 @@
  *     either, that is an error: later operations do not check kinds.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cel/check.h"
 #include "cel/opcode.h"
 

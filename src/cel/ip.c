@@ -4,7 +4,6 @@
 #include "cel/ip.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/ascii.h"
 

@@ -9,9 +9,6 @@
  * start of a range.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef struct CelIp {

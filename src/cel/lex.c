@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/utf8.h"
 
 #define NUMBER_SHOWN 24u /* bytes of a number with a unit; of longer ones there is no rewrite */
@@ -126,9 +125,8 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
 static bool is_duration(Str unit) {
     static const Str units[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
 
-    for (size_t i = 0; i < ELEMENTS_OF(units); i++)
-        if (str_eq(unit, units[i]))
-            return true;
+    if (str_is_one_of(unit, units, ELEMENTS_OF(units)))
+        return true;
     for (size_t i = 0; i < unit.len; i++)
         if (!ascii_is_digit(unit.ptr[i]) && str_find(STR("hms"), unit.ptr[i]) == SIZE_MAX)
             return false;

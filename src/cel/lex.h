@@ -8,9 +8,6 @@
  * '=' for '==' and '&' for '&&' are reported, and read as the intended token.
  */
 
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cel/report.h"
 
 typedef enum CelTokenKind {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/base64.h"
-#include "base/cleanup.h"
 #include "base/double.h"
 #include "base/utf8.h"
 #include "cel/library.h"

@@ -1,15 +1,14 @@
 /* "%s has %d".format([name, n]), in one pass over the format. Values inside of lists and maps are
  * printed as by %s, maps sorted by the text of their keys. */
 
-#include "base/calendar.h"
 #include "cel/format.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/calendar.h"
 #include "base/double.h"
 #include "base/utf8.h"
 #include "cel/elements.h"

@@ -3,7 +3,6 @@
 
 #include "base/ascii.h"
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "cel/library.h"
 #include "cel/url.h"

@@ -5,7 +5,6 @@
 #include "cel/library.h"
 #include "cel/opcode.h"
 #include "cel/operators.h"
-#include "cel/type.h"
 
 CEL_RETURNS(none, cel_none())
 CEL_RETURNS(of, cel_op_opt_of(run, args[0]))

@@ -2,9 +2,6 @@
  * pattern is compiled with the expression, any other for its call, which pays for it. matches()
  * pays for text × pattern beforehand; searches pay for the steps they take. */
 
-#include <inttypes.h>
-
-#include "base/buf.h"
 #include "base/vec.h"
 #include "cel/library.h"
 #include "regex/regex.h"

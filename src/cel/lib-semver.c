@@ -4,7 +4,6 @@
 #include "cel/semver.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "cel/library.h"
@@ -27,7 +26,7 @@ static bool number_parse(Str text, uint64_t *ret, const char **ret_why) {
     uint64_t value = 0;
 
     if (!is_number(text))
-        return refuse(ret_why, "what should be a number is none");
+        return refuse(ret_why, "a number was expected");
     if (text.len > 1 && text.ptr[0] == '0')
         return refuse(ret_why, "a number has a leading zero");
     for (size_t i = 0; i < text.len; i++) {
@@ -41,9 +40,7 @@ static bool number_parse(Str text, uint64_t *ret, const char **ret_why) {
 
 static bool is_identifier(Str text) {
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-
-        if (!ascii_is_digit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-')
+        if (!ascii_is_alnum(text.ptr[i]) && text.ptr[i] != '-')
             return false;
     }
     return text.len > 0;
@@ -86,8 +83,8 @@ static bool cut_patch(Str *text, CelSemver *version, const char **ret_why) {
     return !cut_behind(text, '-', &version->pre) || check_identifiers(version->pre, true, ret_why);
 }
 
-/* Without zeros in front. "-rc" without a number counts as "0-rc", but "" does not as "0":
- * Kubernetes looks at more than one character only (@is_short says there are no more). */
+/* Without leading zeros. As in Kubernetes, "-rc" without a number counts as "0-rc", but parts of
+ * less than two characters (@is_short) stay: "" does not count as "0". */
 static Str normalise_number(Str text, bool is_short) {
     if (is_short)
         return text;
@@ -125,7 +122,7 @@ bool cel_semver_parse(Str text, bool normalise, CelSemver *ret, const char **ret
     for (size_t i = 0; i < 3; i++) {
         bool is_short = parts[i].len < 2;
 
-        /* A shortened version is followed by nothing: there the marks are no digits. */
+        /* Only after three numbers: in a shorter version - and + are no digits, and an error. */
         if (i == 2 && n == 3 && !cut_patch(&parts[i], &version, ret_why))
             return false;
         if (normalise)
@@ -200,7 +197,7 @@ static CelValue make_semver(CelRun *run, Str text, bool normalise, const CelSemv
         char *at = (char *)(copy + 1);
 
         memcpy(at, text.ptr, text.len);
-        (void)cel_semver_parse(str_of(at, text.len), normalise, copy, NULL); /* it did before */
+        (void)cel_semver_parse(str_of(at, text.len), normalise, copy, NULL); /* cannot fail */
     }
     return cel_opaque(CEL_SEMVER, copy);
 }

@@ -4,7 +4,6 @@
 
 #include "base/ascii.h"
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "cel/library.h"
 #include "cel/time.h"

@@ -1,5 +1,4 @@
 /* URLs (url.h), as Kubernetes' library has them. */
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "cel/library.h"

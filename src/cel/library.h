@@ -12,12 +12,6 @@
  *     {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "cel/run.h"
 #include "cel/value.h"
 

@@ -5,10 +5,9 @@
 #include "cel/parser-internal.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "base/ascii.h"
+#include "base/double.h"
 #include "base/utf8.h"
 
 /* UINT32_MAX: none. */
@@ -55,32 +54,21 @@ static CelValue read_int(const CelLexer *lexer, CelToken token, bool is_negative
     return cel_absent();
 }
 
-/* strtod() needs a NUL after the digits, which the source may not have. */
-static int read_double(
-    const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena, CelValue *ret) {
-    Str text = arena_copy(arena, cel_token_text(lexer, token));
+static CelValue read_double(const CelLexer *lexer, CelToken token, bool is_negative) {
     double value;
 
-    if (!text.ptr)
-        return -ENOMEM;
-    value = strtod(text.ptr, NULL);
-    if (isinf(value)) {
-        cel_syntax_error(lexer->errors, token.from, token.to,
-            "a double is at most 1.7976931348623157e308", "this number is too large");
-        *ret = cel_absent();
-    } else {
-        *ret = cel_double(is_negative ? -value : value);
-    }
-    return 0;
+    if (double_parse(cel_token_text(lexer, token), &value, NULL))
+        return cel_double(is_negative ? -value : value);
+    cel_syntax_error(lexer->errors, token.from, token.to,
+        "a double is at most 1.7976931348623157e308", "this number is too large");
+    return cel_absent();
 }
 
-int cel_literal_number(
-    const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena, CelValue *ret) {
+CelValue cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative) {
     if (token.kind == CEL_TOKEN_DOUBLE)
-        return read_double(lexer, token, is_negative, arena, ret);
-    *ret = token.kind == CEL_TOKEN_UINT ? read_uint(lexer, token)
+        return read_double(lexer, token, is_negative);
+    return token.kind == CEL_TOKEN_UINT ? read_uint(lexer, token)
                                         : read_int(lexer, token, is_negative);
-    return 0;
 }
 
 typedef struct Unescape {

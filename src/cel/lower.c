@@ -21,7 +21,7 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     return cel_graph_add(l->graph, &node);
 }
 
-/* @note: of the variable's name, which comes right before its SELECT. */
+/* @info: of the variable's name, which comes right before its SELECT. */
 static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     const CelComposite *composite = l->options->composite;
 

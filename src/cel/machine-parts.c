@@ -2,10 +2,7 @@
 
 #include "cel/machine-internal.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cel/tree.h"
-#include "cel/type.h"
 
 #define NAMES_MAX 300 /* bytes of a call in "no such overload: …" */
 

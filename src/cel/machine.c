@@ -7,7 +7,6 @@
  * whole run. levels[] has the innermost loop of each level; code made from the inside of a loop
  * finds that one there already, in a turn that lasts for the whole run.
  */
-#include "cel/code.h"
 
 #include <stdalign.h>
 
@@ -15,7 +14,6 @@
 #include "cel/limits.h"
 #include "cel/machine-internal.h"
 #include "cel/operators.h"
-#include "cel/type.h"
 
 #define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */
 #define TURN_ALWAYS 1      /* of what reads no loop's variable */

@@ -282,7 +282,6 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     const CelNode *list;
     Block block;
 
-    (void)macro;
     find_args(builder, call, args);
     list = &builder->nodes.items[args[0]];
     if (list->kind != CEL_NODE_LIST) {
@@ -326,7 +325,6 @@ static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) 
     CelSpan span = call->span;
     CelNode *list;
 
-    (void)macro;
     if (call->n_args == 0) {
         cel_syntax_error(builder->lexer->errors, span.at, span.to, NULL,
             "math.%.*s() takes at least one argument", STR_FMT(call->name));

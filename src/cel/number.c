@@ -39,7 +39,7 @@ bool cel_number_uint(Str text, uint64_t *ret) {
     return read_digits(text, ret);
 }
 
-/* [+-]inf, [+-]infinity, nan (a sign makes no sense of it). */
+/* [+-]inf, [+-]infinity, nan (without a sign). */
 static bool read_word(Str text, double *ret) {
     bool is_negative = str_has_prefix(text, STR("-"));
     Str word = is_negative || str_has_prefix(text, STR("+")) ? str_skip(text, 1) : text;

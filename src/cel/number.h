@@ -3,9 +3,6 @@
 /* Number: texts and numbers of other kinds as CEL's conversions read them. Each is false, with @ret
  * untouched, when there is no such number. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 /* int("-5"): digits with a sign or without. */

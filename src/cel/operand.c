@@ -32,11 +32,8 @@ static void add_literal(CelParser *parser, CelSpan span, CelValue value) {
 static void read_number(CelParser *parser, const CelToken *sign) {
     CelToken token = parser->token;
     CelSpan span = span_of(token);
-    CelValue value = cel_absent();
-    int r = cel_literal_number(&parser->lexer, token, sign != NULL, parser->builder.arena, &value);
+    CelValue value = cel_literal_number(&parser->lexer, token, sign != NULL);
 
-    if (r < 0)
-        cel_builder_fail(&parser->builder, r);
     if (sign)
         span.from = span.at = sign->from;
     cel_parser_advance(parser);

@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-#include "cel/type.h"
-
 CelValue cel_overflow_int(CelRun *run) {
     return cel_fail(run, "integer overflow");
 }

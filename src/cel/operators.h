@@ -64,24 +64,17 @@ CEL_UNARY(opt_of, cel_make_optional(run, a))
 
 /* Numbers. */
 
-static inline CelValue cel_op_add_int(CelRun *run, CelValue a, CelValue b) {
-    int64_t sum;
+/* @op: add, sub or mul; @type: int or uint, and its @member. */
+#define CEL_CHECKED(op, type, member)                                                              \
+    static inline CelValue cel_op_##op##_##type(CelRun *run, CelValue a, CelValue b) {             \
+        bool fits = !__builtin_##op##_overflow(a.member, b.member, &a.member);                     \
+                                                                                                   \
+        return fits ? cel_##type(a.member) : cel_overflow_##type(run);                             \
+    }
 
-    return !__builtin_add_overflow(a.i, b.i, &sum) ? cel_int(sum) : cel_overflow_int(run);
-}
-
-static inline CelValue cel_op_sub_int(CelRun *run, CelValue a, CelValue b) {
-    int64_t difference;
-
-    return !__builtin_sub_overflow(a.i, b.i, &difference) ? cel_int(difference)
-                                                          : cel_overflow_int(run);
-}
-
-static inline CelValue cel_op_mul_int(CelRun *run, CelValue a, CelValue b) {
-    int64_t product;
-
-    return !__builtin_mul_overflow(a.i, b.i, &product) ? cel_int(product) : cel_overflow_int(run);
-}
+CEL_CHECKED(add, int, i)
+CEL_CHECKED(sub, int, i)
+CEL_CHECKED(mul, int, i)
 
 static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
     if (b.i == 0)
@@ -102,20 +95,9 @@ static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
 
 CEL_UNARY(neg_int, a.i != INT64_MIN ? cel_int(-a.i) : cel_overflow_int(run))
 
-static inline CelValue cel_op_add_uint(CelRun *run, CelValue a, CelValue b) {
-    uint64_t sum;
-
-    return !__builtin_add_overflow(a.u, b.u, &sum) ? cel_uint(sum) : cel_overflow_uint(run);
-}
-
-CEL_BINARY(sub_uint, a.u >= b.u ? cel_uint(a.u - b.u) : cel_overflow_uint(run))
-
-static inline CelValue cel_op_mul_uint(CelRun *run, CelValue a, CelValue b) {
-    uint64_t product;
-
-    return !__builtin_mul_overflow(a.u, b.u, &product) ? cel_uint(product) : cel_overflow_uint(run);
-}
-
+CEL_CHECKED(add, uint, u)
+CEL_CHECKED(sub, uint, u)
+CEL_CHECKED(mul, uint, u)
 CEL_BINARY(div_uint, b.u != 0 ? cel_uint(a.u / b.u) : cel_division_by_zero(run))
 CEL_BINARY(mod_uint, b.u != 0 ? cel_uint(a.u % b.u) : cel_modulus_by_zero(run))
 CEL_BINARY(add_double, cel_double(a.d + b.d))

@@ -1,8 +1,6 @@
 /* "no matching overload": the arguments, and a hint (overload-hints.c), or the nearest overloads.
  */
 
-#include <string.h>
-
 #include "cel/overload-internal.h"
 
 #define NEAREST_SHOWN 3

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "cel/parser-internal.h"
 
 #define BLAME(parser, ...)                                                                         \

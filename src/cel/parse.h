@@ -4,12 +4,7 @@
  * limits (limits.h) are errors like any other. All mistakes of a text are reported: after one, the
  * parser resumes at the next comma, closing bracket or operator that fits. */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
-#include "base/str.h"
 #include "cel/tree.h"
 
 typedef struct CelParseOptions {

@@ -12,12 +12,6 @@
  * Brackets and conditionals are counted, up to CEL_NESTING_MAX.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cel/lex.h"
 #include "cel/parse.h"
 #include "cel/tree.h"
@@ -195,9 +189,8 @@ void cel_parser_report_sign(CelParser *parser);    /* !-x, -!x */
 bool cel_macro_expand(CelBuilder *builder, CelCall *call);
 
 /* @token is an INT, UINT or DOUBLE; @is_negative: a minus stood before it, which for an INT
- * makes one more value possible. 0 or -ENOMEM. */
-int cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena,
-    CelValue *ret) MUST_CHECK;
+ * makes one more value possible. CEL_ABSENT after an error, which has been reported. */
+CelValue cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative);
 
 /* @token is a STRING or BYTES. 0 or -ENOMEM. */
 int cel_literal_text(const CelLexer *lexer, CelToken token, Arena *arena, CelValue *ret) MUST_CHECK;

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "cel/limits.h"
 #include "cel/parse.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)

@@ -17,8 +17,6 @@
  * The folder columnar evaluates graphs over many rows at once.
  */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
 #include "cel/check.h"
 #include "cel/code.h"

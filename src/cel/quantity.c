@@ -5,7 +5,6 @@
 #include "cel/quantity.h"
 
 #include <math.h>
-#include <string.h>
 
 #define NANO UINT64_C(1000000000)
 

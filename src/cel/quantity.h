@@ -4,13 +4,8 @@
  * error "out of range"; nothing saturates, except that Kubernetes itself caps an amount with a
  * binary suffix at 2^63-1 when it is read. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/quantity.h"
-#include "base/str.h"
 
 #define CEL_QUANTITY_LIMBS 4
 

@@ -3,11 +3,7 @@
 /* Mistakes in an expression's text. One message per mistake: a second one at the same place, or
  * during error recovery (is_quiet), is dropped. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/diag.h"
-#include "base/str.h"
 
 /* @text instead of [@from, @to) of the source; STR_NULL: no fix. */
 typedef struct CelFix {

@@ -2,8 +2,6 @@
  * them all; a leading dot passes over it and the container (namespace/namespace_shadowing). The
  * first IDENT settles the whole chain; parts of a longer name are skipped later. */
 
-#include <string.h>
-
 #include "cel/check-internal.h"
 
 /* The last SELECT of the chain that starts at @node: each follows its operand. */

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/utf8.h"
 
 #define ERROR_TEXT_MAX 1024 /* bytes of an error's text; longer ones are cut */

@@ -5,13 +5,6 @@
  * compared. Running out is an error that || does not absorb. A Run belongs to one thread; set it up
  * with CEL_RUN() on the stack. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cel/limits.h"
 #include "cel/value.h"
 

@@ -9,11 +9,7 @@
  * and omit the last one or two of them ("1.2") if nothing follows.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 typedef struct CelSemver {
     uint64_t numbers[3]; /* major, minor, patch */

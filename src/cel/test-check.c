@@ -326,7 +326,7 @@ static void test_messages(void **state) {
         {"1 ? 2 : 3", "expected type 'bool' but found 'int'", "", 1, 1},
         {"true && s", "expected type 'bool' but found 'string'", "write s == 'true'", 9, 1},
         {"[1].exists(e, e + 1)", "expected type 'bool' but found 'int'",
-            "it is asked of every element", 15, 5},
+            "it is evaluated for every element", 15, 5},
         {"i.all(e, true)", "expression of type 'int' cannot be the range of a macro",
             "it must be a list or a map", 1, 1},
         {"Node{name: 'a'}", "'Node' is not a message type",

@@ -167,7 +167,7 @@ static CelValue read_literal(const char *text, Arena *arena, DiagList *diags) {
     if (token.kind == CEL_TOKEN_STRING || token.kind == CEL_TOKEN_BYTES)
         assert_int_equal(cel_literal_text(&lexer, token, arena, &value), 0);
     else
-        assert_int_equal(cel_literal_number(&lexer, token, is_negative, arena, &value), 0);
+        value = cel_literal_number(&lexer, token, is_negative);
     return value;
 }
 

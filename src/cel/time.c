@@ -5,7 +5,6 @@
 
 #include "base/ascii.h"
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
 
 bool cel_timestamp_is_valid(int64_t sec) {

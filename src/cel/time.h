@@ -3,11 +3,7 @@
 /* Times as values. A timestamp is an instant of the years 1 to 9999, as seconds since 1970 and
  * nanoseconds (0 to 999,999,999). A duration is nanoseconds, up to 292 years either way. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 bool cel_timestamp_is_valid(int64_t sec);
 

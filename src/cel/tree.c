@@ -2,7 +2,6 @@
 
 #include "cel/tree.h"
 
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 

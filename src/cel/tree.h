@@ -17,13 +17,6 @@
  * at the macro's node.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "cel/value.h"
 

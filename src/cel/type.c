@@ -2,8 +2,6 @@
 
 #include "cel/type.h"
 
-#include <string.h>
-
 #include "cel/limits.h"
 
 #define SIMPLE(variable, its_kind, its_values, text)                                               \

@@ -8,14 +8,6 @@
  * name, a capital letter for a type parameter.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cel/value.h"
 
 typedef enum CelTypeKind {

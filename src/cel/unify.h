@@ -9,10 +9,6 @@
  * tests for them after each node.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/vec.h"
 #include "cel/env.h"
 #include "cel/type.h"

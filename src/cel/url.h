@@ -4,12 +4,8 @@
  * ("http://host:80/path?query#fragment", "mailto:a@b.c") or path ("/a/b?c"). Checking allocates
  * nothing. */
 
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define CEL_URL_QUOTED_MAX 1024               /* bytes of a text that a message repeats */
 #define CEL_URL_FAULT_MAX ((size_t)16 * 1024) /* bytes of a message */

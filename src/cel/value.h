@@ -11,14 +11,8 @@
  * only return it. CEL_ABSENT means no value: an unbound variable, a field that is not set.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 typedef enum CelKind {
     CEL_ABSENT,

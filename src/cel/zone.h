@@ -4,12 +4,7 @@
  * 4) with the rule in its footer. Immutable; any thread reads it. libc's own zones are global state
  * and not used. This folder reads no files: the caller sets CelRun.zones (input/zones.h). */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 typedef struct CelZone CelZone;
 

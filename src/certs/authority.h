@@ -10,12 +10,7 @@
  * Keys are ECDSA on P-256, which GnuTLS, OpenSSL and Go all take. Everything is PEM.
  */
 
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/access.h"
 
 #define AUTHORITY_ERROR_MAX ACCESS_ERROR_MAX

@@ -8,10 +8,7 @@
  * one. One process at a time works in a folder: it is locked from reading to pem_folder_done().
  */
 
-#include <stdbool.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 #include "kube/access.h"
 
 #define PEM_FOLDER_ERROR_MAX ACCESS_ERROR_MAX

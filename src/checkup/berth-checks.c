@@ -1,6 +1,5 @@
 /* Checks of running berths: answers, certificates, policies, the lease. */
 
-#include <math.h>
 #include <stdio.h>
 
 #include "checkup/berths.h"
@@ -143,11 +142,11 @@ void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_BERTH (berth, facts, verdict) {
-        if (str_is_empty(berth->policy_refused))
+        if (str_is_empty(berth->policy_rejected))
             continue;
         verdict_fail(verdict, "%.*s: the newest was rejected, the last valid one is in force",
             STR_FMT(berth->url));
-        verdict_quote(verdict, berth->policy_refused);
+        verdict_quote(verdict, berth->policy_rejected);
         verdict_fix(verdict, "berth check FILE   # shows the line and how to fix it");
     }
 }

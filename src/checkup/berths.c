@@ -110,6 +110,13 @@ bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
     return false;
 }
 
+bool cluster_expect(const InstallationFacts *facts, Verdict *verdict) {
+    if (facts->was_cluster_asked && str_is_empty(facts->cluster_error))
+        return true;
+    verdict_skip(verdict, "this needs an API server: --kubeconfig or --in-cluster");
+    return false;
+}
+
 void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict) {
     FOR_EACH_ENTRY (found, facts, verdict)
         FOR_EACH_BERTH (berth, facts, verdict)

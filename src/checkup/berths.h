@@ -6,9 +6,6 @@
  * and are skipped when nothing is left.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "checkup/facts.h"
 #include "checkup/verdict.h"
 
@@ -60,6 +57,9 @@ bool watcher_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* Whether there are two of them to compare. */
 bool watchers_expect(const InstallationFacts *facts, Verdict *verdict);
+
+/* Whether objects of the cluster could be read. */
+bool cluster_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* Lets @judge compare each entry with each berth; without either, the check is skipped. */
 typedef void (*PairJudge)(const BerthEntry *found, const BerthFact *berth, Verdict *verdict);

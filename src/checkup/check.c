@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/cleanup.h"
 #include "checkup/judges.h"
 #include "checkup/verdict.h"
 

@@ -14,12 +14,6 @@
  * docs/troubleshooting.md, one heading each; one that is retired is never used again.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "checkup/facts.h"
 
 typedef enum CheckState {

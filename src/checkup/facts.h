@@ -9,11 +9,6 @@
  * Pure data; all strings live in the collector's arena.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "wiring/scheduler-config.h"
 
 #define FACTS_BERTHS_MAX 16u
@@ -23,6 +18,8 @@
     1024u /* of one berth; further ones are not read, and the check reports that */
 #define FACTS_COUNTING_MAX 256u /* filters of one policy */
 #define FACTS_PODS_MAX 64u      /* berth's own, and kube-scheduler's */
+#define FACTS_WEBHOOKS_MAX 16u
+#define FACTS_WEBHOOK_PATH "/admission/validate" /* at which berth answers */
 
 /* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
 
@@ -77,6 +74,10 @@ typedef struct BerthFact {
     bool has_wake_up, has_events;
     bool has_publish, is_publish_writer;
     bool has_nominator;
+    bool has_cluster_policies; /* --policies-from-cluster */
+    Str definition;            /* digest of the CustomResourceDefinition that it would write */
+    bool answers_reviews;      /* --admission-listen */
+    Str webhook_chain;         /* its certificate there, PEM with its chain; empty: not known */
     size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
     AdmissionFact *admission;               /* that its policies need */
     size_t n_admission;
@@ -86,7 +87,7 @@ typedef struct BerthFact {
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
-    Str policy_digest, policy_refused; /* the latter: why the newest was refused; empty: not */
+    Str policy_digest, policy_rejected; /* the latter: why the newest was rejected; empty: not */
     bool is_synced, is_connected;
     double staleness_sec;
     Str cluster_error;
@@ -155,6 +156,8 @@ typedef struct PodFact {
     Str node;
     bool is_static; /* a mirror pod: no scheduler places it */
     bool is_ready;
+    bool has_arguments;   /* of `berth serve`, */
+    bool answers_reviews; /* among them --admission-listen */
 } PodFact;
 
 /* Objects that let new pods use what policies publish. */
@@ -179,6 +182,37 @@ typedef struct OverlaysFact { /* Karpenter's NodeOverlays */
     size_t n_slots;
 } OverlaysFact;
 
+/* A webhook of a ValidatingWebhookConfiguration that is for PlacementPolicies, and for berth. */
+typedef struct WebhookFact {
+    Str configuration;
+    size_t index; /* in it */
+    Str name;
+    Str url;                      /* empty: a Service, */
+    Str namespace, service, path; /* with its path and port */
+    int64_t port;
+    Str failure_policy;
+    int64_t timeout_sec;
+
+    Str ca_bundle;     /* base64; empty: none */
+    Str ca_error;      /* not empty: it cannot be read */
+    double ca_sec;     /* until the last of its certificates expires */
+    size_t n_verified; /* certificates of running berths that the API server would verify; */
+    Str untrusted, untrusted_why; /* the URL of one whose certificate it would refuse */
+
+    /* Of its Service. */
+    Str service_error; /* why a part of it is not known */
+    bool is_service_known, has_service, has_port;
+    bool are_endpoints_known;
+    size_t n_ready;
+} WebhookFact;
+
+typedef struct WebhooksFact {
+    bool is_known;
+    Str error; /* why not */
+    WebhookFact *items;
+    size_t n;
+} WebhooksFact;
+
 typedef struct InstallationFacts {
     bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
     Str config_hint; /* why no configuration was found, and where it may be; empty: no hint */
@@ -200,4 +234,7 @@ typedef struct InstallationFacts {
     bool are_pods_known;
     ObjectsFact admission[_ADMISSION_SOURCES];
     OverlaysFact overlays;
+    /* With a berth that has_cluster_policies: the CustomResourceDefinition of PlacementPolicies. */
+    ObjectsFact definition;
+    WebhooksFact webhooks;
 } InstallationFacts;

@@ -206,6 +206,17 @@ CHECK(B506, POLICIES, false, metrics_cover,
     "every metric has a value for every node",
     "onMissing of the rules that read it decides about the others.")
 
+CHECK(B507, POLICIES, false, definition_matches,
+    "the CustomResourceDefinition of PlacementPolicies is berth's",
+    "The API server drops or rejects fields that this berth knows; without one, berth is not ready.")
+
+CHECK(B508, POLICIES, false, webhook_answered,
+    "berth answers the webhook that checks policies",
+    "Policies with mistakes are stored; or no policy can be created or changed (failurePolicy: Fail).")
+CHECK(B509, POLICIES, false, webhook_trusted,
+    "the API server trusts the certificate of that webhook",
+    "The API server cannot ask berth; the consequences are those of B508.")
+
 /* --- the installation as a whole */
 CHECK(B601, INSTALLATION, false, policies_equal,
     "all berths have the same policies",

@@ -1,10 +1,8 @@
 /* Prints findings: a line each, with the cause and the fix below it. */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/visible.h"
 #include "checkup/check.h"
 #include "json/write.h"

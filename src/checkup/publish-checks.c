@@ -90,13 +90,6 @@ static bool was_reported(const InstallationFacts *facts, const BerthFact *until,
     return false;
 }
 
-static bool is_cluster_known(const InstallationFacts *facts, Verdict *verdict) {
-    if (facts->was_cluster_asked && str_is_empty(facts->cluster_error))
-        return true;
-    verdict_skip(verdict, "this needs an API server: --kubeconfig or --in-cluster");
-    return false;
-}
-
 void judge_admission_matches(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
 
@@ -106,12 +99,39 @@ void judge_admission_matches(const InstallationFacts *facts, Verdict *verdict) {
         n += berth->n_admission;
     if (n == 0)
         verdict_skip(verdict, "no policy publishes a filter");
-    if (n == 0 || !is_cluster_known(facts, verdict))
+    if (n == 0 || !cluster_expect(facts, verdict))
         return;
     FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_admission; i++)
             if (!was_reported(facts, berth, berth->admission[i].name))
                 judge_object(facts, &berth->admission[i], verdict);
+}
+
+/* --- PlacementPolicies ------------------------------------------------------------------------ */
+
+#define DEFINITION_FIX "berth check --crd | kubectl apply --server-side -f -"
+
+void judge_definition_matches(const InstallationFacts *facts, Verdict *verdict) {
+    const ObjectsFact *found = &facts->definition;
+    const BerthFact *berth = berth_next(facts, NULL);
+
+    if (!berth_expect(facts, verdict))
+        return;
+    while (berth && !berth->has_cluster_policies)
+        berth = berth_next(facts, berth);
+    if (!berth)
+        verdict_skip(verdict, "no berth runs with --policies-from-cluster");
+    if (!berth || !cluster_expect(facts, verdict))
+        return;
+    if (!found->is_known) {
+        verdict_skip(verdict, "it cannot be read: %.*s", STR_FMT(found->error));
+    } else if (found->n == 0) {
+        verdict_fail(verdict, "there is none");
+        verdict_fix(verdict, DEFINITION_FIX);
+    } else if (!str_eq(found->items[0].digest, berth->definition)) {
+        verdict_warn(verdict, "it is of another version of berth, or was changed");
+        verdict_fix(verdict, DEFINITION_FIX);
+    }
 }
 
 /* --- Karpenter -------------------------------------------------------------------------------- */
@@ -145,7 +165,7 @@ void judge_overlays_match(const InstallationFacts *facts, Verdict *verdict) {
         berth = berth_next(facts, berth);
     if (!berth)
         verdict_skip(verdict, "no policy publishes slots");
-    if (!berth || !is_cluster_known(facts, verdict))
+    if (!berth || !cluster_expect(facts, verdict))
         return;
     if (!facts->overlays.objects.is_known)
         verdict_skip(

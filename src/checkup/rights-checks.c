@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "checkup/judges.h"
 
 #define RIGHT_TEXT_MAX 256u
@@ -67,6 +66,10 @@ static const RoleText roles[] = {
         "--verb=create --resource=leases.coordination.k8s.io"},
     {STR("coordination.k8s.io"), STR("leases"), STR(""), STR(""), "berth-lease",
         "--verb=get,update --resource=leases.coordination.k8s.io"},
+    {STR("berth.dev"), STR("placementpolicies"), STR(""), STR(""), "berth-policies",
+        "--verb=get,list,watch --resource=placementpolicies.berth.dev"},
+    {STR("berth.dev"), STR("placementpolicies"), STR("status"), STR(""), "berth-policies-status",
+        "--verb=patch --resource=placementpolicies.berth.dev/status"},
     {STR("metrics.k8s.io"), STR("nodes"), STR(""), STR(""), "berth-metrics",
         "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
     {STR("metrics.k8s.io"), STR("pods"), STR(""), STR(""), "berth-metrics",
@@ -101,7 +104,7 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
     const RoleText *role = role_of(right);
     bool is_local = !str_is_empty(right->namespace);
     const char *kind = is_local ? "role" : "clusterrole";
-    char where[RIGHT_TEXT_MAX] = "", name[RIGHT_TEXT_MAX] = "";
+    char where[RIGHT_TEXT_MAX] = "", name[RIGHT_TEXT_MAX] = "", title[RIGHT_TEXT_MAX];
 
     if (!role) {
         verdict_fix(verdict,
@@ -111,11 +114,14 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
     }
     if (is_local)
         (void)snprintf(where, sizeof(where), " -n %.*s", STR_FMT(right->namespace));
-    if (!str_is_empty(right->name))
+    (void)snprintf(title, sizeof(title), "%s", role->role);
+    if (!str_is_empty(right->name)) { /* of a Lease: each has a role of its own */
         (void)snprintf(name, sizeof(name), " --resource-name=%.*s", STR_FMT(right->name));
-    verdict_fix(verdict, "kubectl%s create %s %s %s%s", where, kind, role->role, role->rule, name);
-    verdict_fix(verdict, "kubectl%s create %sbinding %s --%s=%s %s", where, kind, role->role, kind,
-        role->role, subject_option(facts->subject).text);
+        (void)snprintf(title, sizeof(title), "%.*s-lease", STR_FMT(right->name));
+    }
+    verdict_fix(verdict, "kubectl%s create %s %s %s%s", where, kind, title, role->rule, name);
+    verdict_fix(verdict, "kubectl%s create %sbinding %s --%s=%s %s", where, kind, title, kind,
+        title, subject_option(facts->subject).text);
 }
 
 /* Reports which @wanted rights are unknown: an unknown right does not pass. */

@@ -1,6 +1,5 @@
 /* Checks of the pods and nodes that kube-schedulers send to berth. */
 
-#include "base/cleanup.h"
 #include "checkup/berths.h"
 #include "checkup/judges.h"
 #include "wiring/scheduler-config.h"
@@ -191,22 +190,6 @@ static bool has_same_verbs(const ExtenderEntry *a, const ExtenderEntry *b) {
            str_eq(a->preempt_verb, b->preempt_verb) && str_eq(a->bind_verb, b->bind_verb);
 }
 
-static bool has_same_weight(const ExtenderEntry *a, const ExtenderEntry *b) {
-    return a->weight == b->weight;
-}
-
-static bool has_same_timeout(const ExtenderEntry *a, const ExtenderEntry *b) {
-    return a->timeout_nsec == b->timeout_nsec;
-}
-
-static bool has_same_cache(const ExtenderEntry *a, const ExtenderEntry *b) {
-    return a->is_node_cache_capable == b->is_node_cache_capable;
-}
-
-static bool has_same_ignorable(const ExtenderEntry *a, const ExtenderEntry *b) {
-    return a->is_ignorable == b->is_ignorable;
-}
-
 static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
     for (size_t i = 0; i < a->n_managed; i++)
         if (!entry_manages(b, a->managed[i].name))
@@ -215,17 +198,28 @@ static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
 }
 
 /* Where berth is, and how it is got to, may well differ. */
-static const struct {
-    const char *what;
-    bool (*is_same)(const ExtenderEntry *a, const ExtenderEntry *b);
-} aspects[] = {
-    {"verbs", has_same_verbs},
-    {"weight", has_same_weight},
-    {"httpTimeout", has_same_timeout},
-    {"nodeCacheCapable", has_same_cache},
-    {"ignorable", has_same_ignorable},
-    {"managedResources", has_same_managed},
-};
+static void compare_entries(const BerthEntry *first, const BerthEntry *other, Verdict *verdict) {
+    const ExtenderEntry *a = first->entry, *b = other->entry;
+    const struct {
+        const char *what;
+        bool is_same;
+    } aspects[] = {
+        {"verbs", has_same_verbs(a, b)},
+        {"weight", a->weight == b->weight},
+        {"httpTimeout", a->timeout_nsec == b->timeout_nsec},
+        {"nodeCacheCapable", a->is_node_cache_capable == b->is_node_cache_capable},
+        {"ignorable", a->is_ignorable == b->is_ignorable},
+        {"managedResources", has_same_managed(a, b)},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
+        if (aspects[i].is_same)
+            continue;
+        verdict_warn(
+            verdict, "%s and %s differ in %s", first->where, other->where, aspects[i].what);
+        verdict_fix(verdict, "make %s the same in both", aspects[i].what);
+    }
+}
 
 void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
     BerthEntry first = {0}, found;
@@ -234,13 +228,7 @@ void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &first))
         return;
     for (found = first; berth_entry_next(facts, &found); n++)
-        for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
-            if (aspects[i].is_same(first.entry, found.entry))
-                continue;
-            verdict_warn(
-                verdict, "%s and %s differ in %s", first.where, found.where, aspects[i].what);
-            verdict_fix(verdict, "make %s the same in both", aspects[i].what);
-        }
+        compare_entries(&first, &found, verdict);
     if (n == 1)
         verdict_skip(verdict, "one configuration lists berth");
 }

@@ -97,6 +97,9 @@ static void init_berth(Scene *scene, size_t i) {
     berth->holds_lease = i == 0;
     berth->has_publish = berth->is_publish_writer = i == 0;
     berth->n_published = i == 0;
+    berth->has_cluster_policies = true;
+    berth->definition = STR("d1");
+    berth->answers_reviews = true;
     berth->managed = scene->berth_managed;
     berth->client_names = scene->client_names;
     berth->exempt = scene->exempt;
@@ -151,8 +154,33 @@ static void init_published(Scene *scene) {
     scene->slots[0] = scene->overlay[0] = (SlotFact){STR("berth.dev/slots.pools"), 4};
     scene->berths[0].slots = scene->slots;
     scene->berths[0].n_slots = 1;
+    scene->definition[0].digest = STR("d1");
+    scene->facts.definition =
+        (ObjectsFact){.is_known = true, .has_kind = true, .items = scene->definition, .n = 1};
     scene->facts.overlays = (OverlaysFact){
         .objects = {.is_known = true, .has_kind = true}, .slots = scene->overlay, .n_slots = 1};
+}
+
+static void init_webhook(Scene *scene) {
+    scene->webhooks[0] = (WebhookFact){
+        .configuration = STR("berth-policies"),
+        .name = STR("policies.berth.dev"),
+        .namespace = STR("berth-system"),
+        .service = STR("berth"),
+        .path = STR("/admission/validate"),
+        .port = 8445,
+        .failure_policy = STR("Fail"),
+        .timeout_sec = 3,
+        .ca_bundle = STR("QQ=="),
+        .ca_sec = 300 * DAY,
+        .n_verified = 2,
+        .is_service_known = true,
+        .has_service = true,
+        .has_port = true,
+        .are_endpoints_known = true,
+        .n_ready = 2,
+    };
+    scene->facts.webhooks = (WebhooksFact){.is_known = true, .items = scene->webhooks, .n = 1};
 }
 
 static void init_cluster(Scene *scene) {
@@ -196,4 +224,5 @@ void scene_init(Scene *scene) {
         .are_pods_known = true,
     };
     init_published(scene);
+    init_webhook(scene);
 }

@@ -220,7 +220,7 @@ CASE(B206, berth_end_unknown, SKIPPED, "https://10.0.0.2:8443 does not report", 
 CASE(B206, berth_no_certificate, SKIPPED, "no berth has", "", s->berths[0].has_tls = s->berths[1].has_tls = false)
 CASE(B207, berth_open, FAILED, "https://10.0.0.1:8443 answers any client, and binds for them", "--client-ca", s->berths[0].n_client_names = 0)
 CASE(B207, berth_open_beside, SKIPPED, "on loopback", "", ON_LOOPBACK; s->berths[0].n_client_names = 0)
-CASE(B208, policy_refused, FAILED, "the last valid one is in force\np.yaml:3:1: error: x", "berth check FILE", s->berths[0].policy_refused = STR("p.yaml:3:1: error: x"))
+CASE(B208, policy_rejected, FAILED, "the last valid one is in force\np.yaml:3:1: error: x", "berth check FILE", s->berths[0].policy_rejected = STR("p.yaml:3:1: error: x"))
 CASE(B209, no_lease, FAILED, "https://10.0.0.2:8443 binds, and has no lease", "--lease", s->berths[1].has_lease = false)
 CASE(B209, lease_one, SKIPPED, "one berth binds", "", s->berths[1].answers_bind = false)
 CASE(B209, lease_none, SKIPPED, "no berth binds", "", s->berths[0].answers_bind = s->berths[1].answers_bind = false)
@@ -277,6 +277,9 @@ CASE(B302, right_missing_user, FAILED, "berth may not list nodes", "--user=berth
 CASE(B302, lease_right_missing, FAILED, "update leases.coordination.k8s.io berth in namespace berth-system",
     "kubectl -n berth-system create role berth-lease --verb=get,update --resource=leases.coordination.k8s.io --resource-name=berth",
     s->rights[3].answer = RIGHT_DENIED)
+CASE(B302, other_lease_right_missing, FAILED, "update leases.coordination.k8s.io berth-publish in namespace berth-system",
+    "kubectl -n berth-system create role berth-publish-lease --verb=get,update --resource=leases.coordination.k8s.io --resource-name=berth-publish",
+    s->rights[3].answer = RIGHT_DENIED; s->rights[3].name = STR("berth-publish"))
 CASE(B302, strange_right_missing, FAILED, "may not list things", "kubectl auth can-i list things --as=", s->rights[0].answer = RIGHT_DENIED;
     s->rights[0].resource = STR("things"))
 CASE(B302, one_right_unknown, SKIPPED, "not known of 1: list nodes: timeout", "", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[0].error = STR("timeout"))
@@ -327,6 +330,63 @@ CASE(B505, metric_failing, WARNED, "its last values count: 503", "/api/v1/source
 CASE(B505, metric_waiting, SKIPPED, "no answer yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
 CASE(B505, metric_waits_long, FAILED, "is waiting: no node has a value", "/api/v1/sources", s->sources[0][0].state = STR("waiting"); s->sources[0][0].n_covered = 0)
 CASE(B505, no_metrics, SKIPPED, "no policy reads a metric", "", s->berths[0].n_sources = s->berths[1].n_sources = 0)
+CASE(B507, definition_not_wanted, SKIPPED, "no berth runs with --policies-from-cluster", "",
+    s->berths[0].has_cluster_policies = s->berths[1].has_cluster_policies = false)
+CASE(B507, definition_unknown, SKIPPED, "needs an API server", "", s->facts.was_cluster_asked = false)
+CASE(B507, definition_forbidden, SKIPPED, "it cannot be read: forbidden", "",
+    s->facts.definition = (ObjectsFact){.error = STR("forbidden")})
+CASE(B507, definition_missing, FAILED, "there is none", "berth check --crd | kubectl apply", s->facts.definition.n = 0)
+CASE(B507, definition_old, WARNED, "of another version of berth", "berth check --crd", s->definition[0].digest = STR("other"))
+CASE(B507, definition_not_berths, WARNED, "or was changed", "berth check --crd", s->definition[0].digest = STR_NULL)
+#define HOOK s->webhooks[0]
+#define HOOK_FIX "kubectl patch validatingwebhookconfiguration berth-policies --type json -p '[{\"op\": \"add\", \"path\": \"/webhooks/0/"
+CASE(B508, webhook_no_cluster, SKIPPED, "needs an API server", "", s->facts.was_cluster_asked = false)
+CASE(B508, webhook_forbidden, SKIPPED, "webhooks cannot be listed: forbidden", "", s->facts.webhooks = (WebhooksFact){.error = STR("forbidden")})
+CASE(B508, webhook_not_wanted, SKIPPED, "no webhook checks policies", "", s->facts.webhooks.n = 0;
+    s->berths[0].answers_reviews = s->berths[1].answers_reviews = false)
+CASE(B508, webhook_missing, PASSED, "berth runs with --admission-listen, and no ValidatingWebhookConfiguration has the API server ask it", "",
+    s->facts.webhooks.n = 0)
+CASE(B508, webhook_missing_for_pods, PASSED, "berth runs with --admission-listen", "", s->facts.webhooks.n = 0; NO_BERTHS;
+    s->pods[0].has_arguments = s->pods[0].answers_reviews = true)
+CASE(B508, berth_does_not_listen, FAILED, "ValidatingWebhookConfiguration berth-policies: https://10.0.0.2:8443 runs without --admission-listen; "
+    "failurePolicy is Fail: nobody can create or change policies", "berth serve --admission-listen 0.0.0.0:8445", s->berths[1].answers_reviews = false)
+CASE(B508, berth_does_not_listen_ignored, FAILED, "policies with mistakes are stored", "kubectl delete validatingwebhookconfiguration berth-policies",
+    s->berths[1].answers_reviews = false; HOOK.failure_policy = STR("Ignore"))
+CASE(B508, pod_does_not_listen, FAILED, "berth-system/berth-1 runs without --admission-listen", "--admission-listen", NO_BERTHS;
+    s->pods[0].has_arguments = s->pods[0].answers_reviews = s->pods[1].has_arguments = true)
+CASE(B508, pods_without_arguments, PASSED, "", "", NO_BERTHS)
+CASE(B508, webhook_path, FAILED, "its path is \"/validate\", and berth answers at /admission/validate",
+    HOOK_FIX "clientConfig/service/path\", \"value\": \"/admission/validate\"}]'", HOOK.path = STR("/validate"))
+CASE(B508, webhook_no_path, FAILED, "its path is \"\"", HOOK_FIX "clientConfig/service/path", HOOK.path = STR(""))
+CASE(B508, webhook_url_path, FAILED, "its path is \"/validate\"", HOOK_FIX "clientConfig/url\", \"value\": \"https://10.0.0.1:8445/admission/validate\"}]'",
+    HOOK.url = STR("https://10.0.0.1:8445/validate"))
+CASE(B508, webhook_url, PASSED, "", "", HOOK.url = STR("https://10.0.0.1:8445/admission/validate"); HOOK.n_ready = 0; HOOK.has_service = false)
+CASE(B508, webhook_slow, WARNED, "timeoutSeconds 10: if berth hangs", HOOK_FIX "timeoutSeconds\", \"value\": 3}]'", HOOK.timeout_sec = 0)
+CASE(B508, webhook_service_forbidden, SKIPPED, "Service berth-system/berth cannot be read: no", "", HOOK.is_service_known = HOOK.has_service = false;
+    HOOK.service_error = STR("no"))
+CASE(B508, webhook_service_missing, FAILED, "there is no Service berth-system/berth; failurePolicy is Fail: nobody can create or change policies",
+    "kubectl delete validatingwebhookconfiguration berth-policies", HOOK.has_service = false)
+CASE(B508, webhook_port_missing, FAILED, "Service berth-system/berth has no port 8445", "kubectl -n berth-system patch service berth", HOOK.has_port = false)
+CASE(B508, webhook_endpoints_forbidden, SKIPPED, "the endpoints of its Service cannot be listed: no", "", HOOK.are_endpoints_known = false;
+    HOOK.service_error = STR("no"))
+CASE(B508, webhook_no_endpoint, FAILED, "has no ready endpoint; failurePolicy is Fail: nobody can create or change policies",
+    "kubectl -n berth-system describe pods", HOOK.n_ready = 0)
+CASE(B508, webhook_no_endpoint_ignored, WARNED, "has no ready endpoint; policies with mistakes are stored", "describe pods", HOOK.n_ready = 0;
+    HOOK.failure_policy = STR("Ignore"))
+CASE(B508, webhook_one_endpoint, FAILED, "has one ready endpoint; while it is replaced, nobody can create or change policies",
+    "kubectl -n berth-system scale deployment berth --replicas=2\n" HOOK_FIX "failurePolicy\", \"value\": \"Ignore\"}]'", HOOK.n_ready = 1)
+CASE(B508, webhook_one_endpoint_ignored, PASSED, "", "", HOOK.n_ready = 1; HOOK.failure_policy = STR("Ignore"))
+CASE(B509, bundle_not_wanted, SKIPPED, "no webhook checks policies", "", s->facts.webhooks.n = 0)
+CASE(B509, bundle_missing, FAILED, "it has no caBundle, so the API server trusts public CAs only", HOOK_FIX "clientConfig/caBundle\", \"value\": "
+    "\"'$(base64 -w0 ca.crt)'\"}]'", HOOK.ca_bundle = STR(""))
+CASE(B509, bundle_broken, FAILED, "its caBundle cannot be read: no PEM", "base64 -w0 ca.crt", HOOK.ca_error = STR("no PEM"))
+CASE(B509, bundle_ends, WARNED, "the CA of webhook policies.berth.dev: it expires in 20 days", "berth certs --renew", HOOK.ca_sec = 20 * DAY)
+CASE(B509, bundle_ended, FAILED, "it expired 2 days ago", "berth certs --renew", HOOK.ca_sec = -2 * DAY)
+CASE(B509, certificate_of_another_ca, FAILED, "refuses the certificate of https://10.0.0.2:8443: no CA has signed it; failurePolicy is Fail",
+    "base64 -w0 ca.crt", HOOK.untrusted = s->berths[1].url; HOOK.untrusted_why = STR("no CA has signed it"))
+CASE(B509, certificate_unknown, SKIPPED, "no berth that answers it could be reached", "", HOOK.n_verified = 0)
+#undef HOOK
+#undef HOOK_FIX
 CASE(B506, metric_some, WARNED, "load has a value for 4000 of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 4000)
 CASE(B506, metric_cover_waits, SKIPPED, "load: no answer yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
 CASE(B506, metric_no_nodes, SKIPPED, "load: no nodes are known", "", s->sources[0][0].n_nodes = 0)

@@ -5,11 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include "base/cleanup.h"
 
 typedef struct Unit {
     double from_sec, unit_sec;
@@ -94,47 +90,16 @@ void verdict_quote(Verdict *verdict, Str lines) {
         add_line(&verdict->cause, lines);
 }
 
-__attribute__((format(printf, 2, 0))) static void add_cause(
-    Verdict *verdict, const char *format, va_list arguments) {
+void verdict_add(Verdict *verdict, CheckState state, const char *format, ...) {
+    static const int ranks[] = {
+        [CHECK_PASSED] = 0, [CHECK_SKIPPED] = 1, [CHECK_WARNED] = 2, [CHECK_FAILED] = 3};
+    va_list arguments;
     Line line;
 
+    if (ranks[state] > ranks[verdict->state])
+        verdict->state = state;
+    va_start(arguments, format);
     verdict_quote(verdict, line_format(&line, format, arguments));
-}
-
-void verdict_note(Verdict *verdict, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    add_cause(verdict, format, arguments);
-    va_end(arguments);
-}
-
-void verdict_warn(Verdict *verdict, const char *format, ...) {
-    va_list arguments;
-
-    if (verdict->state != CHECK_FAILED)
-        verdict->state = CHECK_WARNED;
-    va_start(arguments, format);
-    add_cause(verdict, format, arguments);
-    va_end(arguments);
-}
-
-void verdict_fail(Verdict *verdict, const char *format, ...) {
-    va_list arguments;
-
-    verdict->state = CHECK_FAILED;
-    va_start(arguments, format);
-    add_cause(verdict, format, arguments);
-    va_end(arguments);
-}
-
-void verdict_skip(Verdict *verdict, const char *format, ...) {
-    va_list arguments;
-
-    if (verdict->state == CHECK_PASSED)
-        verdict->state = CHECK_SKIPPED;
-    va_start(arguments, format);
-    add_cause(verdict, format, arguments);
     va_end(arguments);
 }
 

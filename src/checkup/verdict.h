@@ -13,11 +13,6 @@
  * reported at the end.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "checkup/check.h"
 #include "checkup/facts.h"
 
@@ -30,16 +25,18 @@ struct Verdict {
     size_t n_causes, n_fixes; /* including those over the ceiling */
 };
 
-/* A line that changes nothing: worth knowing also when all is well. */
-void verdict_note(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void verdict_warn(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void verdict_fail(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line, and a state that is at least as bad as @state. A note changes nothing: it is worth
+ * knowing also when all is well. Skipped: it cannot be found out, or does not apply; no effect once
+ * there is something to complain of. */
+void verdict_add(Verdict *verdict, CheckState state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define verdict_note(verdict, ...) verdict_add(verdict, CHECK_PASSED, __VA_ARGS__)
+#define verdict_skip(verdict, ...) verdict_add(verdict, CHECK_SKIPPED, __VA_ARGS__)
+#define verdict_warn(verdict, ...) verdict_add(verdict, CHECK_WARNED, __VA_ARGS__)
+#define verdict_fail(verdict, ...) verdict_add(verdict, CHECK_FAILED, __VA_ARGS__)
 
 /* Diagnostics, as they are. Changes nothing either. */
 void verdict_quote(Verdict *verdict, Str lines);
-
-/* Cannot be found out, or does not apply; no effect once there is something to complain of. */
-void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A command or a line of configuration that fixes it; the same line is printed once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,12 +3,9 @@
 #include "cli/berth-client.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/origin.h"
 #include "base/shell.h"
 #include "base/url.h"
@@ -176,7 +173,7 @@ void berth_client_explain(
             reply->status);
     else
         (void)snprintf(
-            error, BERTH_CLIENT_ERROR_MAX, "%s says: %.*s", access->server, STR_FMT(message));
+            error, BERTH_CLIENT_ERROR_MAX, "%s answered: %.*s", access->server, STR_FMT(message));
 }
 
 int berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error) {
@@ -252,8 +249,8 @@ static void take_end(void *context, const CallResult *result) {
     else if (result->status != 200 && arena)
         berth_client_explain(stream->access, &reply, arena, stream->error);
     else
-        (void)snprintf(
-            stream->error, sizeof(stream->error), "%s has ended it", stream->access->server);
+        (void)snprintf(stream->error, sizeof(stream->error), "%s has ended the stream",
+            stream->access->server);
 }
 
 static int start_stream(BerthStream *stream, const char *path) {

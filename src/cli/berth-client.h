@@ -2,11 +2,6 @@
 
 /* Requests of commands to a running berth, over HTTP or HTTPS, on kube/client.h. */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/blocking-client.h"
 
 #define BERTH_CLIENT_REPLY_MAX ((size_t)64 * 1024 * 1024)

@@ -4,9 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "json/fields.h"
 
 #define CONTAINER "berth"
@@ -18,10 +16,6 @@ typedef struct Fields {
     BerthPod pod;
     Str phase, deleted;
 } Fields;
-
-static void read_labels(JsonReader *reader, Arena *arena, void *target) {
-    json_string_member(reader, arena, STR("app.kubernetes.io/instance"), target);
-}
 
 typedef struct Container {
     Str name, scheme;
@@ -83,7 +77,8 @@ static void read_pod(JsonReader *reader, Arena *arena, void *target) {
         {"metadata.name", JSON_FIELD_TEXT, offsetof(Fields, pod.name)},
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Fields, pod.namespace)},
         {"metadata.deletionTimestamp", JSON_FIELD_TEXT, offsetof(Fields, deleted)},
-        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(Fields, pod.instance), .read = read_labels},
+        {"metadata.labels.app.kubernetes.io/instance", JSON_FIELD_TEXT,
+            offsetof(Fields, pod.instance)},
         {"spec.containers", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_container},
         {"spec.volumes", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_volume},
         {"status.phase", JSON_FIELD_TEXT, offsetof(Fields, phase)},

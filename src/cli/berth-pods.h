@@ -2,12 +2,7 @@
 
 /* BerthPod: a pod in which berth runs, as the API server lists it. Pure: text in, values out. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 /* Of pods of the chart and of deploy/kustomize. */
 #define BERTH_PODS_SELECTOR "app.kubernetes.io%2Fname%3Dberth"

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 

@@ -2,10 +2,6 @@
 
 /* The bundle of a command: from a file, or from a running berth. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "bundle/bundle.h"
 #include "cli/berth-client.h"
 

@@ -13,7 +13,6 @@
 #include "input/measurements.h"
 #include "input/objects.h"
 #include "input/sources.h"
-#include "kube/access.h"
 #include "kube/fetch.h"
 #include "json/read.h"
 

@@ -2,9 +2,6 @@
 
 /* ClusterSource: the cluster that a command reads: a file, or an API server. */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "cli/option.h"
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"

@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "cli/terminal.h"
 
 #define HELP_MAX ((size_t)256 * 1024)

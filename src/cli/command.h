@@ -5,9 +5,6 @@
  * parsing, --help, completions, man pages and usage errors are made from it.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "cli/option.h"
 

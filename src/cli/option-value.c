@@ -3,11 +3,8 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/ascii.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/double.h"
 #include "base/nsec.h"
 #include "base/quantity.h"

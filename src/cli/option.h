@@ -2,10 +2,6 @@
 
 /* Option: a row of a command's option table, and the parser of such tables. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 #define LISTEN_ADDRESS_MAX 64u

@@ -2,10 +2,6 @@
 
 /* PolicyFiles: the policies that a command was given with --policy, as a program. */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cli/option.h"
 #include "input/policy-set.h"
 #include "policy/program.h"

@@ -2,18 +2,13 @@
 
 #include "cli/progress.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/nsec.h"
 #include "base/visible.h"

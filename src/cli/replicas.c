@@ -4,18 +4,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/base64.h"
-#include "base/cleanup.h"
-#include "base/visible.h"
 #include "cli/berth-pods.h"
-#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "kube/api-objects.h"
 #include "kube/secret.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 #define REPLICAS_BUDGET ((size_t)64 * 1024 * 1024)
 #define TEXT_MAX ((size_t)4 * 1024)
@@ -155,22 +151,17 @@ static int check_installation(const Search *search) {
 /* A Secret's data.token, decoded; NULL: there is none. The caller's. */
 static char *token_of(Str secret, Arena *arena) {
     _cleanup_(secret_buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
-    Str text = STR_NULL, key;
+    static const JsonField token_field = {"data.token", JSON_FIELD_TEXT, 0};
+    Str text = STR_NULL, decoded;
     JsonReader reader;
 
     json_reader_init(&reader, secret);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("data")))
-            json_string_member(&reader, arena, STR("token"), &text);
-        else
-            json_skip(&reader, NULL);
-    }
+    json_read_fields(&reader, arena, &token_field, 1, &text);
     (void)buf_reserve(&token, text.len); /* in one allocation: no copies are left */
     if (json_error(&reader) != JSON_OK || !base64_decode(text, &token) || buf_error(&token))
         return NULL;
-    key = str_trim(buf_str(&token));
-    return secret_complaint(SECRET_TOKEN, key) ? NULL : secret_copy(key);
+    decoded = str_trim(buf_str(&token));
+    return secret_complaint(SECRET_TOKEN, decoded) ? NULL : secret_copy(decoded);
 }
 
 /* The token in @secret. *ret_reply is a refusal (403), or was good. */

@@ -9,9 +9,6 @@
  * viewers.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "cli/berth-client.h"
 #include "cli/server-source.h"
 

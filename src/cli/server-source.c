@@ -3,14 +3,10 @@
 #include "cli/server-source.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"

@@ -7,11 +7,6 @@
  * configuration file, the default.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "bundle/bundle.h"
 #include "cli/berth-client.h"
 #include "cli/cluster-source.h"

@@ -4,11 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/message.h"
 #include "base/visible.h"
 #include "cli/command.h"

@@ -2,13 +2,9 @@
 
 /* Output of commands: colours, messages, diagnostics. */
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
-#include "base/str.h"
 
 /* Colour: only on a terminal, and not when NO_COLOR is set (no-color.org). */
 bool terminal_has_colour(FILE *stream);

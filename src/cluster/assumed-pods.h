@@ -9,12 +9,7 @@
  * Independent of rows. Not thread safe.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/set.h"
-#include "base/str.h"
 #include "model/pod.h"
 
 typedef struct AssumedPod {

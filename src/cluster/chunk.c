@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "cluster/record.h"
 
@@ -89,14 +89,11 @@ static int64_t amount_of(const Resource *resource) {
 }
 
 /* Where @name has its column: mostly at @guess, since pods list their resources in the
- * same order. @n: it has none. */
+ * same order. SIZE_MAX: it has none. */
 static size_t find_column(const Str *resources, size_t n, Str name, size_t guess) {
     if (guess < n && str_eq(resources[guess], name))
         return guess;
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(resources[i], name))
-            return i;
-    return n;
+    return str_index(name, resources, n);
 }
 
 void chunk_set_allocatable(
@@ -141,11 +138,15 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
 
     chunk->n_pods[slot] = pods ? pods->n : 0;
     chunk->placed_at[slot] = 0;
+    chunk->n_without_cpu[slot] = chunk->n_without_memory[slot] = 0;
     for (size_t i = 0; i < chunk->n_resources; i++)
         chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = 0;
     for (uint32_t i = 0; i < chunk->n_pods[slot]; i++) {
         add_requests(chunk, slot, &pods->items[i]->requests, resources);
         note_placed(chunk, slot, pods->items[i]);
+        chunk->n_without_cpu[slot] += resources_get(&pods->items[i]->requests, STR("cpu")) == 0;
+        chunk->n_without_memory[slot] +=
+            resources_get(&pods->items[i]->requests, STR("memory")) == 0;
     }
     for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it requests */
         if (str_is(resources[i], "pods"))
@@ -159,18 +160,30 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
 /* --- lists of pods ---------------------------------------------------------------- */
 
 static size_t list_bytes(uint32_t n) {
-    return sizeof(PodList) + n * sizeof(const Pod *);
+    return sizeof(PodList) + n * (sizeof(const Pod *) + sizeof(uint32_t));
+}
+
+/* Empty, with room for @n. Takes and returns NULL. */
+static PodList *list_init(PodList *list, uint32_t n) {
+    if (list)
+        *list = (PodList){.ref = REF_ONE, .owners = (uint32_t *)(void *)(list->items + n)};
+    return list;
+}
+
+static uint32_t hash_owner(Str uid) {
+    return (uint32_t)hash_str(uid);
+}
+
+static void list_add(PodList *list, const Pod *pod, uint32_t owner) {
+    list->owners[list->n] = owner;
+    list->items[list->n++] = pod;
 }
 
 const PodList *pod_list_new(const Pod *const *pods, uint32_t n) {
-    PodList *list = malloc(list_bytes(n));
+    PodList *list = list_init(malloc(list_bytes(n)), n);
 
-    if (!list)
-        return NULL;
-    list->ref = REF_ONE;
-    list->n = n;
-    for (uint32_t i = 0; i < n; i++)
-        list->items[i] = pod_record_ref(pods[i]);
+    for (uint32_t i = 0; list && i < n; i++)
+        list_add(list, pod_record_ref(pods[i]), hash_owner(pods[i]->owner_uid));
     return list;
 }
 
@@ -188,39 +201,36 @@ const PodList *pod_list_unref(const PodList *list) {
     return NULL;
 }
 
-/* Empty, with room for @n. NULL when out of memory. */
-static PodList *list_new_in(Arena *arena, uint32_t n) {
-    PodList *list = arena_alloc(arena, list_bytes(n));
-
-    if (list) {
-        list->ref = REF_ONE;
-        list->n = 0;
-    }
-    return list;
-}
-
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret) {
     uint32_t n = list ? list->n : 0;
-    PodList *longer = list_new_in(arena, n + 1);
+    PodList *longer = list_init(arena_alloc(arena, list_bytes(n + 1)), n + 1);
 
     if (!longer)
         return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
-        longer->items[longer->n++] = list->items[i];
-    longer->items[longer->n++] = pod;
+        list_add(longer, list->items[i], list->owners[i]);
+    list_add(longer, pod, hash_owner(pod->owner_uid));
     *ret = longer;
     return 0;
 }
 
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret) {
     uint32_t n = list ? list->n : 0;
-    PodList *shorter = list_new_in(arena, n);
+    PodList *shorter = list_init(arena_alloc(arena, list_bytes(n)), n);
 
     if (!shorter)
         return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         if (!str_eq(list->items[i]->uid, uid))
-            shorter->items[shorter->n++] = list->items[i];
+            list_add(shorter, list->items[i], list->owners[i]);
     *ret = shorter->n > 0 ? shorter : NULL;
     return 0;
+}
+
+uint32_t pod_list_count_owned(const PodList *list, Str owner_uid) {
+    uint32_t owner = hash_owner(owner_uid), n = 0;
+
+    for (uint32_t i = 0; list && i < list->n; i++)
+        n += list->owners[i] == owner && str_eq(list->items[i]->owner_uid, owner_uid);
+    return n;
 }

@@ -10,10 +10,6 @@
  * A row without a node is all zero: no labels, not ready, offers nothing.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/ref.h"
 #include "model/node.h"
 #include "model/pod.h"
@@ -24,6 +20,7 @@
 typedef struct PodList {
     Ref ref;
     uint32_t n;
+    uint32_t *owners;   /* by pod: a hash of its owner's UID; in the same block */
     const Pod *items[]; /* records (cluster/record.h), one reference each; borrowed in an arena */
 } PodList;
 
@@ -42,6 +39,8 @@ typedef struct NodeChunk {
     uint8_t is_unschedulable[CHUNK_ROWS]; /* cordoned */
     uint32_t taint_set[CHUNK_ROWS];       /* number of a list of taints; 0 is the empty one */
     uint32_t n_pods[CHUNK_ROWS];
+    uint32_t n_without_cpu[CHUNK_ROWS]; /* pods that request none */
+    uint32_t n_without_memory[CHUNK_ROWS];
     int64_t placed_at[CHUNK_ROWS];   /* the largest pod_placement_time() of its pods; 0: none */
     const Node *nodes[CHUNK_ROWS];   /* NULL: no node in this row */
     const PodList *pods[CHUNK_ROWS]; /* NULL: none */
@@ -74,7 +73,7 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
 void chunk_set_allocatable(
     NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
 
-/* Sets the number of pods, the time of the last placement, requested and free of @slot from its
+/* Sets the numbers of pods, the time of the last placement, requested and free of @slot from its
  * list of pods. Sums are always computed from scratch: a saturated sum cannot be decremented. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
@@ -88,3 +87,6 @@ const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL 
  * An empty list is NULL. 0, or -ENOMEM. */
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);
+
+/* How many pods of @list (may be NULL) have this owner. Reads only those that do. */
+uint32_t pod_list_count_owned(const PodList *list, Str owner_uid);

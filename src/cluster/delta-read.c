@@ -60,7 +60,6 @@ static void read_pod_name(JsonReader *reader, Arena *arena, DeltaPodName *ret) {
 static void read_number(JsonReader *reader, Arena *arena, uint32_t *ret) {
     int64_t number = -1;
 
-    (void)arena;
     *ret = DELTA_NO_ROW;
     if (json_null(reader))
         return;

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "base/map.h"
 #include "cluster/delta.h"
 #include "cluster/inventory.h"
 #include "cluster/record.h"
@@ -138,20 +137,26 @@ static void compare_rows(DeltaWrite *write) {
 
 /* --- pods that are not in rows ----------------------------------------------------------- */
 
-/* Pods that wait, of the one, that are not the same in the other. They are few. */
-static bool has_nominated(const NodeTable *table, const Pod *pod) {
-    for (size_t i = 0; i < table->n_nominated; i++)
-        if (table->nominated[i] == pod)
+/* Both lists are in the same order, so a search begins where the last one ended. */
+static bool has_nominated(const NodeTable *table, const Pod *pod, size_t *position) {
+    for (size_t n = table->n_nominated; n > 0; n--) {
+        *position = *position < table->n_nominated ? *position : 0;
+        if (table->nominated[(*position)++] == pod)
             return true;
+    }
     return false;
 }
 
+/* Nominated pods of the one that are not the same in the other. */
 static void compare_nominated(DeltaWrite *write) {
+    size_t position = 0;
+
     for (size_t i = 0; i < write->before->n_nominated; i++)
-        if (!has_nominated(write->after, write->before->nominated[i]))
+        if (!has_nominated(write->after, write->before->nominated[i], &position))
             drop_pod(write, write->before->nominated[i]);
+    position = 0;
     for (size_t i = 0; i < write->after->n_nominated; i++)
-        if (!has_nominated(write->before, write->after->nominated[i]))
+        if (!has_nominated(write->before, write->after->nominated[i], &position))
             add_pod(write, write->after->nominated[i], STR_NULL);
 }
 

@@ -24,13 +24,6 @@
  * (absent: none).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "cluster/object-text.h"
 #include "cluster/snapshot.h"

@@ -13,10 +13,6 @@
  *     pod shop/web-0: node is "n7" here, "n8" there
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
 #include "cluster/snapshot.h"
 
 #define DIFFERENCE_VALUE_MAX 80u /* bytes of a value that are shown */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "cluster/inventory.h"
 #include "json/write.h"
 

@@ -15,9 +15,6 @@
  * back, a dump gives an equal snapshot.
  */
 
-#include <stddef.h>
-
-#include "base/str.h"
 #include "cluster/object-text.h"
 #include "cluster/snapshot.h"
 

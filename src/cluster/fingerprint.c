@@ -9,8 +9,6 @@
 #include <endian.h>
 #include <errno.h>
 
-#include "base/buf.h"
-
 /* Labels and taints of a node are what an object of the API server may hold: 3 MiB at most. */
 #define NODE_TEXT_MAX ((size_t)8 * 1024 * 1024)
 

@@ -9,7 +9,6 @@
  * allocatable and requested amounts. While pods come and go two replicas differ for a moment.
  */
 
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "cluster/table.h"
 

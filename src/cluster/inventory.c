@@ -74,7 +74,7 @@ void inventory_done(Inventory *inventory) {
     *inventory = (Inventory){0};
 }
 
-/* The first that is not before it; of several that are alike, the one it is. */
+/* Binary search for the first that does not sort before @pod; among equal ones, @pod itself. */
 size_t inventory_get_pod(const Inventory *inventory, const Pod *pod) {
     size_t low = 0, high = inventory->n_pods;
 

@@ -7,10 +7,6 @@
  * as equal text, only after sorting.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cluster/table.h"
 
 typedef struct InventoryPod {

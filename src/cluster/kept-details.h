@@ -5,10 +5,6 @@
  * policies read, in parts that pods of one template share (cluster/record-pool.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/cleanup.h"
 #include "cluster/record-pool.h"
 #include "model/pod-details.h"
 #include "model/pod-parts.h"

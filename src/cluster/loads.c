@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/calendar.h"
 #include "base/double.h"

@@ -12,11 +12,7 @@
  */
 
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/arena.h"
 #include "base/ref.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"

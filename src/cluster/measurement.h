@@ -11,14 +11,8 @@
  * Threads: reference and read from any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "cluster/names.h"
 
 typedef struct Measurement {

@@ -14,14 +14,9 @@
  */
 
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/ref.h"
-#include "base/str.h"
 
 /*
  * NameSequence: the names of long requests in their order, as one text.

@@ -3,7 +3,6 @@
 #include "cluster/needs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const ClusterNeeds cluster_needs_all = {
     .node_details = true, .pods = {.fields = POD_BIT(_POD_PARTS) - 1}};

@@ -6,8 +6,6 @@
  * (kube/cluster-watcher.h). A cluster that is read from a file keeps everything.
  */
 
-#include <stdbool.h>
-
 #include "base/cleanup.h"
 #include "model/pod-parts.h"
 

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "cluster/record.h"

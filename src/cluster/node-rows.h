@@ -12,13 +12,7 @@
  * Callers reserve memory first (rows_promise_pod()), so changes cannot fail. Not thread safe.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/set.h"
-#include "base/str.h"
 #include "cluster/chunk.h"
 #include "model/node.h"
 #include "model/pod.h"

@@ -5,10 +5,7 @@
 static void write_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n) {
     if (n == 0)
         return;
-    json_member_array(writer, key);
-    for (size_t i = 0; i < n; i++)
-        json_write_string(writer, texts[i]);
-    json_write_end_array(writer);
+    json_member_texts(writer, key, texts, n);
 }
 
 static void write_expressions(

@@ -3,7 +3,6 @@
 /* Parts of objects, shared by object-text.c (nodes) and object-text-pod.c. Empty ones are left
  * out. */
 
-#include "base/buf.h"
 #include "cluster/object-text.h"
 
 void object_write_field(JsonWriter *writer, Str key, Str value);

@@ -180,10 +180,7 @@ static void write_term_condition(
     json_write_object(writer);
     object_write_field(writer, STR("key"), key);
     object_write_field(writer, STR("operator"), selector_op_words[op]);
-    json_member_array(writer, "values");
-    for (size_t i = 0; i < n_values; i++)
-        json_write_string(writer, values[i]);
-    json_write_end_array(writer);
+    json_member_texts(writer, "values", values, n_values);
     json_write_end_object(writer);
 }
 
@@ -373,10 +370,7 @@ static void write_claim(JsonWriter *writer, const VolumeClaim *claim, bool with_
     json_member_object(writer, "spec");
     object_write_field(writer, STR("storageClassName"), claim->storage_class);
     object_write_field(writer, STR("volumeName"), claim->volume_name);
-    json_member_array(writer, "accessModes");
-    for (size_t i = 0; i < claim->n_access_modes; i++)
-        json_write_string(writer, claim->access_modes[i]);
-    json_write_end_array(writer);
+    json_member_texts(writer, "accessModes", claim->access_modes, claim->n_access_modes);
     json_member_object(writer, "resources");
     write_storage(writer, STR("requests"), claim->requested);
     json_write_end_object(writer);
@@ -409,6 +403,10 @@ void object_write_volume(JsonWriter *writer, const PersistentVolume *volume) {
     json_member_object(writer, "spec");
     if (volume->terms.is_given)
         write_node_affinity(writer, "required", &volume->terms);
+    if (volume->is_limited) {
+        json_member_object(writer, "csi"); /* whichever it is */
+        json_write_end_object(writer);
+    }
     json_write_end_object(writer);
     json_write_end_object(writer);
 }

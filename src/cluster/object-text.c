@@ -3,7 +3,6 @@
 #include "cluster/object-text-internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/time.h"
 
@@ -119,10 +118,7 @@ static void write_conditions(JsonWriter *writer, const Node *node) {
 static void write_image(JsonWriter *writer, const Image *image) {
     json_write_object(writer);
     if (image->n_names > 0) {
-        json_member_array(writer, "names");
-        for (size_t i = 0; i < image->n_names; i++)
-            json_write_string(writer, image->names[i]);
-        json_write_end_array(writer);
+        json_member_texts(writer, "names", image->names, image->n_names);
     }
     json_member_int(writer, "sizeBytes", image->size);
     json_write_end_object(writer);

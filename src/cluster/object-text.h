@@ -8,7 +8,6 @@
  * written as one sum.
  */
 
-#include "base/str.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "json/write.h"

@@ -46,10 +46,8 @@ static bool is_shown(const Gauge *gauge, const Pod *pod) {
         return true;
     if (!selector_matches(&gauge->selector, &pod->labels))
         return false;
-    for (size_t i = 0; i < gauge->n_namespaces; i++)
-        if (str_eq(gauge->namespaces[i], pod->namespace))
-            return true;
-    return gauge->n_namespaces == 0;
+    return gauge->n_namespaces == 0 ||
+           str_is_one_of(pod->namespace, gauge->namespaces, gauge->n_namespaces);
 }
 
 /* NaN: not known. */

@@ -5,10 +5,6 @@
  * (model/gauge.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "model/gauge.h"

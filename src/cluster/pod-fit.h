@@ -6,10 +6,6 @@
  * Amounts only: everything else that kube-scheduler looks at is its own.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cluster/table.h"
 #include "model/pod.h"
 

@@ -15,9 +15,6 @@
  * Threads: a pool belongs to one; parts may be dropped on any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

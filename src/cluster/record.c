@@ -2,7 +2,6 @@
 
 #include "cluster/record.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/ref.h"
@@ -324,7 +323,6 @@ static Toleration *shape_tolerations(PodShape *shape) {
 static void release_shape(void *block, size_t size) {
     PodShape *shape = block;
 
-    (void)size;
     DROP_TEXTS(shape, 1, SHAPE_TEXTS);
     DROP_TEXTS(shape_labels(shape), shape->n_labels, 2);
     DROP_TEXTS(shape_requests(shape), shape->n_requests, 1);

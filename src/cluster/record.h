@@ -14,9 +14,6 @@
  * Threads: reference and read records from any; make them on the pool's thread.
  */
 
-#include <stdbool.h>
-
-#include "base/cleanup.h"
 #include "model/node.h"
 #include "model/pod-parts.h"
 #include "model/pod.h"

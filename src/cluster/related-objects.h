@@ -7,7 +7,6 @@
  * in its set does not exist, or was made a moment ago.
  */
 
-#include "base/arena.h"
 #include "cluster/related-set.h"
 #include "model/pod.h"
 #include "json/read.h"

@@ -10,8 +10,6 @@
  * Threads: reference and read from any; change a set on one thread, and only as its only holder.
  */
 
-#include <stddef.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 

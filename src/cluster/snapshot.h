@@ -9,10 +9,6 @@
  * Threads: reference and read from any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "cluster/node-rows.h"
 #include "cluster/related-objects.h"
 #include "cluster/table-dictionary.h"

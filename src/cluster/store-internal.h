@@ -5,11 +5,6 @@
  * pods), store-list.c (relists) and store-related.c (other objects).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/set.h"
 #include "cluster/assumed-pods.h"
 #include "cluster/node-rows.h"

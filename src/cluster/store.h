@@ -23,12 +23,6 @@
  * The state depends only on the applied events; time is an argument.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/snapshot.h"
 #include "model/node.h"
 #include "model/pod-parts.h"

@@ -3,7 +3,6 @@
 #include "cluster/table-dictionary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/map.h"
@@ -97,9 +96,8 @@ static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint)
 
     if (hint < builder->resources.n && str_eq(builder->resources.items[hint], name))
         return;
-    for (size_t i = 0; i < builder->resources.n; i++)
-        if (str_eq(builder->resources.items[i], name))
-            return;
+    if (str_is_one_of(name, builder->resources.items, builder->resources.n))
+        return;
     if (builder->resources.n == TABLE_RESOURCES_MAX) {
         builder->n_left_out++;
         return;

@@ -9,14 +9,7 @@
  * Immutable, refcounted, one block. Threads: reference and read from any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "cluster/node-rows.h"
 #include "model/taint.h"

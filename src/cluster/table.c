@@ -3,7 +3,6 @@
 #include "cluster/table.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/vec.h"
 
@@ -23,10 +22,7 @@ const Pod *table_find_assumed(const NodeTable *table, Str uid) {
 }
 
 size_t table_find_resource(const NodeTable *table, Str name) {
-    for (size_t i = 0; i < table->n_resources; i++)
-        if (str_eq(table->resources[i], name))
-            return i;
-    return SIZE_MAX;
+    return str_index(name, table->resources, table->n_resources);
 }
 
 /* --- a request's own table -------------------------------------------------------- */
@@ -46,15 +42,15 @@ typedef struct TableBuild {
  * that of the object before. Names over the ceiling get none. */
 static int add_resource(TableBuild *build, Str name, size_t position) {
     size_t *guess = &build->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
+    size_t found;
     Str *added;
 
     if (*guess < build->resources.n && str_eq(build->resources.items[*guess], name))
         return 0;
-    for (size_t i = 0; i < build->resources.n; i++) {
-        if (str_eq(build->resources.items[i], name)) {
-            *guess = i;
-            return 0;
-        }
+    found = str_index(name, build->resources.items, build->resources.n);
+    if (found != SIZE_MAX) {
+        *guess = found;
+        return 0;
     }
     if (build->resources.n >= TABLE_RESOURCES_MAX)
         return 0;

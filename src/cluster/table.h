@@ -15,12 +15,6 @@
  * that needs a modified cluster (as if a pod were deleted), builds a table in its arena.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "cluster/chunk.h"
 #include "cluster/names.h"
 #include "model/node.h"
@@ -31,7 +25,7 @@
 #define TABLE_RESOURCES_MAX 128u
 
 /* If there are more: the first by priority, then by namespace and name. */
-#define TABLE_NOMINATED_MAX 1024u
+#define TABLE_NOMINATED_MAX 4096u
 
 #define TABLE_CPU 0u
 #define TABLE_MEMORY 1u

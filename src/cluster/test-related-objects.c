@@ -155,11 +155,54 @@ static void test_claims_of_a_pod(void **state) {
     assert_text("unknown", found.claims[2].phase, "");
 }
 
+/* The store keeps the fields that expressions read, and no others. */
+static void test_kept_texts(void **state) {
+    static const struct {
+        RelatedKind kind;
+        const char *json, *namespace, *kept;
+    } cases[] = {
+        {RELATED_SERVICES,
+            "{\"metadata\":{\"name\":\"o\",\"namespace\":\"team-a\",\"uid\":\"u\"},\"spec\":{"
+            "\"selector\":"
+            "{\"app\":\"web\"},\"clusterIP\":\"10.0.0.1\"}}",
+            "team-a",
+            "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"namespace\":"
+            "\"team-a\",\"name\":\"o\"},\"spec\":{\"selector\":{\"app\":\"web\"}}}"},
+        {RELATED_CLAIMS,
+            "{\"metadata\":{\"name\":\"o\",\"namespace\":\"team-a\"},\"spec\":{"
+            "\"storageClassName\":"
+            "\"fast\",\"volumeName\":\"v\",\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{"
+            "\"requests\":{\"storage\":\"1Ki\"}}},\"status\":{\"phase\":\"Bound\"}}",
+            "team-a",
+            "{\"apiVersion\":\"v1\",\"kind\":\"PersistentVolumeClaim\",\"metadata\":{\"name\":"
+            "\"o\","
+            "\"namespace\":\"team-a\"},\"spec\":{\"storageClassName\":\"fast\",\"volumeName\":"
+            "\"v\","
+            "\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":1024}}},"
+            "\"status\":{\"phase\":\"Bound\"}}"},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        RelatedObject object;
+        JsonReader reader;
+
+        json_reader_init(&reader, str_from_c(cases[i].json));
+        related_object_decode(cases[i].kind, &reader, arena, &object);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_text("namespace", object.namespace, cases[i].namespace);
+        assert_text("name", object.name, "o");
+        assert_text("kept", object.text, cases[i].kept);
+    }
+}
+
 static void test_kinds(void **state) {
     (void)state;
     assert_int_equal(related_kind_of(STR("Namespace")), RELATED_NAMESPACES);
     assert_int_equal(related_kind_of(STR("PersistentVolumeClaim")), RELATED_CLAIMS);
     assert_int_equal(related_kind_of(STR("PersistentVolume")), RELATED_VOLUMES);
+    assert_int_equal(related_kind_of(STR("Service")), RELATED_SERVICES);
     assert_int_equal(related_kind_of(STR("Secret")), _RELATED_KINDS);
     assert_string_equal(related_kind_name(RELATED_NAMESPACES), "namespaces");
 }
@@ -170,6 +213,7 @@ int main(void) {
         cmocka_unit_test(test_lists_replace_everything),
         cmocka_unit_test(test_pods_own),
         cmocka_unit_test(test_claims_of_a_pod),
+        cmocka_unit_test(test_kept_texts),
         cmocka_unit_test(test_kinds),
     };
 

@@ -473,7 +473,7 @@ static void test_too_many_nominated(void **state) {
     assert_text("next", table->nominated[1]->name, "p-1070");
     assert_text("first", table->nominated[2]->name, "p-0000");
     assert_text("not the lowest", table->nominated[5]->name, "p-0004");
-    assert_text("last", table->nominated[TABLE_NOMINATED_MAX - 1]->name, "p-1022");
+    assert_text("last", table->nominated[TABLE_NOMINATED_MAX - 1]->name, "p-4096");
 }
 
 /* --- ceilings ---------------------------------------------------------------------- */

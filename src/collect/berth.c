@@ -3,13 +3,11 @@
  * distinguished from one that does not run.
  */
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/nsec.h"
 #include "base/vec.h"
@@ -45,70 +43,11 @@ static double seconds_until(Str text, int64_t now_nsec) {
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* Strings; those over the limit are dropped. */
-static Str *read_texts(JsonReader *reader, Arena *arena, size_t *ret_n) {
-    VEC(Str) texts = {0};
+static void read_verb(JsonReader *reader, Arena *arena, void *target) {
+    Str verb = STR_NULL;
 
-    json_array(reader);
-    while (json_element(reader)) {
-        Str text = STR_NULL, *place = NULL;
-
-        json_string(reader, arena, &text);
-        if (texts.n < TEXTS_MAX)
-            place = VEC_PUSH(&texts, arena);
-        if (place)
-            *place = text;
-    }
-    *ret_n = texts.n;
-    return texts.items;
-}
-
-/* Structs of @size bytes, each read by @fields; those over @max are dropped. */
-static void *read_objects(JsonReader *reader, Arena *arena, const JsonField *fields,
-    size_t n_fields, size_t size, size_t max, size_t *ret_n) {
-    size_t n_room = 0;
-    void *items = NULL;
-
-    *ret_n = 0;
-    json_array(reader);
-    while (json_element(reader)) {
-        void *item = *ret_n < max ? vec_push(&items, ret_n, &n_room, size, arena) : NULL;
-
-        if (item)
-            json_read_fields(reader, arena, fields, n_fields, item);
-        else
-            json_skip(reader, NULL);
-    }
-    return items;
-}
-
-#define READ_OBJECTS(reader, arena, fields, type, max, ret_n)                                      \
-    read_objects((reader), (arena), (fields), ELEMENTS_OF(fields), sizeof(type), (max), (ret_n))
-
-static void read_verbs(JsonReader *reader, Arena *arena, void *target) {
-    size_t n;
-    Str *verbs = read_texts(reader, arena, &n);
-
-    for (size_t i = 0; i < n; i++)
-        ((Status *)target)->fact.answers_bind |= str_is(verbs[i], "bind");
-}
-
-static void read_managed(JsonReader *reader, Arena *arena, void *target) {
-    BerthFact *fact = &((Status *)target)->fact;
-
-    fact->managed = read_texts(reader, arena, &fact->n_managed);
-}
-
-static void read_exempt(JsonReader *reader, Arena *arena, void *target) {
-    BerthFact *fact = &((Status *)target)->fact;
-
-    fact->exempt = read_texts(reader, arena, &fact->n_exempt);
-}
-
-static void read_client_names(JsonReader *reader, Arena *arena, void *target) {
-    BerthFact *fact = &((Status *)target)->fact;
-
-    fact->client_names = read_texts(reader, arena, &fact->n_client_names);
+    json_string(reader, arena, &verb);
+    ((Status *)target)->fact.answers_bind |= str_is(verb, "bind");
 }
 
 static void read_mode(JsonReader *reader, Arena *arena, void *target) {
@@ -123,24 +62,20 @@ static void read_counting(JsonReader *reader, Arena *arena, void *target) {
         {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
         {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
     };
-    PolicyFact *policy = target;
 
-    policy->counting =
-        READ_OBJECTS(reader, arena, fields, CountingFact, FACTS_COUNTING_MAX, &policy->n_counting);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_policies(JsonReader *reader, Arena *arena, void *target) {
+static void read_policy(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
         {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
         {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
         {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
-        {"counting", JSON_FIELD_CUSTOM, .read = read_counting},
+        JSON_LIST("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, read_counting),
     };
-    BerthFact *fact = &((Status *)target)->fact;
 
-    fact->policies =
-        READ_OBJECTS(reader, arena, fields, PolicyFact, FACTS_POLICIES_MAX, &fact->n_policies);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static void read_admission(JsonReader *reader, Arena *arena, void *target) {
@@ -148,20 +83,24 @@ static void read_admission(JsonReader *reader, Arena *arena, void *target) {
         {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
         {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
     };
-    BerthFact *fact = &((Status *)target)->fact;
 
-    fact->admission =
-        READ_OBJECTS(reader, arena, fields, AdmissionFact, FACTS_POLICIES_MAX, &fact->n_admission);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_slots(JsonReader *reader, Arena *arena, void *target) {
+static void read_slot(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
         {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
     };
+
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
     BerthFact *fact = &((Status *)target)->fact;
 
-    fact->slots = READ_OBJECTS(reader, arena, fields, SlotFact, FACTS_POLICIES_MAX, &fact->n_slots);
+    fact->answers_reviews = true;
+    json_string(reader, arena, &fact->webhook_chain);
 }
 
 static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
@@ -196,6 +135,11 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
 /* --- /api/v1/status -------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(Status, fact.field)
+#define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
+#define LEASE(path, use)                                                                           \
+    {path ".namespace", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].namespace)}, {         \
+        path ".name", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].name)                    \
+    }
 
 /* A resource that it watches besides nodes and pods. */
 static void read_watch(JsonReader *reader, Arena *arena, void *target) {
@@ -216,15 +160,15 @@ static bool berth_status_read(
         {"identity", JSON_FIELD_TEXT, AT(identity)},
         {"time", JSON_FIELD_TEXT, offsetof(Status, time)},
         {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
-        {"verbs", JSON_FIELD_CUSTOM, .read = read_verbs},
+        {"verbs", JSON_FIELD_ARRAY, .read = read_verb},
         {"nodeCacheCapable", JSON_FIELD_BOOL, AT(knows_cluster)},
         {"deadlineSeconds", JSON_FIELD_DOUBLE, AT(deadline_sec)},
         {"maxScore", JSON_FIELD_INT, offsetof(Status, max_score)},
         {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
         {"policy.filters", JSON_FIELD_INT, offsetof(Status, n_filters)},
         {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
-        {"policy.refused", JSON_FIELD_TEXT, AT(policy_refused)},
-        {"policy.list", JSON_FIELD_CUSTOM, .read = read_policies},
+        {"policy.rejected", JSON_FIELD_TEXT, AT(policy_rejected)},
+        LIST("policy.list", policies, FACTS_POLICIES_MAX, read_policy),
         {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
         {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
         {"cluster.stalenessSeconds", JSON_FIELD_DOUBLE, AT(staleness_sec)},
@@ -233,25 +177,30 @@ static bool berth_status_read(
         {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
         {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
         {"cluster.watches", JSON_FIELD_ARRAY, offsetof(Status, needs), read_watch},
-        {"bind.lease.namespace", JSON_FIELD_TEXT, offsetof(Status, needs.lease_namespace)},
-        {"bind.lease.name", JSON_FIELD_TEXT, offsetof(Status, needs.lease_name)},
+        LEASE("bind.lease", LEASE_OF_BINDS),
         {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
         {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
         {"bind.lease.error", JSON_FIELD_TEXT, AT(lease_error)},
         {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
         {"events", JSON_FIELD_BOOL, AT(has_events)},
         {"nominate.enabled", JSON_FIELD_BOOL, AT(has_nominator)},
+        {"policiesFromCluster.enabled", JSON_FIELD_BOOL, AT(has_cluster_policies)},
+        {"policiesFromCluster.definition", JSON_FIELD_TEXT, AT(definition)},
+        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, .read = read_webhook},
+        LEASE("policiesFromCluster.lease", LEASE_OF_POLICIES),
+        LEASE("publish.lease", LEASE_OF_PUBLISHING),
+        LEASE("nominate.lease", LEASE_OF_NOMINATIONS),
         {"publish.enabled", JSON_FIELD_BOOL, AT(has_publish)},
         {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
         {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},
         {"publish.labels", JSON_FIELD_COUNT, AT(n_published_labels)},
-        {"publish.admission", JSON_FIELD_CUSTOM, .read = read_admission},
-        {"publish.slots", JSON_FIELD_CUSTOM, .read = read_slots},
-        {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
-        {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
+        LIST("publish.admission", admission, FACTS_POLICIES_MAX, read_admission),
+        LIST("publish.slots", slots, FACTS_POLICIES_MAX, read_slot),
+        LIST("managedResources", managed, TEXTS_MAX, json_read_text),
+        LIST("exempt", exempt, TEXTS_MAX, json_read_text),
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
         {"tls.notAfter", JSON_FIELD_TEXT, offsetof(Status, certificate_end)},
-        {"tls.clientNames", JSON_FIELD_CUSTOM, .read = read_client_names},
+        LIST("tls.clientNames", client_names, TEXTS_MAX, json_read_text),
         {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
         {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
@@ -272,7 +221,7 @@ static bool berth_status_read(
     ret->max_score = status.max_score < MAX_SCORE ? (int)status.max_score : MAX_SCORE;
     ret->has_filters = status.n_filters > 0;
     ret->has_scores = status.n_scores > 0;
-    ret->has_lease = !str_is_empty(needs->lease_name);
+    ret->has_lease = !str_is_empty(needs->leases[LEASE_OF_BINDS].name);
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }
 
@@ -400,10 +349,9 @@ static void add_needs(Collector *collector, const BerthNeeds *needs) {
     all->measures_pods |= needs->measures_pods;
     all->watches_namespaces |= needs->watches_namespaces;
     all->watches_claims |= needs->watches_claims;
-    if (!str_is_empty(all->lease_name))
-        return;
-    all->lease_namespace = needs->lease_namespace;
-    all->lease_name = needs->lease_name;
+    for (LeaseUse use = 0; use < _LEASE_USES; use++)
+        if (str_is_empty(all->leases[use].name))
+            all->leases[use] = needs->leases[use];
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {

@@ -82,13 +82,13 @@ static void note_account(Collector *collector, const SchedulerPod *pods, size_t 
  * test`. A container's arguments identify it; without arguments it is unknown. Returns how many are
  * left. */
 static size_t keep_berths(SchedulerPod *pods, size_t n) {
-    bool is_told = false;
+    bool is_known = false;
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
-        is_told |= pods[i].has_berth;
+        is_known |= pods[i].has_berth;
     for (size_t i = 0; i < n; i++)
-        if (!pods[i].is_ending && (pods[i].has_berth || !is_told))
+        if (!pods[i].is_ending && (pods[i].has_berth || !is_known))
             pods[kept++] = pods[i];
     return kept;
 }

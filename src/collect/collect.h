@@ -7,7 +7,9 @@
  *     scheduler.c  kube-scheduler's configurations, from files and from the cluster
  *     cluster.c    the API server: version, clock, berth's own pods
  *     rights.c     permissions of an account, by access reviews
- *     published.c  objects that let new pods use what policies publish
+ *     published.c  objects that let new pods use what policies publish; the definition of
+ *                  PlacementPolicies
+ *     webhook.c    webhooks that check PlacementPolicies
  *     probe.c      whether the verbs answer at the address in the configuration
  *
  * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
@@ -16,13 +18,6 @@
  * Functions return nothing: a round without memory goes on, and collect_has_failed() says so.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "checkup/facts.h"
 #include "cli/berth-client.h"
 #include "kube/access.h"
@@ -56,13 +51,26 @@ typedef struct CollectOptions {
     bool is_offline;
 } CollectOptions;
 
+/* What the holder of a Lease does, of several berths. */
+typedef enum LeaseUse {
+    LEASE_OF_BINDS,
+    LEASE_OF_PUBLISHING,
+    LEASE_OF_NOMINATIONS,
+    LEASE_OF_POLICIES, /* writes their status */
+    _LEASE_USES,
+} LeaseUse;
+
+typedef struct LeaseNeed {
+    Str namespace, name; /* empty: it has none */
+} LeaseNeed;
+
 /* Used only to select permissions. */
 typedef struct BerthNeeds {
-    Str lease_namespace, lease_name; /* empty: it has none */
-    bool measures_nodes;             /* a metric comes from metrics.k8s.io, of nodes, */
-    bool measures_pods;              /* or of pods */
-    bool watches_namespaces;         /* a policy reads them, */
-    bool watches_claims;             /* or claims, and so volumes */
+    LeaseNeed leases[_LEASE_USES];
+    bool measures_nodes;     /* a metric comes from metrics.k8s.io, of nodes, */
+    bool measures_pods;      /* or of pods */
+    bool watches_namespaces; /* a policy reads them, */
+    bool watches_claims;     /* or claims, and so volumes */
 } BerthNeeds;
 
 /* One round. */
@@ -74,7 +82,7 @@ typedef struct Collector {
     int64_t give_up_nsec; /* monotonic; no request starts after it. 0: no deadline */
 
     /* For later parts. */
-    BerthNeeds needs;    /* of all berths; the lease is the first one's */
+    BerthNeeds needs;    /* of all berths; leases are the first one's */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
     /* Lines about how facts were found. */
@@ -91,6 +99,7 @@ void collect_cluster(Collector *collector); /* needs a client, as the next two d
 void collect_pods(Collector *collector);
 void collect_rights(Collector *collector);    /* behind berths and pods */
 void collect_published(Collector *collector); /* behind berths; needs a client */
+void collect_webhooks(Collector *collector);  /* the same */
 /* Behind berths; works without a client, too. */
 void collect_scheduler_configs(Collector *collector);
 void collect_probes(Collector *collector); /* last */

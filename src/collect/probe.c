@@ -9,9 +9,6 @@
  * unknown, and the probe counts as not made.
  */
 
-#include <errno.h>
-
-#include "base/cleanup.h"
 #include "collect/collect.h"
 #include "json/fields.h"
 

@@ -1,4 +1,5 @@
-/* Objects in the cluster that let new pods, and Karpenter, use what policies publish. */
+/* Objects in the cluster that let new pods, and Karpenter, use what policies publish, and the
+ * definition of PlacementPolicies. */
 
 #include "base/quantity.h"
 #include "base/vec.h"
@@ -7,8 +8,11 @@
 
 #define NANO 1000000000
 #define OBJECTS_MAX 1024u /* of one kind */
-#define DIGEST_KEY STR("berth.dev/digest")
 #define SELECTOR "?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=1000"
+
+#define DEFINITIONS                                                                                \
+    "/apis/apiextensions.k8s.io/v1/"                                                               \
+    "customresourcedefinitions?fieldSelector=metadata.name%3Dplacementpolicies.berth.dev"
 
 typedef VEC(AdmissionFact) Objects;
 typedef VEC(SlotFact) Slots;
@@ -18,19 +22,6 @@ typedef struct List {
     Objects objects;
     Slots slots;
 } List;
-
-static void read_annotations(JsonReader *reader, Arena *arena, void *target) {
-    AdmissionFact *object = target;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, DIGEST_KEY))
-            json_string(reader, arena, &object->digest);
-        else
-            json_skip(reader, NULL);
-    }
-}
 
 /* Quantities of an overlay; one that is no number is -1, which no limit is. */
 static void read_capacity(JsonReader *reader, Arena *arena, void *target) {
@@ -61,7 +52,7 @@ static void read_item(JsonReader *reader, Arena *arena, void *target) {
     } Item;
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, offsetof(Item, object.name)},
-        {"metadata.annotations", JSON_FIELD_CUSTOM, offsetof(Item, object), read_annotations},
+        {"metadata.annotations.berth.dev/digest", JSON_FIELD_TEXT, offsetof(Item, object.digest)},
         {"spec.capacity", JSON_FIELD_CUSTOM, offsetof(Item, slots), read_capacity},
     };
     List *list = target;
@@ -99,24 +90,39 @@ static ObjectsFact list_objects(Collector *collector, const char *path, List *re
     return fact;
 }
 
-void collect_published(Collector *collector) {
-    static const char *const paths[_ADMISSION_SOURCES] = {
-        [ADMISSION_POLICIES] =
-            "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies" SELECTOR,
-        [ADMISSION_BINDINGS] =
-            "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings" SELECTOR,
-        [ADMISSION_BY_KYVERNO] = "/apis/policies.kyverno.io/v1/mutatingpolicies" SELECTOR,
+/* The first version that the cluster has. */
+static ObjectsFact list_admission(Collector *collector, AdmissionSource source) {
+#define REGISTRATION "/apis/admissionregistration.k8s.io/"
+    static const char *const paths[_ADMISSION_SOURCES][2] = {
+        [ADMISSION_POLICIES] = {REGISTRATION "v1/mutatingadmissionpolicies" SELECTOR,
+            REGISTRATION "v1beta1/mutatingadmissionpolicies" SELECTOR},
+        [ADMISSION_BINDINGS] = {REGISTRATION "v1/mutatingadmissionpolicybindings" SELECTOR,
+            REGISTRATION "v1beta1/mutatingadmissionpolicybindings" SELECTOR},
+        [ADMISSION_BY_KYVERNO] = {"/apis/policies.kyverno.io/v1/mutatingpolicies" SELECTOR},
     };
+    List list;
+    ObjectsFact fact = list_objects(collector, paths[source][0], &list);
+
+    if (fact.is_known && !fact.has_kind && paths[source][1])
+        fact = list_objects(collector, paths[source][1], &list);
+    return fact;
+}
+
+void collect_published(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     size_t n_admission = 0, n_slots = 0;
+    bool has_policies = false;
     List list;
 
     for (size_t i = 0; i < facts->n_berths; i++) {
+        has_policies |= facts->berths[i].has_cluster_policies;
         n_admission += facts->berths[i].n_admission;
         n_slots += facts->berths[i].n_slots;
     }
     for (size_t i = 0; n_admission > 0 && i < _ADMISSION_SOURCES; i++)
-        facts->admission[i] = list_objects(collector, paths[i], &list);
+        facts->admission[i] = list_admission(collector, i);
+    if (has_policies)
+        facts->definition = list_objects(collector, DEFINITIONS, &list);
     if (n_slots == 0)
         return;
     facts->overlays.objects =

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "collect/collect.h"
 #include "json/fields.h"
 #include "json/write.h"
@@ -18,11 +16,13 @@
 typedef enum Feature {
     FEATURE_ALWAYS, /* every berth that watches a cluster */
     FEATURE_BIND,
-    FEATURE_LEASE,
     FEATURE_WAKE_UP,
     FEATURE_EVENTS,
     FEATURE_PUBLISH,
     FEATURE_NOMINATE,
+    FEATURE_POLICIES,
+    FEATURE_LEASES, /* one more for each LeaseUse */
+    FEATURE_LEASES_LAST = FEATURE_LEASES + _LEASE_USES - 1,
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
     FEATURE_NAMESPACES, /* a policy reads them */
@@ -45,7 +45,6 @@ typedef struct Right {
 #define NODE_METRICS STR("metrics.k8s.io"), STR("nodes"), STR("")
 #define POD_METRICS STR("metrics.k8s.io"), STR("pods"), STR("")
 
-#define WHO_BINDS "to agree on who binds (--lease)"
 #define EVENTS_WHY "to write events (--events)"
 #define METRICS_WHY "for metrics of metrics.k8s.io"
 #define CLUSTER_WHY "to know the cluster"
@@ -55,7 +54,15 @@ typedef struct Right {
 #define VOLUMES STR(""), STR("persistentvolumes"), STR("")
 #define SERVICES STR(""), STR("services"), STR("")
 #define SERVICES_WHY "to nominate nodes for pods of Services (--nominate)"
+#define POLICIES STR("berth.dev"), STR("placementpolicies"), STR("")
+#define POLICIES_WHY "to read policies of the cluster (--policies-from-cluster)"
 #define NEVER_NEEDED "berth never needs it"
+
+#define LEASE(use, why)                                                                            \
+    {FEATURE_LEASES + (use), false, STR("create"), LEASES, "to agree on who " why},                \
+        {FEATURE_LEASES + (use), false, STR("get"), LEASES, "to agree on who " why}, {             \
+        FEATURE_LEASES + (use), false, STR("update"), LEASES, "to agree on who " why               \
+    }
 
 /* The same as in docs/threat-model.md and the shipped roles. */
 static const Right rights[] = {
@@ -67,18 +74,24 @@ static const Right rights[] = {
     {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
     {FEATURE_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"),
         "to bind pods (--bind)"},
-    {FEATURE_LEASE, false, STR("create"), LEASES, WHO_BINDS},
-    {FEATURE_LEASE, false, STR("get"), LEASES, WHO_BINDS},
-    {FEATURE_LEASE, false, STR("update"), LEASES, WHO_BINDS},
+    LEASE(LEASE_OF_BINDS, "binds (--lease)"),
     {FEATURE_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""),
         "to wake pods (--wake-up), or to publish labels (--publish)"},
     {FEATURE_PUBLISH, true, STR("patch"), STR(""), STR("nodes"), STR("status"),
         "to publish slots (--publish)"},
+    LEASE(LEASE_OF_PUBLISHING, "publishes (--publish-lease)"),
     {FEATURE_NOMINATE, true, STR("patch"), STR(""), STR("pods"), STR("status"),
         "to nominate nodes for pods (--nominate)"},
     {FEATURE_NOMINATE, false, STR("get"), SERVICES, SERVICES_WHY},
     {FEATURE_NOMINATE, false, STR("list"), SERVICES, SERVICES_WHY},
     {FEATURE_NOMINATE, false, STR("watch"), SERVICES, SERVICES_WHY},
+    LEASE(LEASE_OF_NOMINATIONS, "nominates (--nominate-lease)"),
+    {FEATURE_POLICIES, false, STR("get"), POLICIES, POLICIES_WHY},
+    {FEATURE_POLICIES, false, STR("list"), POLICIES, POLICIES_WHY},
+    {FEATURE_POLICIES, false, STR("watch"), POLICIES, POLICIES_WHY},
+    {FEATURE_POLICIES, true, STR("patch"), STR("berth.dev"), STR("placementpolicies"),
+        STR("status"), "to write the status of policies (--policies-from-cluster)"},
+    LEASE(LEASE_OF_POLICIES, "writes the status of policies (--policies-lease)"),
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
@@ -92,6 +105,8 @@ static const Right rights[] = {
     {FEATURE_CLAIMS, false, STR("list"), VOLUMES, CLAIMS_WHY},
     {FEATURE_CLAIMS, false, STR("watch"), VOLUMES, CLAIMS_WHY},
 
+    {FEATURE_NONE, true, STR("create"), POLICIES, NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("patch"), POLICIES, NEVER_NEEDED},
     {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
@@ -130,8 +145,6 @@ static bool does(const BerthFact *berth, Feature feature) {
     switch (feature) {
     case FEATURE_BIND:
         return berth->answers_bind;
-    case FEATURE_LEASE:
-        return berth->has_lease;
     case FEATURE_WAKE_UP:
         return berth->has_wake_up || (berth->has_publish && berth->n_published_labels > 0);
     case FEATURE_EVENTS:
@@ -140,9 +153,15 @@ static bool does(const BerthFact *berth, Feature feature) {
         return berth->has_publish;
     case FEATURE_NOMINATE:
         return berth->has_nominator;
+    case FEATURE_POLICIES:
+        return berth->has_cluster_policies;
     default:
         return false;
     }
+}
+
+static bool is_lease(Feature feature) {
+    return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
 }
 
 /* 1: some berth uses it; 0: none does; -1: no berth could be reached. */
@@ -158,12 +177,21 @@ static int has_feature(const Collector *collector, Feature feature) {
     if (feature == FEATURE_NAMESPACES || feature == FEATURE_CLAIMS)
         return feature == FEATURE_CLAIMS ? collector->needs.watches_claims
                                          : collector->needs.watches_namespaces;
+    if (is_lease(feature))
+        return !str_is_empty(collector->needs.leases[feature - FEATURE_LEASES].name);
     for (size_t i = 0; i < facts->n_berths; i++) {
         is_any_known |= is_known(&facts->berths[i]);
         if (is_known(&facts->berths[i]) && does(&facts->berths[i], feature))
             return 1;
     }
     return is_any_known ? 0 : -1;
+}
+
+/* create cannot be limited to a name. */
+static void name_lease(RightFact *right, const LeaseNeed *lease) {
+    right->namespace = lease->namespace;
+    if (!str_is(right->verb, "create"))
+        right->name = lease->name;
 }
 
 static void choose_rights(Collector *collector) {
@@ -185,11 +213,8 @@ static void choose_rights(Collector *collector) {
                                                              : "no berth that was checked uses it",
             .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
         };
-        if (right->feature == FEATURE_LEASE) {
-            fact->namespace = collector->needs.lease_namespace;
-            if (!str_is(right->verb, "create")) /* which cannot be limited to a name */
-                fact->name = collector->needs.lease_name;
-        }
+        if (is_lease(right->feature))
+            name_lease(fact, &collector->needs.leases[right->feature - FEATURE_LEASES]);
         facts->n_rights++;
     }
 }

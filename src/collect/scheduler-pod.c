@@ -262,6 +262,15 @@ static bool serves(const Container *container) {
     return false;
 }
 
+static void note_berth(const Container *container, SchedulerPod *pod) {
+    Str value;
+
+    if (!serves(container))
+        return;
+    pod->has_berth = pod->pod.has_arguments = true;
+    pod->pod.answers_reviews |= find_flag(container, STR("--admission-listen"), &value);
+}
+
 static void read_item(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
@@ -394,7 +403,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
     *ret = pod.pod;
     ret->is_ending |= str_is(pod.phase, "Succeeded") || str_is(pod.phase, "Failed");
     for (size_t i = 0; i < pod.spec->n_containers; i++)
-        ret->has_berth |= serves(pod.spec->containers[i]);
+        note_berth(pod.spec->containers[i], ret);
     find_scheduler(pod.spec, arena, ret);
 }
 

@@ -9,11 +9,6 @@
  * ConfigMap's, or a folder of the node's.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "checkup/facts.h"
 #include "json/read.h"
 

@@ -10,8 +10,6 @@
 #include <stdio.h>
 
 #include "base/base64.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/url.h"

@@ -151,6 +151,16 @@ static void finish_roots(Evaluator *e) {
     }
 }
 
+PlanStrings *plan_strings_new(const Plan *plan, Arena *arena) {
+    PlanStrings *strings = ARENA_NEW(arena, PlanStrings);
+    StringCache **caches = ARENA_ARRAY(arena, StringCache *, plan->n_block_regs);
+
+    if (!strings || !caches)
+        return NULL;
+    *strings = (PlanStrings){.arena = arena, .caches = caches};
+    return strings;
+}
+
 int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
     const PlanBlockOptions *options, const PlanBlock **ret) {
     CelRun *run = options->run;
@@ -163,6 +173,7 @@ int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *row
         .fuel = run->fuel,
         .deadline = options->deadline,
         .meter = options->meter,
+        .strings = options->strings,
         .block_rows = ARENA_ARRAY(run->arena, CelValue, n),
     };
 

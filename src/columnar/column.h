@@ -12,9 +12,6 @@
  * string once. A function that reads only one string is computed once per distinct string.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cel/type.h"
 #include "cel/value.h"
 

@@ -153,7 +153,7 @@ typedef struct ByText {
     const PlanColumn *column, *text;
     ColumnRegister *reg, *of_text;
     uint32_t input;     /* the code's input that is the string */
-    StringCache *cache; /* NULL in a block, which has each string once */
+    StringCache *cache; /* NULL: each dictionary is evaluated by itself */
 } ByText;
 
 static ByText by_text_of(const Evaluator *e, const PlanColumn *column) {
@@ -171,13 +171,18 @@ static ByText by_text_of(const Evaluator *e, const PlanColumn *column) {
     return by;
 }
 
+/* Strings that a block made itself are gone with it. */
 static bool open_cache(Evaluator *e, ByText *by) {
-    StringCache **cache = e->session ? &e->session->caches[by->column->cache] : NULL;
+    StringCache **cache = NULL;
 
+    if (e->session)
+        cache = &e->session->caches[by->column->cache];
+    else if (e->strings && by->of_text->is_borrowed)
+        cache = &e->strings->caches[by->column->block_reg];
     if (!cache)
         return true;
     if (!*cache)
-        *cache = ARENA_NEW(e->arena, StringCache);
+        *cache = ARENA_NEW(e->session ? e->arena : e->strings->arena, StringCache);
     by->cache = *cache;
     return evaluator_check(e, by->cache, -ENOMEM);
 }

@@ -66,6 +66,11 @@ typedef struct SingleValue {
 /* Strings and their results (evaluate-scalar.c). */
 typedef struct StringCache StringCache;
 
+struct PlanStrings {
+    Arena *arena;
+    StringCache **caches; /* by register of a block; NULL: nothing yet */
+};
+
 /* Entries to compute. */
 typedef struct EntrySelection {
     const uint32_t *entries;
@@ -120,6 +125,7 @@ typedef struct Evaluator {
     int64_t fuel;
     PlanDeadline deadline;
     PlanMeter *meter;          /* in a block; NULL: nothing is counted */
+    PlanStrings *strings;      /* in a block; NULL: none */
     uint64_t work;             /* see PlanCost */
     int status;                /* 0, PLAN_DEADLINE_PASSED or -ENOMEM; the first one stays */
     const CelValue *variables; /* by slot; NULL in a block */

@@ -2,8 +2,6 @@
  * error and fallback are states 0 to 3: the worst of two is the larger one, and bit 1 says that
  * there is no value. */
 
-#include <string.h>
-
 #include "columnar/kernel-internal.h"
 
 static void merge_column(size_t n, const uint8_t *restrict from, uint8_t *restrict to) {

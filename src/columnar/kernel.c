@@ -3,9 +3,6 @@
 
 #include "columnar/kernel.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "cel/library.h"
 #include "columnar/kernel-internal.h"
 

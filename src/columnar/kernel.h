@@ -13,9 +13,6 @@
  * unless the scalar machine would give the same result for every value of the argument.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cel/graph.h"
 #include "columnar/column.h"
 

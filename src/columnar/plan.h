@@ -26,12 +26,6 @@
  * Threads: a plan, its blocks and totals are immutable; a session belongs to one thread.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cel/graph.h"
 #include "cel/run.h"
 #include "columnar/column.h"
@@ -101,6 +95,7 @@ struct PlanHost {
 typedef struct PlanTable {
     const PlanHost *host;
     const void *rows; /* the host's */
+    void *block; /* the host's, for one block: load() gets the same rows each time. NULL: any */
 
     /* The value of the row variable; lives as long as the run's arena. */
     CelValue (*row)(const struct PlanTable *table, uint32_t row, CelRun *run);
@@ -145,9 +140,6 @@ PlanFrequency plan_frequency(const Plan *plan, size_t root);
  * node of that part through @ret. */
 bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret);
 
-/* Prints the plan, one step a line. */
-void plan_print(const Plan *plan, Buf *out);
-
 /* The deadline, checked at least every PLAN_BLOCK_ROWS evaluations of the scalar machine. */
 typedef struct PlanDeadline {
     bool (*is_over)(void *context); /* NULL: never */
@@ -174,14 +166,20 @@ uint64_t plan_meter_work(const PlanMeter *meter);
 /* The cost of root @root. A column that several roots read counts for each of them. */
 PlanCost plan_meter_root(PlanMeter *meter, size_t root);
 
+/* PlanStrings: results of functions of one string, shared by blocks of one plan and table. Lies in
+ * @arena, which outlives it and grows, by at most a few KiB for each column. NULL: no memory. */
+typedef struct PlanStrings PlanStrings;
+PlanStrings *plan_strings_new(const Plan *plan, Arena *arena);
+
 typedef struct PlanBlockOptions {
     CelRun *run;    /* for temporary data: its arena may be reset afterwards. Each evaluation starts
                        with its fuel */
     Arena *scratch; /* for temporary data of one evaluation; it is reset repeatedly, so nothing else
                        may be in it. NULL: the run's arena is used, and grows with every row */
     PlanDeadline deadline;
-    PlanMeter *meter; /* NULL: nothing is counted */
-    Arena *keep;      /* for stored values */
+    PlanMeter *meter;     /* NULL: nothing is counted */
+    PlanStrings *strings; /* NULL: each block computes them anew */
+    Arena *keep;          /* for stored values */
 } PlanBlockOptions;
 
 /* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. Strings of the table are borrowed. 0,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/bytes.h"
 #include "base/wide-loops.h"
 #include "cel/code.h"
 #include "columnar/evaluator-internal.h"
@@ -109,6 +110,9 @@ static const Column *column_in(
 static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
     if (n == 1)
         *to = *from;
+    else if (n == PLAN_BLOCK_ROWS)
+        for (size_t i = 0; i < PLAN_BLOCK_ROWS * sizeof(int64_t); i += sizeof(BytesWide))
+            bytes_copy_wide((char *)to + i, (const char *)from + i);
     else
         memcpy(to, from, n * sizeof(int64_t));
 }

@@ -58,8 +58,11 @@ static int splice_block(const Scene *scene, Arena *arena, Arena *keep, const Pla
 
 static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const PlanBlock **blocks,
     const PlanTotals **whole) {
+    PlanStrings *strings = plan_strings_new(scene->plan.plan, keep);
     int r;
 
+    if (!strings)
+        return -ENOMEM;
     for (uint32_t from = 0; from < N_ROWS; from += PLAN_BLOCK_ROWS) {
         uint32_t rows[PLAN_BLOCK_ROWS], n = 0;
         CelRun run = CEL_RUN(arena);
@@ -67,7 +70,8 @@ static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const Plan
         for (; n < PLAN_BLOCK_ROWS && from + n < N_ROWS; n++)
             rows[n] = from + n;
         r = plan_block_new(scene->plan.plan, &scene->table->head, rows, n,
-            &(PlanBlockOptions){.run = &run, .keep = keep}, &blocks[from / PLAN_BLOCK_ROWS]);
+            &(PlanBlockOptions){.run = &run, .strings = strings, .keep = keep},
+            &blocks[from / PLAN_BLOCK_ROWS]);
         if (r != 0)
             return r;
     }

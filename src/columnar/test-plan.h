@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "cel/program.h"
+#include "columnar/test-plan-print.h"
 #include "columnar/test-rows.h"
 
 typedef struct TestPlan {
@@ -49,9 +50,10 @@ static inline const PlanBlock **test_blocks(const TestPlan *p, const TestTable *
     const PlanBlock **blocks = ARENA_ARRAY(p->schema->arena, const PlanBlock *, n);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(TEST_BUDGET);
+    PlanStrings *strings = plan_strings_new(p->plan, p->schema->arena);
     uint32_t rows[PLAN_BLOCK_ROWS];
 
-    assert_true(blocks && arena && scratch);
+    assert_true(blocks && arena && scratch && strings);
     for (size_t i = 0; i < n; i++) {
         CelRun run = CEL_RUN(arena);
         size_t length = 0;
@@ -60,7 +62,8 @@ static inline const PlanBlock **test_blocks(const TestPlan *p, const TestTable *
             rows[length] = (uint32_t)(i * PLAN_BLOCK_ROWS + length);
         assert_int_equal(
             plan_block_new(p->plan, &table->head, rows, length,
-                &(PlanBlockOptions){.run = &run, .scratch = scratch, .keep = p->schema->arena},
+                &(PlanBlockOptions){
+                    .run = &run, .scratch = scratch, .strings = strings, .keep = p->schema->arena},
                 &blocks[i]),
             0);
         arena_reset(arena);

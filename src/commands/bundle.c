@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/nsec.h"

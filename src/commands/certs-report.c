@@ -4,12 +4,8 @@
 
 #include <errno.h>
 #include <gnutls/crypto.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/base64.h"
-#include "base/buf.h"
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/message.h"

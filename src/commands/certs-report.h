@@ -3,10 +3,8 @@
 /* CertsReport: the report of `berth certs`: files, expiry and next steps.
  */
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "base/str.h"
 #include "certs/pem-folder.h"
 
 #define CERTS_CLIENT_NAME "system:kube-scheduler" /* whom `berth serve` lets in by default */

@@ -7,10 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "certs/authority.h"

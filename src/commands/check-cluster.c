@@ -9,10 +9,8 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
 #include "base/vec.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "cluster/snapshot.h"
 #include "commands/check-internal.h"
 #include "extender/explain.h"

@@ -7,17 +7,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/visible.h"
 #include "checkup/berths.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/server-source.h"
-#include "cli/terminal.h"
 #include "commands/counting-rules.h"
 #include "input/file.h"
 
@@ -162,6 +158,7 @@ static void collect_live(Collector *collector) {
         collect_pods(collector);
         collect_rights(collector);
         collect_published(collector);
+        collect_webhooks(collector);
     }
     collect_scheduler_configs(collector);
     collect_probes(collector);

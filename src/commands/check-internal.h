@@ -5,11 +5,6 @@
  * collecting, judging and printing.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "base/nsec.h"
 #include "checkup/check.h"
 #include "cli/cluster-source.h"

@@ -6,16 +6,12 @@
 
 #include <math.h>
 
-#include "base/arena.h"
-#include "base/nsec.h"
 #include "base/visible.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "extender/view.h"
 #include "input/zones.h"
-#include "serve/daemon.h"
 #include "json/read.h"
 
 #define WHO "berth check"

@@ -1,10 +1,7 @@
 /* berth check --live with policy files: whether the metrics of policies have values. */
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "commands/check-internal.h"
 #include "extender/view.h"
 #include "input/zones.h"

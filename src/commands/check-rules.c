@@ -5,7 +5,6 @@
 #include "base/visible.h"
 #include "commands/check-internal.h"
 #include "commands/counting-rules.h"
-#include "json/write.h"
 
 static void write_field(JsonWriter *writer, const char *key, Str text) {
     json_write_member(writer, str_from_c(key), text);

@@ -6,14 +6,9 @@
  */
 
 #include <errno.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
-#include "checkup/check.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "commands/commands.h"

@@ -12,6 +12,7 @@ extern const Command status_command;
 extern const Command open_command;
 extern const Command simulate_command;
 extern const Command what_if_command;
+extern const Command diff_command;
 extern const Command test_command;
 extern const Command bundle_command;
 extern const Command eval_command;
@@ -23,3 +24,16 @@ extern const Command config_command;
 extern const Command publish_command;
 extern const Command install_command;
 extern const Command version_command;
+
+/*
+ * Shell completion: `berth __complete WORD...` is run by the shells' scripts (completions/) with
+ * the words of the command line, the last of which is the one that is being typed, perhaps empty.
+ *
+ * It prints one candidate a line, "word<TAB>what it is", and at last ":4", or ":0" when names of
+ * files may stand there, too. That is cobra's protocol, which kubectl speaks with its plugins. It
+ * must not keep a person waiting, and is never the place for an error message: what fails is left
+ * out, and so are names that take longer than COMPLETE_MSEC to read. The exit code is always
+ * EXIT_FINE.
+ */
+#define COMPLETE_MSEC 1000
+int complete(int n_words, char *words[]);

@@ -3,20 +3,16 @@
  * option tables; those that begin with the typed text are printed.
  */
 
-#include "commands/complete.h"
+#include "commands/commands.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/ascii.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "checkup/check.h"
 #include "cli/berth-client.h"
@@ -29,7 +25,7 @@
 #include "kube/blocking-client.h"
 #include "kube/secret.h"
 #include "yaml/document.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 typedef VEC(Str) NameList;
 
@@ -63,11 +59,8 @@ static bool is_plain(Str name) {
 static void add(NameList *names, Str name, Arena *arena) {
     Str *at;
 
-    if (names->n >= NAMES_MAX || !is_plain(name))
+    if (names->n >= NAMES_MAX || !is_plain(name) || str_is_one_of(name, names->items, names->n))
         return;
-    for (size_t i = 0; i < names->n; i++)
-        if (str_eq(names->items[i], name))
-            return;
     name = arena_copy(arena, name);
     at = name.ptr ? VEC_PUSH(names, arena) : NULL;
     if (at)
@@ -132,52 +125,45 @@ static void complete_contexts(const CompleteOptions *options, Arena *arena, Name
 
 /* --- the API server ---------------------------------------------------------------- */
 
-/* The object's {"namespace":…, "name":…}. */
-static void read_name(JsonReader *reader, Arena *arena, Str *ret_namespace, Str *ret_name) {
-    Str key;
+/* Names while the objects of a list are read. */
+typedef struct NameReader {
+    NameList *names;
+    bool is_pod; /* NAMESPACE/NAME */
+} NameReader;
 
-    *ret_namespace = *ret_name = STR_NULL;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("namespace")))
-            json_string(reader, arena, ret_namespace);
-        else if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, ret_name);
-        else
-            json_skip(reader, NULL);
-    }
+static void read_named(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Named {
+        Str namespace, name;
+    } Named;
+    static const JsonField fields[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(Named, name)},
+        {"pod.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
+        {"pod.name", JSON_FIELD_TEXT, offsetof(Named, name)},
+    };
+    const NameReader *into = target;
+    Named named = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &named);
+    if (json_error(reader) != JSON_OK)
+        return;
+    if (into->is_pod)
+        add_pod(into->names, named.namespace, named.name, arena);
+    else
+        add(into->names, named.name, arena);
 }
 
-/* Names of the objects in the array after @list, each after its @field. */
-static void add_named(Str json, Str list, Str field, bool is_pod, Arena *arena, NameList *names) {
-    Str key, namespace, name;
+/* Names of the objects in a list of the API server, or of the pods of berth's decisions. */
+static void add_named(Str json, bool is_pod, Arena *arena, NameList *names) {
+    static const JsonField fields[] = {
+        {"items", JSON_FIELD_ARRAY, .read = read_named},
+        {"decisions", JSON_FIELD_ARRAY, .read = read_named},
+    };
+    NameReader into = {.names = names, .is_pod = is_pod};
     JsonReader reader;
 
     json_reader_init(&reader, json);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, list)) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        json_array(&reader);
-        while (json_element(&reader)) {
-            json_object(&reader);
-            while (json_key(&reader, &key)) {
-                if (!json_key_is(&reader, key, field)) {
-                    json_skip(&reader, NULL);
-                    continue;
-                }
-                read_name(&reader, arena, &namespace, &name);
-                if (json_error(&reader) != JSON_OK)
-                    return;
-                if (is_pod)
-                    add_pod(names, namespace, name, arena);
-                else
-                    add(names, name, arena);
-            }
-        }
-    }
+    JSON_READ_FIELDS(&reader, arena, fields, &into);
 }
 
 static void add_from_server(
@@ -191,7 +177,7 @@ static void add_from_server(
     if (access_from_kubeconfig(options->kubeconfig, options->context, &access, error) < 0)
         return;
     if (blocking_client_request(access, &request, arena, &reply, error) == 0 && reply.status == 200)
-        add_named(reply.body, STR("items"), STR("metadata"), is_pod, arena, names);
+        add_named(reply.body, is_pod, arena, names);
 }
 
 /* --- files -------------------------------------------------------------------------- */
@@ -243,7 +229,7 @@ static void complete_decided_pods(const CompleteOptions *options, Arena *arena, 
     if (server_source_open(&source, "berth") == 0 &&
         berth_client_get(
             &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
-        add_named(reply, STR("decisions"), STR("pod"), true, arena, names);
+        add_named(reply, true, arena, names);
 }
 
 static void add_check(
@@ -317,10 +303,30 @@ static void offer_choices(Line *line, const char *choices) {
 
 /* --- values ------------------------------------------------------------------------- */
 
+/* A server or a file did not answer in time. */
+static void give_up(int signal) {
+    static const char end[] = ":4\n";
+
+    (void)!write(STDOUT_FILENO, end, sizeof(end) - 1);
+    _exit(EXIT_FINE);
+}
+
+/* For names from outside only. All else is in the program, and is offered on a busy machine, too.
+ */
+static void limit_time(void) {
+    const struct itimerval limit = {
+        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
+
+    (void)signal(SIGALRM, give_up);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
 /* Names that are found in the cluster or a running berth. */
 static void offer_names(Line *line, OptionCompletion complete) {
     NameList names = {0}, abouts = {0};
 
+    if (complete != COMPLETE_FILES && complete != COMPLETE_CHECKS)
+        limit_time();
     switch (complete) {
     case COMPLETE_FILES:
         line->wants_files = true;
@@ -473,24 +479,11 @@ static void complete_line(Line *line) {
         offer_commands(line);
 }
 
-/* A server did not answer in time. */
-static void give_up(int signal) {
-    static const char end[] = ":4\n";
-
-    (void)!write(STDOUT_FILENO, end, sizeof(end) - 1);
-    _exit(EXIT_FINE);
-}
-
-/* Silent, and with a time limit. */
-static void limit_time(void) {
-    const struct itimerval limit = {
-        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
+static void be_silent(void) {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     if (null >= 0)
         (void)dup2(null, STDERR_FILENO);
-    (void)signal(SIGALRM, give_up);
-    (void)setitimer(ITIMER_REAL, &limit, NULL);
 }
 
 int complete(int n_words, char *words[]) {
@@ -506,7 +499,7 @@ int complete(int n_words, char *words[]) {
     if (!arena)
         return EXIT_FINE;
     program_name = "berth";
-    limit_time();
+    be_silent();
     complete_line(&line);
     buf_append(&line.out, line.wants_files ? STR(":0\n") : STR(":4\n"));
     (void)signal(SIGALRM, SIG_IGN); /* the reply is whole: a second end would spoil it */

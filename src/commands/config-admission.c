@@ -28,13 +28,16 @@ static int write_policy(const Policy *policy, AdmissionFormat format, Buf *out) 
     return 0;
 }
 
-int config_admission_write(const Program *program, AdmissionFormat format, Buf *out) {
-    for (size_t i = 0; i < program->n_policies; i++) {
+int config_admission_write(
+    const Program *program, Str scheduler, AdmissionFormat format, Buf *out) {
+    for (size_t i = 0; program && i < program->n_policies; i++) {
         int r = write_policy(&program->policies[i], format, out);
 
         if (r != 0)
             return r;
     }
+    if (!str_is_empty(scheduler) && opt_in_write(scheduler, format, out) < 0)
+        return terminal_out_of_memory(WHO, "the admission policies", NULL);
     if (out->len > 0 || buf_error(out) < 0)
         return 0;
     (void)fprintf(stderr, WHO

@@ -6,13 +6,10 @@
  */
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/base64.h"
+#include "base/label.h"
 #include "base/nsec.h"
 #include "base/origin.h"
 #include "cli/command.h"
@@ -39,9 +36,10 @@ typedef struct ConfigSettings {
     ConfigFormat format;
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
-    bool is_admission;        /* print admission policies instead, */
-    bool is_kyverno;          /* of Kyverno, */
-    const char *node_overlay; /* or NodeOverlays for this NodePool */
+    bool is_admission;                 /* print admission policies instead, */
+    bool is_kyverno;                   /* of Kyverno, */
+    AdmissionFormat admission_version; /* else of this version; */
+    const char *node_overlay;          /* or NodeOverlays for this NodePool */
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
     size_t n_managed;
@@ -93,11 +91,14 @@ static const Option config_options[] = {
                 "legacy Policy alone"},
 
     {"admission", OPTION_FLAG, OPTION_AT(ConfigSettings, is_admission),
-        .help = "instead: MutatingAdmissionPolicies for what the policies of --policy publish"},
+        .help = "print MutatingAdmissionPolicies instead: for the slots and labels that policies of --policy publish, and with "
+                "--scheduler-name one that sets schedulerName of pods in namespaces with the label " OPT_IN_LABEL "=NAME"},
+    {"admission-version", OPTION_CHOICE, .argument = "v1|v1beta1", OPTION_AT(ConfigSettings, admission_version),
+        .initial = "v1", .help = "version of these objects: v1beta1 for Kubernetes 1.34 and 1.35, where it is off by default"},
     {"kyverno", OPTION_FLAG, OPTION_AT(ConfigSettings, is_kyverno),
         .help = "with --admission: MutatingPolicies of Kyverno 1.17 and later, for Kubernetes before 1.36"},
     {"node-overlay", OPTION_TEXT, .argument = "NODEPOOL", AT(node_overlay),
-        .help = "instead: NodeOverlays of Karpenter for the slots that they publish"},
+        .help = "print NodeOverlays of Karpenter instead, for the slots that policies of --policy publish"},
 
     OPTION_GROUP("Which verbs berth answers"),
     {"server", OPTION_TEXT, .argument = "URL", AT(source.access.server),
@@ -140,25 +141,25 @@ static const Option config_options[] = {
     {"ignorable", OPTION_FLAG, OPTION_AT(ConfigSettings, is_ignorable),
         .help = "place pods without berth when it does not answer; otherwise they stay pending"},
     {"percentage", OPTION_NUMBER, .argument = "N", OPTION_AT(ConfigSettings, percentage), .max = 100,
-        .initial = "100", .help = "percentageOfNodesToScore; 0: kube-scheduler's own choice"},
+        .initial = "100", .help = "value of percentageOfNodesToScore; 0: kube-scheduler's own choice"},
 
     OPTION_GROUP("Which kube-scheduler it is"),
     {"scheduler-name", OPTION_TEXT, .argument = "NAME", AT(scheduler_name), .initial = "the default scheduler",
-        .help = "a second one, for pods with this spec.schedulerName"},
+        .help = "a second scheduler, for pods with this spec.schedulerName"},
     {"leader-elect", OPTION_FLAG, OPTION_AT(ConfigSettings, has_leader_election),
-        .help = "leader election for the replicas of a second one; the default scheduler always has it"},
+        .help = "leader election for the replicas of a second scheduler; the default scheduler has it"},
     {"no-leader-elect", OPTION_FLAG, OPTION_AT(ConfigSettings, has_no_leader_election),
-        .help = "... unless it never has more than one replica"},
+        .help = "no leader election for the default scheduler, if it never has more than one replica"},
     {"lease-namespace", OPTION_TEXT, .argument = "NAME", AT(lease_namespace),
-        .initial = "of a second one: " CONFIG_LEASE_NAMESPACE, .help = "namespace of the Lease"},
-    {"lease-name", OPTION_TEXT, .argument = "NAME", AT(lease_name), .initial = "of a second one: its name",
+        .initial = CONFIG_LEASE_NAMESPACE " for a second scheduler", .help = "namespace of the Lease"},
+    {"lease-name", OPTION_TEXT, .argument = "NAME", AT(lease_name), .initial = "the name of a second scheduler",
         .help = "name of the Lease"},
     {"scheduler-kubeconfig", OPTION_FILE, .argument = "PATH", AT(kubeconfig),
         .help = "its own kubeconfig, if it runs outside a pod or in a static one"},
     {"policy-config-file", OPTION_FILE, .argument = "PATH", AT(policy_file), .initial = POLICY_FILE_DEFAULT,
-        .help = "of v1alpha1: where kube-scheduler finds the Policy"},
+        .help = "with v1alpha1: where kube-scheduler finds the Policy"},
     {"policy-configmap", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(policy_map),
-        .help = "... or the ConfigMap that has it, under the key policy.cfg"},
+        .help = "or the ConfigMap that has the Policy, under the key policy.cfg"},
     {0},
 };
 /* clang-format on */
@@ -214,9 +215,25 @@ static const char *check_format(const ConfigSettings *settings) {
     return NULL;
 }
 
+/* A name that is the value of a label and a part of an object's name. */
+static const char *check_opt_in(const char *scheduler_name) {
+    Str name = str_from_c(scheduler_name);
+
+    if (str_eq(name, STR("default-scheduler")))
+        return "--admission: --scheduler-name is a second scheduler; pods are the default "
+               "scheduler's anyway";
+    if (!node_name_is_valid(name) || !label_is_name(name))
+        return "--scheduler-name: with --admission it has at most 63 characters: a to z, 0 to 9, "
+               "- and .";
+    return NULL;
+}
+
 static const char *check_published(const ConfigSettings *settings) {
+    if (settings->is_admission && settings->scheduler_name)
+        return check_opt_in(settings->scheduler_name);
     if (settings->policies.n == 0)
-        return "--admission and --node-overlay need --policy";
+        return settings->is_admission ? "--admission needs --policy or --scheduler-name"
+                                      : "--node-overlay needs --policy";
     if (settings->node_overlay && !node_name_is_valid(str_from_c(settings->node_overlay)))
         return "--node-overlay: expected the name of a NodePool";
     return NULL;
@@ -232,6 +249,9 @@ static const char *config_settings_check(void *context, const Arguments *argumen
         return "--admission or --node-overlay, not both";
     if (settings->is_kyverno && !settings->is_admission)
         return "--kyverno goes with --admission";
+    if (settings->admission_version != ADMISSION_V1 &&
+        (settings->is_kyverno || !settings->is_admission))
+        return "--admission-version goes with --admission, and not with --kyverno";
     if (settings->is_admission || settings->node_overlay)
         return check_published(settings);
     if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))
@@ -616,11 +636,11 @@ static int make_published(const ConfigSettings *settings) {
 
     if (!arena)
         return terminal_out_of_memory(WHO, "the policies", NULL);
-    r = policy_files_load(&settings->policies, WHO, arena, &program);
+    r = settings->policies.n > 0 ? policy_files_load(&settings->policies, WHO, arena, &program) : 0;
     if (r == 0)
         r = settings->is_admission
-                ? config_admission_write(program,
-                      settings->is_kyverno ? ADMISSION_KYVERNO : ADMISSION_KUBERNETES, &out)
+                ? config_admission_write(program, str_from_c(settings->scheduler_name),
+                      settings->is_kyverno ? ADMISSION_KYVERNO : settings->admission_version, &out)
                 : config_node_overlay_write(program, settings->node_overlay, &out);
     if (r != 0)
         return r;

@@ -5,7 +5,6 @@
  * users and for programs.
  */
 
-#include "base/buf.h"
 #include "checkup/facts.h"
 #include "policy/exactness.h"
 #include "json/write.h"

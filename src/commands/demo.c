@@ -2,13 +2,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "demo/demo-cluster.h"
@@ -66,8 +62,8 @@ static const Option options[] = {
 
     OPTION_GROUP("Scenarios: something is wrong, and you look for the cause"),
     {"scenario", OPTION_TEXT, .argument = "NAME", AT(scenario),
-        .values = "pending|hot-node|stale-metrics|api-down|bad-policy|weight-war|list",
-        .help = "pending, hot-node, stale-metrics, api-down, bad-policy or weight-war; \"list\" "
+        .values = "pending|hot-node|stale-metrics|bad-policy|weight-war|list",
+        .help = "pending, hot-node, stale-metrics, bad-policy or weight-war; \"list\" "
                 "describes them. On a terminal it runs until Ctrl-C, so that you can look for the "
                 "cause"},
     {"solve", OPTION_FLAG, AT(solves), .help = "query berth, print the cause, and fix it"},
@@ -100,15 +96,6 @@ static int refuse_scenario(const char *name, Str nearest) {
 }
 
 static int run_scenario(const Settings *settings) {
-    const DemoOptions *demo = &settings->demo;
-    ScenarioOptions scenario_options = {
-        .program = program_name,
-        .address = demo->address,
-        .port = demo->port,
-        .solves = settings->solves,
-        .is_live = demo->is_live,
-        .has_colour = demo->has_colour,
-    };
     char error[SCENARIO_ERROR_MAX];
     Str nearest = STR_NULL;
     const Scenario *scenario;
@@ -120,7 +107,7 @@ static int run_scenario(const Settings *settings) {
     if (!scenario)
         return refuse_scenario(settings->scenario, nearest);
     log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
-    r = scenario_run(scenario, &scenario_options, error);
+    r = scenario_run(scenario, &settings->demo, settings->solves, error);
     if (r == 0)
         return EXIT_FINE;
     terminal_complain("berth demo", error);

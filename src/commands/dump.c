@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "cli/cluster-source.h"
 #include "cli/terminal.h"
 #include "cluster/difference.h"

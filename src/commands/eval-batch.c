@@ -2,25 +2,14 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/diag.h"
-#include "base/str.h"
-#include "base/vec.h"
-#include "cel/env.h"
 #include "cel/program.h"
-#include "cel/run.h"
 #include "cel/type.h"
-#include "cel/value.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/eval-internal.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 typedef struct EvalBinding {
     Str name;
@@ -43,74 +32,72 @@ typedef struct EvalRecord {
 
 #define EVAL_RECORD_ERROR_MAX 256u
 
+/* {"params": ["int", …], "result": "string", "receiver": bool} */
+typedef struct OverloadText {
+    Str params[CEL_ARGS_MAX], result;
+    size_t n;
+    bool is_receiver;
+} OverloadText;
+
+static void decode_param(JsonReader *reader, Arena *arena, void *target) {
+    OverloadText *overload = target;
+
+    if (overload->n < CEL_ARGS_MAX)
+        json_string(reader, arena, &overload->params[overload->n++]);
+    else
+        json_fail(reader, JSON_E_RANGE, "fewer parameters");
+}
+
+/* As the tables of the libraries write it. */
+static void print_signature(const OverloadText *overload, Buf *out) {
+    if (overload->is_receiver && overload->n > 0)
+        buf_printf(out, "%.*s.", STR_FMT(overload->params[0]));
+    buf_append_char(out, '(');
+    for (size_t i = overload->is_receiver; i < overload->n; i++)
+        buf_printf(
+            out, "%s%.*s", i > overload->is_receiver ? ", " : "", STR_FMT(overload->params[i]));
+    buf_printf(out, ") -> %.*s", STR_FMT(overload->result));
+}
+
 typedef struct Declaration {
     Str name, kind, type;
+    CelEnv *env;
 } Declaration;
 
-/* {"id": …, "params": ["int", …], "result": "string", "receiver": bool} as the text the
- * tables of the libraries use. */
-static void decode_overload(JsonReader *reader, Arena *arena, Str function, CelEnv *env) {
+static void decode_overload(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"result", JSON_FIELD_TEXT, offsetof(OverloadText, result)},
+        {"receiver", JSON_FIELD_BOOL, offsetof(OverloadText, is_receiver)},
+        {"is_instance_function", JSON_FIELD_BOOL, offsetof(OverloadText, is_receiver)},
+        {"params", JSON_FIELD_ARRAY, .read = decode_param},
+    };
     _cleanup_(buf_done) Buf signature = BUF_INIT(4096);
     CelOverloadSpec *spec = ARENA_NEW(arena, CelOverloadSpec);
-    Str params[CEL_ARGS_MAX], result = STR("dyn"), key;
-    bool is_receiver = false;
-    size_t n = 0;
+    OverloadText overload = {.result = STR("dyn")};
+    Declaration *declaration = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("result")))
-            json_string(reader, arena, &result);
-        else if (json_key_is(reader, key, STR("receiver")) ||
-                 json_key_is(reader, key, STR("is_instance_function")))
-            json_bool(reader, &is_receiver);
-        else if (json_key_is(reader, key, STR("params"))) {
-            json_array(reader);
-            while (json_element(reader)) {
-                Str param = STR_NULL;
-
-                json_string(reader, arena, &param);
-                if (n < CEL_ARGS_MAX)
-                    params[n++] = param;
-                else
-                    json_fail(reader, JSON_E_RANGE, "fewer parameters");
-            }
-        } else
-            json_skip(reader, NULL);
-    }
-    if (is_receiver && n > 0)
-        buf_printf(&signature, "%.*s.", STR_FMT(params[0]));
-    buf_append_char(&signature, '(');
-    for (size_t i = is_receiver; i < n; i++)
-        buf_printf(&signature, "%s%.*s", i > is_receiver ? ", " : "", STR_FMT(params[i]));
-    buf_printf(&signature, ") -> %.*s", STR_FMT(result));
+    JSON_READ_FIELDS(reader, arena, fields, &overload);
+    print_signature(&overload, &signature);
     if (!spec || buf_error(&signature) < 0 || json_error(reader) != JSON_OK)
         return;
-    spec->name = arena_copy(arena, function).ptr;
+    spec->name = arena_copy(arena, declaration->name).ptr;
     spec->signature = arena_copy(arena, buf_str(&signature)).ptr;
-    if (!spec->name || !spec->signature || cel_env_add_overload(env, spec) != 0)
+    if (!spec->name || !spec->signature || cel_env_add_overload(declaration->env, spec) != 0)
         json_fail(reader, JSON_E_TYPE, "an overload with types that can be read");
 }
 
-static void decode_declaration(JsonReader *reader, Arena *arena, CelEnv *env) {
-    Declaration d = {0};
+static void decode_declaration(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Declaration, name)},
+        {"kind", JSON_FIELD_TEXT, offsetof(Declaration, kind)},
+        {"type", JSON_FIELD_TEXT, offsetof(Declaration, type)},
+        {"overloads", JSON_FIELD_ARRAY, .read = decode_overload},
+    };
+    CelEnv *env = ((EvalRecord *)target)->env;
+    Declaration d = {.env = env};
     const CelType *type;
-    Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &d.name);
-        else if (json_key_is(reader, key, STR("kind")))
-            json_string(reader, arena, &d.kind);
-        else if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &d.type);
-        else if (json_key_is(reader, key, STR("overloads"))) {
-            json_array(reader);
-            while (json_element(reader))
-                decode_overload(reader, arena, d.name, env);
-        } else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &d);
     if (json_error(reader) != JSON_OK || !str_eq(d.kind, STR("var")))
         return;
     type = cel_type_read(env, d.type, arena);
@@ -119,7 +106,8 @@ static void decode_declaration(JsonReader *reader, Arena *arena, CelEnv *env) {
         json_fail(reader, JSON_E_TYPE, "a variable with a type that can be read");
 }
 
-static void decode_bindings(JsonReader *reader, Arena *arena, EvalRecord *record) {
+static void decode_bindings(JsonReader *reader, Arena *arena, void *target) {
+    EvalRecord *record = target;
     Str key;
 
     json_object(reader);
@@ -145,41 +133,21 @@ static int declare_bound(EvalRecord *record) {
     return 0;
 }
 
-static void decode_record(JsonReader *reader, Arena *arena, EvalRecord *record) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("id")))
-            json_string(reader, arena, &record->id);
-        else if (json_key_is(reader, key, STR("expr")))
-            json_string(reader, arena, &record->expr);
-        else if (json_key_is(reader, key, STR("container")))
-            json_string(reader, arena, &record->container);
-        else if (json_key_is(reader, key, STR("dialect")))
-            json_string(reader, arena, &record->dialect);
-        else if (json_key_is(reader, key, STR("disable_check")))
-            json_bool(reader, &record->no_check);
-        else if (json_key_is(reader, key, STR("disable_macros")))
-            json_bool(reader, &record->no_macros);
-        else if (json_key_is(reader, key, STR("check_only")))
-            json_bool(reader, &record->check_only);
-        else if (json_key_is(reader, key, STR("bindings")))
-            decode_bindings(reader, arena, record);
-        else if (json_key_is(reader, key, STR("type_env"))) {
-            json_array(reader);
-            while (json_element(reader))
-                decode_declaration(reader, arena, record->env);
-        } else
-            json_skip(reader, NULL);
-    }
-    json_end(reader);
-}
-
 /* Reads one line. Everything is in @arena or in @line. False, and a sentence in @error
  * (EVAL_RECORD_ERROR_MAX), when it is not such a record; the id is set if it could be read. */
 static bool eval_record_decode(
     Str line, const CelEnv *parent, Arena *arena, EvalRecord *ret, char *error) {
+    static const JsonField fields[] = {
+        {"id", JSON_FIELD_TEXT, offsetof(EvalRecord, id)},
+        {"expr", JSON_FIELD_TEXT, offsetof(EvalRecord, expr)},
+        {"container", JSON_FIELD_TEXT, offsetof(EvalRecord, container)},
+        {"dialect", JSON_FIELD_TEXT, offsetof(EvalRecord, dialect)},
+        {"disable_check", JSON_FIELD_BOOL, offsetof(EvalRecord, no_check)},
+        {"disable_macros", JSON_FIELD_BOOL, offsetof(EvalRecord, no_macros)},
+        {"check_only", JSON_FIELD_BOOL, offsetof(EvalRecord, check_only)},
+        {"bindings", JSON_FIELD_CUSTOM, .read = decode_bindings},
+        {"type_env", JSON_FIELD_ARRAY, .read = decode_declaration},
+    };
     JsonReader reader;
 
     *ret = (EvalRecord){.env = cel_env_extend(parent, arena)};
@@ -188,7 +156,8 @@ static bool eval_record_decode(
         (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
         return false;
     }
-    decode_record(&reader, arena, ret);
+    JSON_READ_FIELDS(&reader, arena, fields, ret);
+    json_end(&reader);
     if (json_error(&reader) != JSON_OK) {
         json_describe(&reader, error, EVAL_RECORD_ERROR_MAX);
         return false;

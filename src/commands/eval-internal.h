@@ -2,8 +2,6 @@
 
 /* Shared by the files of `berth eval`. */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cel/check.h"

@@ -9,10 +9,10 @@
 #include "base/base64.h"
 #include "base/double.h"
 #include "base/nsec.h"
-#include "base/vec.h"
 #include "cel/number.h"
 #include "cel/time.h"
 #include "cel/type.h"
+#include "json/fields.h"
 
 #define VALUE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
@@ -59,7 +59,8 @@ static CelValue decode_pairs(JsonReader *reader, Arena *arena) {
     return cel_map_end(&run, entries.items, entries.n);
 }
 
-static void decode_parts(JsonReader *reader, Arena *arena, Typed *typed) {
+static void decode_parts(JsonReader *reader, Arena *arena, void *target) {
+    Typed *typed = target;
     bool boolean = false;
 
     if (json_peek(reader) == JSON_TRUE || json_peek(reader) == JSON_FALSE) {
@@ -178,25 +179,17 @@ static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
 /* "type" comes first in the vectors; a map whose "value" came before it would be read as a list of
  * lists and rejected. Recursion no deeper than the reader's limit. */
 CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
+    static const JsonField fields[] = {
+        {"type", JSON_FIELD_TEXT, offsetof(Typed, type)},
+        {"value", JSON_FIELD_CUSTOM, .read = decode_parts},
+        {"base64", JSON_FIELD_TEXT, offsetof(Typed, base64)},
+        {"seconds", JSON_FIELD_TEXT, offsetof(Typed, seconds)},
+        {"nanos", JSON_FIELD_INT, offsetof(Typed, nanos)},
+    };
     Typed typed = {0};
     CelValue v;
-    Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &typed.type);
-        else if (json_key_is(reader, key, STR("value")))
-            decode_parts(reader, arena, &typed);
-        else if (json_key_is(reader, key, STR("base64")))
-            json_string(reader, arena, &typed.base64);
-        else if (json_key_is(reader, key, STR("seconds")))
-            json_string(reader, arena, &typed.seconds);
-        else if (json_key_is(reader, key, STR("nanos")))
-            json_int64(reader, &typed.nanos);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &typed);
     if (json_error(reader) != JSON_OK)
         return cel_absent();
     v = value_of(reader, &typed, arena);

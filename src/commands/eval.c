@@ -6,12 +6,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/ascii.h"
-#include "base/buf.h"
-#include "base/diag.h"
 #include "cel/explain.h"
 #include "cel/library.h"
 #include "cel/parse.h"
@@ -44,9 +40,8 @@ static bool is_name(Str name) {
     static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("in")};
     bool is_start = true;
 
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq(name, words[i]))
-            return false;
+    if (str_is_one_of(name, words, ELEMENTS_OF(words)))
+        return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
         bool is_letter = ascii_is_letter(c) || c == '_';

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/bundle-source.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "replay/replayed-decision.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "cel/time.h"
 #include "commands/explain-print.h"
 #include "json/write.h"
 

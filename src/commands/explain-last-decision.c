@@ -63,6 +63,7 @@ static const JsonField fields[] = {
     {"time", JSON_FIELD_TEXT, AT(time)},
     {"error", JSON_FIELD_TEXT, AT(error)},
     {"target", JSON_FIELD_TEXT, AT(target)},
+    {"nominated", JSON_FIELD_TEXT, AT(nominated)},
     {"policyDigest", JSON_FIELD_TEXT, AT(policy_digest)},
     {"mainReason.text", JSON_FIELD_TEXT, AT(main_reason)},
     {"pod.uid", JSON_FIELD_TEXT, AT(uid)},
@@ -126,11 +127,34 @@ void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision
         json_fail(reader, json_error(&again), "not a decision");
 }
 
-void api_decision_decode_page(JsonReader *reader, Arena *arena, ApiDecision *decision) {
+static void decode_nomination(JsonReader *reader, Arena *arena, ApiNomination *nomination) {
+    static const JsonField nomination_fields[] = {
+        {"uid", JSON_FIELD_TEXT, offsetof(ApiNomination, uid)},
+        {"node", JSON_FIELD_TEXT, offsetof(ApiNomination, node)},
+        {"time", JSON_FIELD_TEXT, offsetof(ApiNomination, time)},
+        {"outcome", JSON_FIELD_TEXT, offsetof(ApiNomination, outcome)},
+        {"text", JSON_FIELD_TEXT, offsetof(ApiNomination, text)},
+        {"feasible", JSON_FIELD_INT, offsetof(ApiNomination, feasible)},
+        {"best", JSON_FIELD_INT, offsetof(ApiNomination, best)},
+    };
+    size_t begin;
+
+    (void)json_peek(reader);
+    begin = reader->at;
+    JSON_READ_FIELDS(reader, arena, nomination_fields, nomination);
+    nomination->raw = str_of(reader->data + begin, reader->at - begin);
+}
+
+void api_decision_decode_page(
+    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination) {
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("nomination"))) {
+            decode_nomination(reader, arena, nomination);
+            continue;
+        }
         if (!json_key_is(reader, key, STR("decisions"))) {
             json_skip(reader, NULL);
             continue;

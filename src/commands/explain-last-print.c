@@ -6,9 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/visible.h"
 
 #define BEST_SHOWN 10u
@@ -49,6 +47,28 @@ static void print_duration(Buf *out, double seconds) {
         buf_printf(out, ", in %.0f µs", seconds * 1e6);
 }
 
+/* berth's nomination, unless it was for an earlier pod of that name; or that of another component.
+ */
+static void print_nomination(const PodDecisions *decisions, Buf *out) {
+    const ApiNomination *nomination = &decisions->nomination;
+    const ApiDecision *filter = &decisions->filter;
+
+    if (!str_is_empty(nomination->raw) &&
+        (filter->id == 0 || str_eq(filter->uid, nomination->uid))) {
+        visible_print(
+            out, "\nnominated {} by berth at {}, best of ", nomination->node, nomination->time);
+        print_nodes(out, nomination->feasible);
+        if (nomination->best > 1)
+            buf_printf(out, " (%" PRId64 " are equal)", nomination->best);
+        buf_append(out, STR(" that can take the pod, by the model of kube-scheduler and the scores "
+                            "of policies; "));
+        (void)visible_append(out, nomination->text);
+    } else if (!str_is_empty(filter->nominated)) {
+        visible_print(
+            out, "\nnominated {}, not by this berth (status.nominatedNodeName)", filter->nominated);
+    }
+}
+
 static void print_head(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
@@ -58,6 +78,11 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
     }
     if (decisions->printer)
         explain_print_asks(decisions->printer);
+    print_nomination(decisions, out);
+    if (filter->id == 0) {
+        buf_append(out, STR("\nfilter    none: kube-scheduler has not sent this pod to berth\n"));
+        return;
+    }
     visible_print(out, "\nfilter    {}", filter->time);
     print_duration(out, filter->duration);
     buf_printf(out, ", decision %" PRId64, filter->id);
@@ -122,6 +147,14 @@ static int64_t count_not_evaluated(const ApiDecision *filter) {
     return filter->known > 0 && n > 0 ? n : 0;
 }
 
+static const char *not_evaluated_text(const ApiDecision *filter) {
+    return str_is_empty(filter->nominated)
+               ? "not evaluated by berth: filtered out or not sampled by kube-scheduler"
+               : "not evaluated by berth: kube-scheduler tries the nominated node alone, and "
+                 "others "
+                 "only if it is rejected";
+}
+
 /* Rules are printed by the replay, with values, if there is one. */
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
@@ -142,8 +175,7 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->late, "not evaluated in time: rejected");
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
     print_line(out, filter->narrowed, "passed, but not returned: narrowed, or near a limit");
-    print_line(out, count_not_evaluated(filter),
-        "not evaluated by berth: filtered out or not sampled by kube-scheduler");
+    print_line(out, count_not_evaluated(filter), not_evaluated_text(filter));
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
@@ -328,9 +360,8 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-static void print_not_offered(Buf *out) {
-    buf_append(
-        out, STR(": not evaluated by berth: filtered out or not sampled by kube-scheduler\n"));
+static void print_not_offered(const PodDecisions *decisions, Buf *out) {
+    buf_printf(out, ": %s\n", not_evaluated_text(&decisions->filter));
 }
 
 /* --node: every rule, with all values. */
@@ -340,7 +371,7 @@ static void print_node_in_full(
 
     if (!asked || str_is(asked->outcome, "not-asked")) {
         (void)visible_append(out, node->node);
-        print_not_offered(out);
+        print_not_offered(decisions, out);
         buf_append(out, STR("\nThe policies' verdict on it:\n"));
     }
     explain_print_one(decisions->printer, node);
@@ -357,7 +388,7 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
         return;
     }
     if (!node || str_is(node->outcome, "not-asked")) {
-        print_not_offered(out);
+        print_not_offered(decisions, out);
         return;
     }
     score = class_of(node) < 2 ? score_of(decisions, node) : -1;
@@ -393,6 +424,8 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         only = explain_print_find(decisions->printer, str_from_c(decisions->node));
 
     print_head(decisions, out);
+    if (decisions->filter.id == 0)
+        return 0;
     if (!str_is_empty(decisions->filter.error)) {
         visible_print(out, "berth replied with an error: {}\n", decisions->filter.error);
     } else if (only) {

@@ -2,13 +2,7 @@
 
 /* The last decisions on a pod: as berth's API returns them, and how they are printed. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "commands/explain-print.h"
 #include "json/read.h"
@@ -39,11 +33,19 @@ typedef struct ApiField {
     Str key, raw;
 } ApiField;
 
+/* berth's own nomination of the pod. */
+typedef struct ApiNomination {
+    Str uid, node, time, outcome, text;
+    int64_t feasible, best;
+    Str raw; /* as JSON; empty: there is none */
+} ApiNomination;
+
 /* One decision; id 0: none. */
 typedef struct ApiDecision {
     int64_t id;
     size_t replica; /* that made it: a place in Replicas */
     Str time, error, target, policy_digest, uid;
+    Str nominated; /* the only candidate, because of status.nominatedNodeName; empty: not so */
     int64_t generation;
     double duration; /* seconds; below 0: not known */
     int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
@@ -61,8 +63,10 @@ typedef struct ApiDecision {
  * Errors are the reader's. */
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);
 
-/* The last decision of a page of /api/v1/decisions, which is the whole of @reader. */
-void api_decision_decode_page(JsonReader *reader, Arena *arena, ApiDecision *decision);
+/* The last decision of a page of /api/v1/decisions, which is the whole of @reader, and the pod's
+ * nomination. */
+void api_decision_decode_page(
+    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination);
 
 /* When it was made, in nanoseconds since 1970; 0: none. */
 int64_t api_decision_time(const ApiDecision *decision);
@@ -76,10 +80,11 @@ BindWiring api_status_wiring(Str page, Arena *arena);
  */
 
 typedef struct PodDecisions {
-    const char *pod;  /* NAMESPACE/NAME */
-    const char *node; /* only this one; NULL: all */
-    bool all;         /* every node, not only the best */
-    ApiDecision filter;
+    const char *pod;                       /* NAMESPACE/NAME */
+    const char *node;                      /* only this one; NULL: all */
+    bool all;                              /* every node, not only the best */
+    ApiDecision filter;                    /* id 0: there is only a nomination */
+    ApiNomination nomination;              /* the newest */
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
     Map scores;                            /* name of a node to its place in prioritize.nodes */
     ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */

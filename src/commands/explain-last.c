@@ -2,14 +2,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
-#include "base/nsec.h"
 #include "cli/berth-client.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -198,8 +193,15 @@ static int check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
     return 1;
 }
 
+/* Of several replicas' nominations the newest: times compare as texts. */
+static void note_nomination(Lookup *lookup, const ApiNomination *found) {
+    if (!str_is_empty(found->raw) && str_cmp(found->time, lookup->decisions.nomination.time) > 0)
+        lookup->decisions.nomination = *found;
+}
+
 /* The newest in @path, of one replica. */
 static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision *ret) {
+    ApiNomination nomination = {0};
     Str page = STR_NULL;
     JsonReader reader;
     int r = fetch(lookup, replica, path, &page);
@@ -208,7 +210,8 @@ static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision
     if (r != 0)
         return r;
     json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, lookup->decisions.arena, ret);
+    api_decision_decode_page(&reader, lookup->decisions.arena, ret, &nomination);
+    note_nomination(lookup, &nomination);
     return check_reader(lookup, replica, &reader);
 }
 
@@ -328,7 +331,7 @@ static int fetch_all(Lookup *lookup) {
         lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
 
     if (r == 0 && lookup->decisions.filter.id == 0)
-        return miss(lookup);
+        return str_is_empty(lookup->decisions.nomination.raw) ? miss(lookup) : 0;
     if (r == 0)
         r = find_following(lookup, "prioritize", &lookup->decisions.prioritize);
     if (r == 0)
@@ -381,6 +384,14 @@ static void write_explanation(const PodDecisions *decisions, JsonWriter *writer)
         json_write_member(writer, STR("unexplained"), str_from_c(decisions->obstacle));
 }
 
+static void write_nomination(const PodDecisions *decisions, JsonWriter *writer) {
+    json_write_key(writer, STR("nomination"));
+    if (str_is_empty(decisions->nomination.raw))
+        json_write_null(writer);
+    else
+        json_write_raw(writer, decisions->nomination.raw);
+}
+
 static void print_json(const PodDecisions *decisions, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
@@ -391,6 +402,7 @@ static void print_json(const PodDecisions *decisions, Buf *out) {
     write_decision(decisions, &writer, STR("preempt"), &decisions->preempt);
     write_decision(decisions, &writer, STR("bind"), &decisions->bind);
     write_explanation(decisions, &writer);
+    write_nomination(decisions, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
@@ -401,7 +413,7 @@ static void print_json(const PodDecisions *decisions, Buf *out) {
 static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
     PodDecisions *decisions = &lookup->decisions;
 
-    if (!str_is_empty(decisions->filter.error))
+    if (decisions->filter.id == 0 || !str_is_empty(decisions->filter.error))
         return 0;
     if (replayed_filter_fetch(&lookup->replicas.items[decisions->filter.replica],
             decisions->filter.id, decisions->node, zones, decisions->arena, ret) < 0)

@@ -7,12 +7,6 @@
  * the bundle or with others.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
 #include "cli/server-source.h"

@@ -9,11 +9,6 @@
  *     explain-printer.c   what these share
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "cli/terminal.h"
 #include "commands/counting-rules.h"
 #include "extender/explain.h"

@@ -4,7 +4,6 @@
  */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/visible.h"
 #include "commands/explain-print.h"

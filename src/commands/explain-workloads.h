@@ -5,12 +5,6 @@
  * full, the user names.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cli/terminal.h"
 #include "extender/view.h"
 #include "input/workload.h"

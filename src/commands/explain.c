@@ -6,11 +6,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/visible.h"
 #include "cli/cluster-source.h"

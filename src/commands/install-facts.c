@@ -2,12 +2,10 @@
 
 #include "commands/install-facts.h"
 
-#include <errno.h>
 #include <stdio.h>
 
-#include "base/ascii.h"
 #include "base/url.h"
-#include "cli/command.h"
+#include "checkup/berths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "collect/collect.h"
@@ -23,7 +21,7 @@ typedef struct FactReader {
 } FactReader;
 
 static void note_failure(FactReader *reader, const char *what, const char *error) {
-    collect_note(&reader->collector, "%s cannot be seen: %s\n", what, error);
+    collect_note(&reader->collector, "cannot read %s: %s\n", what, error);
 }
 
 /* --- lists ------------------------------------------------------------------------------- */
@@ -77,7 +75,7 @@ static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_
 
 /* --- subjects ------------------------------------------------------------------------------ */
 
-/* False when they cannot be seen, which is noted. */
+/* False: they cannot be read, which is noted. */
 static bool list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
@@ -92,8 +90,8 @@ static bool list_nodes(FactReader *reader, const char *path, bool is_control_pla
     return false;
 }
 
-/* A page of one node tells how many there are; control planes are selected by their label, which
- * was "master" up to 1.23. */
+/* A page of one node has the number of all (remainingItemCount). Control planes are selected by
+ * their label, which was "master" up to 1.23. */
 static void find_nodes(FactReader *reader) {
     static const char *const by_label[] = {
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
@@ -173,18 +171,6 @@ static void find_objects(FactReader *reader, const char *namespace) {
         "ClusterRoles", &facts->is_role_known, &facts->has_role);
 }
 
-/* 36 of "v1.36.4" and "v1.36+"; -1 when it is something else. */
-static int minor_of(Str version) {
-    int minor = 0;
-    size_t i = 3;
-
-    if (!str_has_prefix(version, STR("v1.")))
-        return -1;
-    for (; i < version.len && i < 6 && ascii_is_digit(version.ptr[i]); i++)
-        minor = 10 * minor + (version.ptr[i] - '0');
-    return i > 3 ? minor : -1;
-}
-
 /* --- all of it --------------------------------------------------------------------------- */
 
 static void find_all(FactReader *reader, const char *namespace) {
@@ -194,7 +180,7 @@ static void find_all(FactReader *reader, const char *namespace) {
     if (!str_is_empty(facts->cluster_error))
         return;
     reader->facts->version = facts->cluster_version;
-    reader->facts->minor = minor_of(facts->cluster_version);
+    reader->facts->minor = release_minor(facts->cluster_version);
     find_nodes(reader);
     find_schedulers(reader);
     find_berths(reader);

@@ -5,11 +5,6 @@
  * may not read are noted as unknown.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "cli/cluster-source.h"
 #include "collect/scheduler-pod.h"
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/shell.h"
 #include "base/visible.h"

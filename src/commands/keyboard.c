@@ -3,7 +3,6 @@
 #include "commands/top-screen.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>

@@ -5,13 +5,9 @@
 #include <libfyaml.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/complete.h"
 #include "version.h"
 #include "json/scan.h"
 
@@ -46,6 +42,7 @@ const Command *const commands[] = {
     &open_command,
     &simulate_command,
     &what_if_command,
+    &diff_command,
     &test_command,
     &bundle_command,
     &eval_command,

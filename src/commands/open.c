@@ -1,11 +1,8 @@
 /* berth open: the dashboard of a berth in a cluster, on a port of this machine. */
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -26,7 +23,6 @@ typedef struct Settings {
 static volatile sig_atomic_t is_over;
 
 static void stop(int number) {
-    (void)number;
     is_over = 1;
 }
 
@@ -42,7 +38,7 @@ static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     if (berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error) != 0)
         return 0;
     json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, arena, &newest);
+    api_decision_decode_page(&reader, arena, &newest, &(ApiNomination){0});
     return json_error(&reader) == JSON_OK ? api_decision_time(&newest) : 0;
 }
 
@@ -70,7 +66,7 @@ static int choose(const Settings *settings, const Replicas *replicas, size_t *re
         return terminal_out_of_memory(WHO, "berth's reply", NULL);
     if (!replicas->is_cluster) {
         (void)snprintf(text, sizeof(text),
-            "it is for berths in a cluster; the dashboard of a server is at its own address: %s",
+            "this command is for a berth in a cluster; this server has its dashboard at %s",
             replicas->names[0]);
         return terminal_complain(WHO, text);
     }

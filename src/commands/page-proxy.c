@@ -7,10 +7,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "dashboard/dashboard.h"
 #include "http/server.h"

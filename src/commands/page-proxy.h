@@ -12,9 +12,6 @@
  * page_proxy_step().
  */
 
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "cli/berth-client.h"
 
 typedef struct PageProxy PageProxy;

@@ -1,9 +1,8 @@
-/* berth publish: shows what nodes offer because of policies, or removes it. */
+/* berth publish: lists or removes the resources and labels that policies publish on nodes. */
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/url.h"
 #include "cli/cluster-source.h"
 #include "cli/terminal.h"
@@ -69,7 +68,7 @@ static int visit_labels(const Node *node, PublishedVisit *visit, void *context) 
     return r;
 }
 
-/* Calls @visit for each, until it returns something else than 0, which is returned. */
+/* Calls @visit for each until a call does not return 0. Returns the last result. */
 static int each_published(const NodeTable *table, PublishedVisit *visit, void *context) {
     int r = 0;
 
@@ -188,7 +187,6 @@ static int run(void *context, const Arguments *arguments) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r = cluster_source_load(&settings->source, WHO, /* related= */ 0, &snapshot);
 
-    (void)arguments;
     if (r != 0)
         return r;
     return settings->clears ? clear(settings, snapshot_table(snapshot))
@@ -207,7 +205,6 @@ static const Option options[] = {
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    (void)arguments;
     if (settings->clears && settings->source.file)
         return "--clear needs an API server, not --cluster";
     return cluster_source_check(&settings->source);

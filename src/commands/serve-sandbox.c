@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "input/sources.h"
@@ -62,7 +60,7 @@ static void add_sources(FileList *list, const char *path) {
     }
 }
 
-/* Forks, too: only a process without other threads and without a sandbox can. */
+/* Also starts the process for credential plugins: later, threads and the sandbox prevent it. */
 static int add_access(FileList *list, const LiveOptions *live, char *error) {
     _cleanup_(access_freep) Access *access = NULL;
     const char *files[ACCESS_FILES_MAX];
@@ -101,8 +99,8 @@ int serve_sandbox_enter(const Option *options, const void *settings, const Daemo
     sandbox_enter(list.paths.items, list.paths.n, ret);
     for (size_t i = 0; i < list.paths.n; i++)
         if (list.paths.items[i].is_refused && !list.paths.items[i].is_written)
-            log_warn(
-                "the sandbox allows no file there: the folder is missing, or is the root folder",
+            log_warn("the sandbox does not allow this file: its folder is missing, or is the root "
+                     "folder",
                 LOG_CSTR("file", list.paths.items[i].path));
     return 0;
 }

@@ -2,7 +2,6 @@
 
 /* The sandbox of `berth serve`: which files it needs, and what happens before it is entered. */
 
-#include "base/cleanup.h"
 #include "cli/option.h"
 #include "sandbox/sandbox.h"
 #include "serve/daemon.h"

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/nsec.h"
-#include "base/str.h"
 #include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
@@ -30,17 +29,15 @@ typedef struct ServeSettings {
     DaemonOptions daemon;
     PolicyPaths policies;
     Str client_names[SERVE_CLIENT_NAMES_MAX];
-    Str pages_client_names[SERVE_CLIENT_NAMES_MAX];
+    Str pages_client_names[SERVE_CLIENT_NAMES_MAX], admission_client_names[SERVE_CLIENT_NAMES_MAX];
     Str hosts[SERVE_HOSTS_MAX];
     size_t n_hosts;
     Str managed[LIVE_MANAGED_RESOURCES_MAX];
     Exemption exempt[EXEMPTIONS_MAX + 1]; /* plus berth's own pods */
     size_t n_exempt;
     char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
-    char lease_namespace[OWN_NAMESPACE_MAX], publish_lease_namespace[OWN_NAMESPACE_MAX];
-    char policies_lease_namespace[OWN_NAMESPACE_MAX];
-    char nominate_lease_namespace[OWN_NAMESPACE_MAX];
-    Listen listen, pages_listen;
+    char namespaces[4][OWN_NAMESPACE_MAX]; /* of Leases */
+    Listen listen, pages_listen, admission_listen;
     bool is_unconfined; /* --sandbox=off */
     Sandbox sandbox;
     LogLevel log_level;
@@ -90,49 +87,16 @@ static const char *add_exempt(void *context, const char *value) {
     return NULL;
 }
 
-/* [NAMESPACE/]NAME; the default namespace depends on other options. */
-static const char *read_lease(
-    const char *value, char namespace_of[static OWN_NAMESPACE_MAX], const char **ret_name) {
-    Str name = str_from_c(value), namespace = STR_NULL;
-    size_t slash = str_find(name, '/');
+/* [NAMESPACE/]NAME; place_lease() splits it, as the default namespace depends on other options. */
+static const char *check_lease(const char *value) {
+    Str name = str_from_c(value), namespace = STR("default");
 
-    if (slash != SIZE_MAX) {
-        namespace = str_take(name, slash);
-        name = str_skip(name, slash + 1);
-    }
-    if (!node_name_is_valid(name) || (slash != SIZE_MAX && (!node_name_is_valid(namespace) ||
-                                                               namespace.len >= OWN_NAMESPACE_MAX)))
-        return "expected NAMESPACE/NAME or NAME, like berth-system/berth";
-    (void)snprintf(namespace_of, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(namespace));
-    *ret_name = name.ptr;
-    return NULL;
-}
-
-static const char *set_lease(void *context, const char *value) {
-    ServeSettings *settings = context;
-
-    return read_lease(value, settings->lease_namespace, &settings->daemon.live.watcher.lease_name);
-}
-
-static const char *set_publish_lease(void *context, const char *value) {
-    ServeSettings *settings = context;
-
-    return read_lease(value, settings->publish_lease_namespace,
-        &settings->daemon.live.watcher.publish_lease_name);
-}
-
-static const char *set_policies_lease(void *context, const char *value) {
-    ServeSettings *settings = context;
-
-    return read_lease(value, settings->policies_lease_namespace,
-        &settings->daemon.live.watcher.policies_lease_name);
-}
-
-static const char *set_nominate_lease(void *context, const char *value) {
-    ServeSettings *settings = context;
-
-    return read_lease(value, settings->nominate_lease_namespace,
-        &settings->daemon.live.watcher.nominate_lease_name);
+    if (strchr(value, '/'))
+        (void)str_split(&name, '/', &namespace);
+    return node_name_is_valid(name) && node_name_is_valid(namespace) &&
+                   namespace.len < OWN_NAMESPACE_MAX
+               ? NULL
+               : "expected NAMESPACE/NAME or NAME, like berth-system/berth";
 }
 
 /* --- options ------------------------------------------------------------------- */
@@ -165,7 +129,8 @@ static const Option serve_options[] = {
         .help = "answer the bind verb (needs permission to create pods/binding)"},
     {"bind-window", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.bind_window_sec), .min = 1, .max = 86400,
         .initial = "900", .help = "how long after its filter a pod may be bound"},
-    {"lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_lease,
+    {"lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.lease_name),
+        .check = check_lease,
         .help = "the Lease that decides which of several replicas binds (needs permission to create, "
                 "get and update it)"},
     {"wake-up", OPTION_FLAG, AT(daemon.live.may_touch),
@@ -173,14 +138,16 @@ static const Option serve_options[] = {
                 "permission to patch nodes)"},
     {"publish", OPTION_FLAG, AT(daemon.live.watcher.publishes),
         .help = "write what policies publish to nodes (needs permission to patch nodes/status, and nodes for labels)"},
-    {"publish-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_publish_lease,
+    {"publish-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.publish_lease_name),
+        .check = check_lease,
         .help = "the Lease that decides which of several replicas publishes (permissions as for --lease)"},
     {"nominate", OPTION_FLAG, AT(daemon.live.watcher.nominates),
         .help = "when many pods are pending, choose nodes ahead and nominate them for pods that kube-scheduler has not "
                 "tried yet (needs permission to patch pods/status, and to list and watch services and namespaces)"},
     {"nominate-weight", OPTION_NUMBER, .argument = "N", AT(daemon.live.nominate_weight), .min = 1, .max = 1000000,
         .initial = "1", .help = "berth's weight in kube-scheduler's configuration"},
-    {"nominate-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_nominate_lease,
+    {"nominate-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.nominate_lease_name),
+        .check = check_lease,
         .help = "the Lease that decides which of several replicas nominates (permissions as for --lease)"},
     {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
         .help = "write Kubernetes Events: no node passed, a pod bypassed berth, a policy was rejected, "
@@ -191,8 +158,14 @@ static const Option serve_options[] = {
     {"policies-from-cluster", OPTION_FLAG, AT(daemon.policies_from_cluster),
         .help = "besides --policy, the PlacementPolicies of the API server (needs permission to get, list "
                 "and watch them, and to patch their status)"},
-    {"policies-lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_policies_lease,
+    {"policies-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.policies_lease_name),
+        .check = check_lease,
         .help = "the Lease that decides which of several replicas writes their status (permissions as for --lease)"},
+    {"admission-listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(admission_listen), .initial = "none",
+        .help = "with --policies-from-cluster and HTTPS: answer a validating webhook's AdmissionReviews on this "
+                "address (POST /admission/validate), so that the API server rejects policies with mistakes"},
+    {"admission-client-name", OPTION_NAMES, .argument = "NAME", NAMES(admission_client_names, daemon.admission.n_client_names),
+        .initial = "any client", .help = "answer clients with a certificate of --client-ca for this name only; may be repeated"},
     {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
         .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
     {SERVE_DUMP_OPTION, OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
@@ -309,82 +282,6 @@ static const Option serve_options[] = {
 };
 /* clang-format on */
 
-/* --- which options go together --------------------------------------------------- */
-
-static const char *check_cluster(const DaemonOptions *daemon) {
-    const LiveOptions *live = &daemon->live;
-    int n_sources =
-        (live->kubeconfig != NULL) + live->is_in_cluster + (daemon->cluster_path != NULL);
-
-    if (n_sources > 1)
-        return "--kubeconfig, --in-cluster and --cluster exclude each other";
-    if (live->context && !live->kubeconfig)
-        return "--context needs --kubeconfig";
-    if (live->may_bind && !live_is_wanted(live))
-        return "--bind needs --kubeconfig or --in-cluster: an API server to bind through";
-    if (live->watcher.lease_name && !live->may_bind)
-        return "--lease needs --bind: it decides which of several replicas binds";
-    if (live->watcher.posts_events && !live_is_wanted(live))
-        return "--events needs --kubeconfig or --in-cluster: an API server to write them to";
-    if (live->may_touch && !live_is_wanted(live))
-        return "--wake-up needs --kubeconfig or --in-cluster";
-    if (live->watcher.publishes && !live_is_wanted(live))
-        return "--publish needs --kubeconfig or --in-cluster";
-    if (daemon->policies_from_cluster && !live_is_wanted(live))
-        return "--policies-from-cluster needs --kubeconfig or --in-cluster";
-    if (live->watcher.policies_lease_name && !daemon->policies_from_cluster)
-        return "--policies-lease needs --policies-from-cluster: it decides which of several "
-               "replicas writes the status of policies";
-    if (live->watcher.publish_lease_name && !live->watcher.publishes)
-        return "--publish-lease needs --publish: it decides which of several replicas publishes";
-    if (live->watcher.nominates && !live_is_wanted(live))
-        return "--nominate needs --kubeconfig or --in-cluster";
-    if (live->watcher.nominate_lease_name && !live->watcher.nominates)
-        return "--nominate-lease needs --nominate: it decides which of several replicas nominates";
-    return NULL;
-}
-
-static const char *check_pages(const ServeSettings *settings) {
-    const DaemonOptions *daemon = &settings->daemon;
-    bool has_names = daemon->pages.n_client_names > 0;
-    bool has_token = daemon->pages.token_path || daemon->pages.viewer_token_path;
-
-    if ((has_token || has_names) && settings->pages_listen.address[0] == '\0')
-        return "--pages-token-file, --pages-viewer-token-file and --pages-client-name need "
-               "--pages-listen";
-    if (has_names && !daemon->tls.client_ca)
-        return "--pages-client-name needs --client-ca";
-    return NULL;
-}
-
-static const char *check_tls(const TlsFiles *tls) {
-    if (!tls->certificate != !tls->key)
-        return "--tls-cert and --tls-key go together";
-    if (tls->client_ca && !tls->certificate)
-        return "--client-ca needs --tls-cert and --tls-key";
-    if (tls->client_crl && !tls->client_ca)
-        return "--client-crl needs --client-ca";
-    if (tls->n_client_names > 0 && !tls->client_ca)
-        return "--client-name needs --client-ca";
-    return NULL;
-}
-
-static const char *check_limits(const ServerOptions *server) {
-    if (server->body_max > WIRE_BODY_MAX)
-        return "--max-body must be below 4Gi";
-    if (server->body_max > server->memory_max)
-        return "--max-memory must be at least --max-body";
-    return NULL;
-}
-
-static const char *check_state(const DaemonOptions *daemon) {
-    if (daemon->state_dir && daemon->n_decisions == 0)
-        return "--state-dir needs --decisions above 0";
-    if (daemon->state_bytes < JOURNAL_BYTES_MIN)
-        return "--state-size must be at least 1Mi";
-    return NULL;
-}
-
 /* $POD_NAMESPACE, else that of the mounted service account. False: neither. */
 static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1024);
@@ -413,11 +310,19 @@ static void add_own_pods(ServeSettings *settings) {
         settings->n_exempt++;
 }
 
-/* By default a Lease is in berth's own namespace. */
-static const char *place_lease(bool is_in_cluster, char namespace[static OWN_NAMESPACE_MAX]) {
-    if (namespace[0] == '\0' && !find_namespace(is_in_cluster, namespace))
+/* Splits *@name, which is [NAMESPACE/]NAME or NULL. By default a Lease is in berth's own namespace.
+ */
+static void place_lease(bool is_in_cluster, char namespace[static OWN_NAMESPACE_MAX],
+    const char **name, const char **ret_namespace) {
+    const char *slash = *name ? strchr(*name, '/') : NULL;
+
+    if (slash) {
+        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - *name), *name);
+        *name = slash + 1;
+    } else if (!find_namespace(is_in_cluster, namespace)) {
         (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
-    return namespace;
+    }
+    *ret_namespace = namespace;
 }
 
 /* From the downward API; Events about berth itself need it. */
@@ -433,40 +338,115 @@ static void use_listen(const Listen *listen, const char **address, uint16_t *por
     *port = listen->port;
 }
 
-static const char *serve_settings_check(void *context, const Arguments *arguments) {
-    ServeSettings *settings = context;
-    DaemonOptions *daemon = &settings->daemon;
-    const char *wrong = check_cluster(daemon);
+/* --- which options go together --------------------------------------------------- */
 
-    if (!wrong)
-        wrong = check_tls(&daemon->tls);
-    if (!wrong)
-        wrong = check_pages(settings);
-    if (!wrong)
-        wrong = check_state(daemon);
-    return wrong ? wrong : check_limits(&daemon->server);
+typedef struct SettingRule {
+    bool is_broken;
+    const char *text;
+} SettingRule;
+
+static const char *first_broken(const SettingRule *rules, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].is_broken)
+            return rules[i].text;
+    return NULL;
+}
+
+/* clang-format off */
+static const char *check_cluster(const DaemonOptions *daemon) {
+    const LiveOptions *live = &daemon->live;
+    const WatcherOptions *watcher = &live->watcher;
+    bool is_live = live_is_wanted(live);
+    int n_sources = (live->kubeconfig != NULL) + live->is_in_cluster + (daemon->cluster_path != NULL);
+    const SettingRule rules[] = {
+        {n_sources > 1, "--kubeconfig, --in-cluster and --cluster exclude each other"},
+        {live->context && !live->kubeconfig, "--context needs --kubeconfig"},
+        {live->may_bind && !is_live,
+            "--bind needs --kubeconfig or --in-cluster: an API server to bind through"},
+        {watcher->lease_name && !live->may_bind,
+            "--lease needs --bind: it decides which of several replicas binds"},
+        {watcher->posts_events && !is_live,
+            "--events needs --kubeconfig or --in-cluster: an API server to write them to"},
+        {live->may_touch && !is_live, "--wake-up needs --kubeconfig or --in-cluster"},
+        {watcher->publishes && !is_live, "--publish needs --kubeconfig or --in-cluster"},
+        {daemon->policies_from_cluster && !is_live,
+            "--policies-from-cluster needs --kubeconfig or --in-cluster"},
+        {watcher->policies_lease_name && !daemon->policies_from_cluster,
+            "--policies-lease needs --policies-from-cluster: it decides which of several replicas "
+            "writes the status of policies"},
+        {watcher->publish_lease_name && !watcher->publishes,
+            "--publish-lease needs --publish: it decides which of several replicas publishes"},
+        {watcher->nominates && !is_live, "--nominate needs --kubeconfig or --in-cluster"},
+        {watcher->nominate_lease_name && !watcher->nominates,
+            "--nominate-lease needs --nominate: it decides which of several replicas nominates"},
+    };
+
+    return first_broken(rules, ELEMENTS_OF(rules));
+}
+
+static const char *check_serving(const ServeSettings *settings) {
+    const DaemonOptions *daemon = &settings->daemon;
+    const TlsFiles *tls = &daemon->tls;
+    const ServerOptions *server = &daemon->server;
+    bool has_names = daemon->pages.n_client_names > 0;
+    bool has_token = daemon->pages.token_path || daemon->pages.viewer_token_path;
+    bool reviews = settings->admission_listen.address[0] != '\0';
+    bool has_reviewers = daemon->admission.n_client_names > 0;
+    const SettingRule rules[] = {
+        {!tls->certificate != !tls->key, "--tls-cert and --tls-key go together"},
+        {tls->client_ca && !tls->certificate, "--client-ca needs --tls-cert and --tls-key"},
+        {tls->client_crl && !tls->client_ca, "--client-crl needs --client-ca"},
+        {tls->n_client_names > 0 && !tls->client_ca, "--client-name needs --client-ca"},
+        {(has_token || has_names) && settings->pages_listen.address[0] == '\0',
+            "--pages-token-file, --pages-viewer-token-file and --pages-client-name need --pages-listen"},
+        {has_names && !tls->client_ca, "--pages-client-name needs --client-ca"},
+        {reviews && !daemon->policies_from_cluster,
+            "--admission-listen needs --policies-from-cluster: it is about these policies"},
+        {reviews && !tls->certificate,
+            "--admission-listen needs --tls-cert and --tls-key: an API server calls webhooks over HTTPS only"},
+        {has_reviewers && !reviews, "--admission-client-name needs --admission-listen"},
+        {has_reviewers && !tls->client_ca, "--admission-client-name needs --client-ca"},
+        {daemon->state_dir && daemon->n_decisions == 0, "--state-dir needs --decisions above 0"},
+        {daemon->state_bytes < JOURNAL_BYTES_MIN, "--state-size must be at least 1Mi"},
+        {server->body_max > WIRE_BODY_MAX, "--max-body must be below 4Gi"},
+        {server->body_max > server->memory_max, "--max-memory must be at least --max-body"},
+    };
+
+    return first_broken(rules, ELEMENTS_OF(rules));
+}
+/* clang-format on */
+
+static const char *serve_settings_check(void *context, const Arguments *arguments) {
+    const ServeSettings *settings = context;
+    const char *wrong = check_cluster(&settings->daemon);
+
+    return wrong ? wrong : check_serving(settings);
 }
 
 /* After that: makes the daemon's options ready for use. */
 static void serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
+    WatcherOptions *watcher = &daemon->live.watcher;
+    bool is_in_cluster = daemon->live.is_in_cluster;
 
     add_own_pods(settings);
-    daemon->live.watcher.lease_namespace =
-        place_lease(daemon->live.is_in_cluster, settings->lease_namespace);
-    daemon->live.watcher.publish_lease_namespace =
-        place_lease(daemon->live.is_in_cluster, settings->publish_lease_namespace);
-    daemon->live.watcher.policies_lease_namespace =
-        place_lease(daemon->live.is_in_cluster, settings->policies_lease_namespace);
-    daemon->live.watcher.nominate_lease_namespace =
-        place_lease(daemon->live.is_in_cluster, settings->nominate_lease_namespace);
+    place_lease(
+        is_in_cluster, settings->namespaces[0], &watcher->lease_name, &watcher->lease_namespace);
+    place_lease(is_in_cluster, settings->namespaces[1], &watcher->publish_lease_name,
+        &watcher->publish_lease_namespace);
+    place_lease(is_in_cluster, settings->namespaces[2], &watcher->policies_lease_name,
+        &watcher->policies_lease_namespace);
+    place_lease(is_in_cluster, settings->namespaces[3], &watcher->nominate_lease_name,
+        &watcher->nominate_lease_namespace);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
+    use_listen(&settings->admission_listen, &daemon->admission.address, &daemon->admission.port);
     daemon->live.self = find_own_pod();
     daemon->policy_paths = settings->policies.items;
     daemon->n_policy_paths = settings->policies.n;
     daemon->tls.client_names = settings->client_names;
     daemon->pages.client_names = settings->pages_client_names;
+    daemon->admission.client_names = settings->admission_client_names;
     daemon->server.hosts = daemon->pages.hosts = settings->hosts;
     daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
     daemon->pages.verbs_memory_max = daemon->server.memory_max;
@@ -493,7 +473,7 @@ static int make_state_folder(const DaemonOptions *daemon, char *error) {
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(daemon_freep) Daemon *daemon = NULL;
     ServeSettings *settings = context;
-    char error[DAEMON_ERROR_MAX];
+    char error[DAEMON_ERROR_MAX], url[SERVER_URL_MAX];
     int r;
 
     serve_settings_finish(settings);
@@ -520,6 +500,8 @@ static int run(void *context, const Arguments *arguments) {
     (void)printf("listening on %s\n", daemon_url(daemon));
     if (daemon_pages_url(daemon))
         (void)printf("pages on %s\n", daemon_pages_url(daemon));
+    if (daemon_admission_url(daemon, url))
+        (void)printf("admission on %s\n", url);
     if (daemon_dashboard_url(daemon))
         (void)printf("dashboard at %s/\n", daemon_dashboard_url(daemon));
     (void)fflush(stdout);

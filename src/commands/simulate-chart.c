@@ -1,12 +1,11 @@
 /*
  * Use over time as SVG: three panels, one below the other, a line for each policy in each.
  *
- * Lines differ in colour and in dashes, so that they can be told apart in print and by everybody.
- * Text is text. Figures hold until the next one: lines are steps.
+ * Lines differ in colour and in dashes, for print and for colour-blind readers. A value holds until
+ * the next sample: lines are steps.
  */
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "commands/simulate-report.h"
 
 #define WIDTH 960
@@ -31,14 +30,14 @@ static double value_used(const Sample *sample) {
     return (double)sample->n_used;
 }
 
-static double value_waiting(const Sample *sample) {
+static double value_pending(const Sample *sample) {
     return (double)sample->n_pending;
 }
 
 static const Panel panels[] = {
     {"requested cpu of nodes in use, %", value_share, true},
     {"nodes in use", value_used, false},
-    {"pods pending", value_waiting, false},
+    {"pods pending", value_pending, false},
 };
 
 static const struct {
@@ -56,8 +55,8 @@ static const struct {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Names of policies come from files: markup in them is escaped. Characters that XML forbids become
- * '?'. */
+/* Names of policies come from files: markup in them is escaped. Bytes other than printable ASCII
+ * become '?'. */
 static void append_escaped(Buf *out, Str text) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -88,7 +87,7 @@ static double y_of(const Scale *scale, double value) {
     return scale->y - PANEL * (value / scale->y_max);
 }
 
-/* The next of 1, 2, 5, 10, 20 …: what people can read between lines. */
+/* The next of 1, 2, 5, 10, 20 …: easy to read between lines. */
 static double round_up(double value) {
     double power = pow(10, floor(log10(value)));
     double lead = value / power;
@@ -138,7 +137,7 @@ static void draw_x_axis(const SimulateReport *report, const Scale *scale, bool i
     if (is_last)
         buf_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
             (LEFT + WIDTH - RIGHT) / 2, scale->y + 36,
-            report->input->is_timed ? "seconds since the start" : "pods that have come");
+            report->input->is_timed ? "seconds since the start" : "pods that have arrived");
 }
 
 static void draw_line(const SimulationResult *result, const Panel *panel, const Scale *scale,

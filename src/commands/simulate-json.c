@@ -152,6 +152,8 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     json_member_int(writer, "attempts", (int64_t)result->n_attempts);
     if (report->nominates)
         json_member_int(writer, "nominated", (int64_t)result->n_nominated);
+    if (result->n_scored > 0)
+        json_member_double(writer, "scoreMean", result->score_sum / (double)result->n_scored);
     write_nodes(writer, result);
     write_scaling(report, writer, result);
     write_balance(report, writer, "cpu", &result->cpu);

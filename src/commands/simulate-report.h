@@ -2,13 +2,6 @@
 
 /* SimulateReport: what `berth simulate` has found out, and the ways to show it. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "model/resources.h"
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"

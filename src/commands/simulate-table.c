@@ -5,7 +5,6 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/vec.h"
 #include "base/visible.h"
@@ -73,15 +72,20 @@ static void add_counts(Table *table, unsigned indent, const char *label, size_t 
         set_count(table, line, i, count);
     }
 }
-#define ADD_COUNTS(table, indent, label, member)                                                   \
-    add_counts((table), (indent), (label), offsetof(SimulationResult, member))
-
-static void add_share(Table *table, unsigned indent, const char *label, const double *shares) {
+/* A line of numbers: the member of each outcome at @offset, a double, times @factor. */
+static void add_numbers(Table *table, unsigned indent, const char *label, size_t offset,
+    double factor, int decimals, const char *unit) {
     Line *line = add_line(table, indent, str_from_c(label));
 
-    for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f %%", 100 * shares[i]);
+    for (size_t i = 0; i < table->report->n; i++) {
+        double number;
+
+        memcpy(&number, (const char *)simulation_result_of(table, i) + offset, sizeof(number));
+        set_cell(table, line, i, "%.*f%s", decimals, factor * number, unit);
+    }
 }
+
+#define AT(member) offsetof(SimulationResult, member)
 
 /* --- contents --------------------------------------------------------------------------------- */
 
@@ -110,25 +114,21 @@ static void add_reasons(Table *table) {
 }
 
 static void add_pods(Table *table) {
-    ADD_COUNTS(table, 0, "pods placed", n_placed);
+    add_counts(table, 0, "pods placed", AT(n_placed));
     if (table->report->input->has_lifetimes)
-        ADD_COUNTS(table, 1, "of these ended", n_ended);
+        add_counts(table, 1, "of these ended", AT(n_ended));
     if (table->report->nominates)
-        ADD_COUNTS(table, 1, "on nominated nodes", n_nominated);
-    ADD_COUNTS(table, 0, "pods pending", n_pending);
+        add_counts(table, 1, "on nominated nodes", AT(n_nominated));
+    add_counts(table, 0, "pods pending", AT(n_pending));
     add_reasons(table);
 }
 
 static void add_nodes(Table *table) {
-    Line *line;
-
-    ADD_COUNTS(table, 0, "nodes in use at the end", n_used);
-    ADD_COUNTS(table, 1, "at the start", n_used_at_start);
-    ADD_COUNTS(table, 1, "at most", n_used_most);
-    line = add_line(table, 1, STR("on average"));
-    for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f", simulation_result_of(table, i)->n_used_mean);
-    ADD_COUNTS(table, 0, "nodes emptied", n_emptied);
+    add_counts(table, 0, "nodes in use at the end", AT(n_used));
+    add_counts(table, 1, "at the start", AT(n_used_at_start));
+    add_counts(table, 1, "at most", AT(n_used_most));
+    add_numbers(table, 1, "on average", AT(n_used_mean), 1, 1, "");
+    add_counts(table, 0, "nodes emptied", AT(n_emptied));
 }
 
 /* Nodes that an autoscaler added, and their price. */
@@ -139,43 +139,33 @@ static void add_scaling(Table *table) {
 
     if (input->autoscale_pool.n == 0)
         return;
-    ADD_COUNTS(table, 0, "nodes added", n_added);
-    ADD_COUNTS(table, 1, "at the end", n_added_left);
-    line = input->is_timed ? add_line(table, 1, STR("node-hours")) : NULL;
-    for (size_t i = 0; line && i < table->report->n; i++)
-        set_cell(table, line, i, "%.2f", simulation_result_of(table, i)->added_seconds / 3600);
-    line = input->is_timed && has_cost ? add_line(table, 1, STR("cost")) : NULL;
-    for (size_t i = 0; line && i < table->report->n; i++)
-        set_cell(table, line, i, "%.2f",
-            simulation_result_of(table, i)->added_seconds / 3600 * input->autoscale_pool.price);
+    add_counts(table, 0, "nodes added", AT(n_added));
+    add_counts(table, 1, "at the end", AT(n_added_left));
+    if (input->is_timed)
+        add_numbers(table, 1, "node-hours", AT(added_seconds), 1 / 3600.0, 2, "");
+    if (input->is_timed && has_cost)
+        add_numbers(table, 1, "cost", AT(added_seconds), input->autoscale_pool.price / 3600, 2, "");
     line = has_cost ? add_line(table, 1, STR("cost of an hour, at the end")) : NULL;
     for (size_t i = 0; line && i < table->report->n; i++)
         set_cell(table, line, i, "%.2f",
             (double)simulation_result_of(table, i)->n_added_left * input->autoscale_pool.price);
-    ADD_COUNTS(table, 0, "pods pending for which no node is added", n_not_scaled);
+    add_counts(table, 0, "pods pending for which no node is added", AT(n_not_scaled));
 }
 
-static void add_balance(Table *table, const char *label, bool is_memory) {
-    double means[SIMULATE_RUNS_MAX] = {0}, highest[SIMULATE_RUNS_MAX] = {0};
+/* @offset: of the figures in an outcome. */
+static void add_balance(Table *table, const char *label, size_t offset) {
     Line *line;
 
-    for (size_t i = 0; i < table->report->n; i++) {
-        const SimulationResult *result = simulation_result_of(table, i);
-        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
-
-        means[i] = figures->mean;
-        highest[i] = figures->highest;
-    }
-    add_share(table, 0, label, means);
+    add_numbers(table, 0, label, offset + offsetof(BalanceFigures, mean), 100, 1, " %");
     line = add_line(table, 1, STR("standard deviation (of the mean)"));
     for (size_t i = 0; i < table->report->n; i++) {
-        const SimulationResult *result = simulation_result_of(table, i);
-        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
+        BalanceFigures figures;
 
-        set_cell(table, line, i, "%.1f %% (%.2f)", 100 * figures->deviation,
-            figures->mean > 0 ? figures->deviation / figures->mean : 0);
+        memcpy(&figures, (const char *)simulation_result_of(table, i) + offset, sizeof(figures));
+        set_cell(table, line, i, "%.1f %% (%.2f)", 100 * figures.deviation,
+            figures.mean > 0 ? figures.deviation / figures.mean : 0);
     }
-    add_share(table, 1, "fullest node", highest);
+    add_numbers(table, 1, "fullest node", offset + offsetof(BalanceFigures, highest), 100, 1, " %");
 }
 
 static void add_shapes(Table *table) {
@@ -230,17 +220,11 @@ static void add_moves(Table *table) {
 }
 
 static void add_waiting(Table *table) {
-    Line *line;
-
     if (!table->report->input->is_timed)
         return;
-    ADD_COUNTS(table, 0, "pods that were pending, then placed", n_waited);
-    line = add_line(table, 1, STR("pending until placed, mean of all"));
-    for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_mean);
-    line = add_line(table, 1, STR("longest"));
-    for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_most);
+    add_counts(table, 0, "pods that were pending, then placed", AT(n_waited));
+    add_numbers(table, 1, "pending until placed, mean of all", AT(wait_mean), 1, 1, " s");
+    add_numbers(table, 1, "longest", AT(wait_most), 1, 1, " s");
 }
 
 static void add_follow(Table *table) {
@@ -248,7 +232,7 @@ static void add_follow(Table *table) {
 
     if (!table->report->follows)
         return;
-    ADD_COUNTS(table, 0, "pods followed to their nodes", n_followed);
+    add_counts(table, 0, "pods followed to their nodes", AT(n_followed));
     line = add_line(table, 1, STR("their node is among the best"));
     for (size_t i = 0; i < table->report->n; i++) {
         const SimulationResult *result = simulation_result_of(table, i);
@@ -257,8 +241,8 @@ static void add_follow(Table *table) {
             result->n_followed > 0 ? 100.0 * (double)result->n_best / (double)result->n_followed
                                    : 0);
     }
-    ADD_COUNTS(table, 1, "their node can take them", n_feasible);
-    ADD_COUNTS(table, 1, "left out: they request features that are not modelled", n_unmodelled);
+    add_counts(table, 1, "their node can take them", AT(n_feasible));
+    add_counts(table, 1, "left out: they request features that are not modelled", AT(n_unmodelled));
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -406,8 +390,8 @@ void simulate_table(const SimulateReport *report, Buf *out) {
     add_pods(&table);
     add_nodes(&table);
     add_scaling(&table);
-    add_balance(&table, "cpu requested, mean of all nodes", /* is_memory= */ false);
-    add_balance(&table, "memory requested, mean of all nodes", /* is_memory= */ true);
+    add_balance(&table, "cpu requested, mean of all nodes", AT(cpu));
+    add_balance(&table, "memory requested, mean of all nodes", AT(memory));
     add_shapes(&table);
     add_moves(&table);
     add_waiting(&table);

@@ -6,14 +6,8 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "cli/cluster-source.h"
 #include "cli/command.h"
@@ -86,13 +80,13 @@ static const Option simulate_options[] = {
     {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
     {"percentage-of-nodes-to-score", OPTION_NUMBER, .argument = "N", AT(percentage), .max = 100, .initial = "0",
-        .help = "as kube-scheduler's; 0: its own choice"},
+        .help = "as in kube-scheduler's configuration; 0: its own choice"},
     {"nominate", OPTION_FLAG, AT(nominates),
         .help = "as with `berth serve --nominate`: many pods that arrive together get nodes that berth chooses ahead"},
     {"seed", OPTION_NUMBER, .argument = "N", AT(seed), .max = INT64_MAX, .initial = "1",
         .help = "for the choice among equally good nodes"},
     {"every", OPTION_SECONDS, .argument = "SEC", AT(files.every), .max = SIMULATION_SECONDS_MAX, .initial = "0",
-        .help = "between two pods of --pods"},
+        .help = "time between two pods of --pods"},
     {"until", OPTION_SECONDS, .argument = "SEC", AT(until), .max = SIMULATION_SECONDS_MAX, .initial = "when all is done",
         .help = "end of the simulation"},
     {"now", OPTION_TIME, .argument = "TIME", AT(now_nsec), .initial = "now",
@@ -101,7 +95,7 @@ static const Option simulate_options[] = {
         .initial = "three typical sizes of the pods",
         .help = "count how many more pods of this size fit: cpu=2,memory=8Gi; may be repeated"},
     {"follow", OPTION_FLAG, .set = set_follow,
-        .help = "place pods that have a node there, and report how often that node is among the best"},
+        .help = "place pods on the node that they have, and report how often that node is among the best"},
     {"chart", OPTION_FILE, .argument = "FILE", AT(chart), .help = "write utilization over time as SVG"},
     {"all", OPTION_FLAG, AT(all), .help = "with -o json: every pod"},
     {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml|placements", AT(form), .initial = "table",
@@ -155,7 +149,7 @@ static void interrupt(int signal) {
     is_interrupted = 1;
 }
 
-/* The second one ends it as usual. */
+/* A second SIGINT ends the process. */
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
 
@@ -220,7 +214,7 @@ static Str name_of(const char *path) {
     return name;
 }
 
-/* Of two of one name both are called as they were given. */
+/* Policies that would have the same name, or that of the baseline, are named by their paths. */
 static void name_runs(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     size_t base = !settings->has_no_baseline;
@@ -299,7 +293,7 @@ static int load_program(const char *path, Arena *scratch, Program **ret) {
     return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, WHO, scratch, ret);
 }
 
-/* Policies are read before anything is run: who wrote one wrongly need not wait. */
+/* Policies are read before anything is run, so that a mistake is reported at once. */
 static int run_all(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     Program *programs[SIMULATE_RUNS_MAX] = {0};

@@ -1,13 +1,8 @@
 /* berth status: the state of the running berths, a line each. */
 
-#include <math.h>
 #include <stdio.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/calendar.h"
-#include "base/clock.h"
-#include "base/nsec.h"
 #include "base/visible.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
@@ -34,7 +29,7 @@ typedef struct ReplicaStatus {
     Str raw;   /* /api/v1/status, as it came */
     bool is_ready;
     Str readiness; /* lines of the checks that failed */
-    Str version, time, policy_digest, refused, waiting, cluster_digest, cluster_error, last;
+    Str version, time, policy_digest, rejected, waiting, cluster_digest, cluster_error, last;
     double uptime_sec;
     int64_t n_policies, n_nodes, n_pods, n_requests;
     bool holds_lease;
@@ -69,7 +64,7 @@ static bool read_status(Arena *arena, ReplicaStatus *status) {
         {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
         {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
         {"policy.policies", JSON_FIELD_INT, AT(n_policies)},
-        {"policy.refused", JSON_FIELD_TEXT, AT(refused)},
+        {"policy.rejected", JSON_FIELD_TEXT, AT(rejected)},
         {"policy.waiting", JSON_FIELD_TEXT, AT(waiting)},
         {"cluster.nodes", JSON_FIELD_INT, AT(n_nodes)},
         {"cluster.pods", JSON_FIELD_INT, AT(n_pods)},
@@ -226,7 +221,7 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
 
         print_note(out, status, "", status->error);
         print_note(out, status, "not ready: ", status->readiness);
-        print_note(out, status, "the newest policies were refused: ", status->refused);
+        print_note(out, status, "the newest policies were rejected: ", status->rejected);
         print_note(out, status, "", status->waiting);
         print_note(out, status, "the API server: ", status->cluster_error);
         if (status->holds_lease)

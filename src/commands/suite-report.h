@@ -2,10 +2,6 @@
 
 /* Results of berth test: for people, for programs, and for CI servers. */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
 #include "base/diag.h"
 #include "cli/terminal.h"
 #include "suite/coverage.h"

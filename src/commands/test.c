@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -165,13 +164,11 @@ const Command test_command = {
     .summary = "run tests of policies",
     .usage = "[FILE | FOLDER | PATTERN]... [OPTIONS]",
     .about =
-        "Runs test files: each names policies, a cluster and cases, a pod with the verdicts, "
-        "reasons, "
-        "scores and order of nodes that are expected. Of a folder it takes all files "
-        "NAME.test.yaml, also those of folders below it; without an argument, of the current one. "
-        "An expectation that does not hold is printed with its line in the file and with what "
-        "berth "
-        "answers. Rules that no case exercises are listed at the end.",
+        "Runs test files: each has policies or their paths, a cluster, and cases: a pod with the "
+        "verdicts, reasons, scores and order of nodes that are expected. Of a folder it takes all "
+        "files NAME.test.yaml, also those of folders below it; without an argument, of the current "
+        "one. An expectation that does not hold is printed with its line in the file and with what "
+        "berth answers. Rules that no case exercises are listed at the end.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,

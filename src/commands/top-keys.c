@@ -1,7 +1,5 @@
 /* Keys of `berth top`: what they change on the screen. */
 
-#include <string.h>
-
 #include "commands/top-screen.h"
 
 #define KEY_BACKSPACE 127

@@ -1,7 +1,6 @@
 /* The states of several replicas as one, for the screen of `berth top`. */
 
 #include <math.h>
-#include <string.h>
 
 #include "commands/top-screen.h"
 

@@ -5,34 +5,79 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/visible.h"
 #include "cli/terminal.h"
-#include "commands/top-canvas.h"
 
+#define WRAPPED_MIN 16u /* columns: less is not worth a line */
 #define RULES_SHOWN_MAX 6u
-#define LINE_MAX_BYTES ((size_t)4096)
+#define LINE_MAX_BYTES ((size_t)64 * 1024)
 #define NARROW 100u          /* below that many columns, counts share one */
 #define OUTCOME_LINES_MAX 3u /* of one decision */
 #define FIGURES_MAX 6u
 
-/* The screen while it is drawn. */
+/* The screen while it is drawn: of its lines there is a number, each is cut or wrapped. */
 typedef struct Canvas {
-    TopCanvas lines;
     const TopScreen *screen;
+    Paint paint;
+    Buf *out;
+    size_t n_lines;
 } Canvas;
 
-static const Paint *paint_of(const Canvas *canvas) {
-    return &canvas->lines.paint;
-}
-
-static void draw_line(Canvas *canvas, const char *colour, Str text) {
-    canvas_line(&canvas->lines, colour, text);
-}
-
 static size_t lines_left(const Canvas *canvas) {
-    return canvas_lines_left(&canvas->lines);
+    return canvas->screen->height - canvas->n_lines;
+}
+
+/* One line of @text, cut to the width, in @colour. */
+static void draw_line(Canvas *canvas, const char *colour, Str text) {
+    if (lines_left(canvas) == 0)
+        return;
+    if (canvas->n_lines++ > 0)
+        buf_append_char(canvas->out, '\n');
+    buf_append(canvas->out, str_from_c(colour));
+    (void)visible_append(canvas->out, visible_take(text, canvas->screen->width));
+    buf_append(canvas->out, str_from_c(colour[0] ? canvas->paint.off : ""));
+}
+
+/* Cuts a line of at most @width columns off the front of @text, between words where possible.
+ * False: there is none left. */
+static bool cut_line(Str *text, size_t width, Str *ret_line) {
+    Str line = visible_take(*text, width);
+    size_t space;
+
+    if (str_is_empty(*text))
+        return false;
+    if (line.len < text->len) {
+        space = text->ptr[line.len] == ' ' ? line.len : str_find_last(line, ' ');
+        if (space != SIZE_MAX && !str_is_empty(str_trim(str_take(line, space))))
+            line = str_take(line, space);
+    }
+    if (str_is_empty(line)) /* a character that is wider than the line */
+        line = str_take(*text, 1);
+    *ret_line = line;
+    *text = str_skip(*text, line.len);
+    while (text->len > 0 && text->ptr[0] == ' ')
+        *text = str_skip(*text, 1);
+    return true;
+}
+
+/* As many lines as @text needs; all but the first begin with @indent spaces. */
+static void draw_wrapped(Canvas *canvas, const char *colour, Str text, size_t indent) {
+    size_t width = canvas->screen->width;
+    Str line;
+
+    if (str_is_empty(text))
+        draw_line(canvas, colour, text);
+    if (indent + WRAPPED_MIN > canvas->screen->width)
+        indent = 0;
+    for (bool is_first = true; cut_line(&text, width, &line); is_first = false) {
+        _cleanup_(buf_done) Buf whole = BUF_INIT(LINE_MAX_BYTES);
+
+        buf_append_repeat(&whole, ' ', is_first ? 0 : indent);
+        buf_append(&whole, line);
+        draw_line(canvas, colour, buf_str(&whole));
+        width = canvas->screen->width - indent;
+    }
 }
 
 static void print_rate(Buf *line, const TopCounter *counter) {
@@ -70,7 +115,7 @@ static void draw_title(Canvas *canvas, const TopState *state) {
     buf_printf(&line, "berth top  %s  %s%s%s", screen->server, state->time,
         screen->is_paused ? "  PAUSED" : "",
         screen->only_rejected ? "  only those without a node" : "");
-    draw_line(canvas, paint_of(canvas)->bold, buf_str(&line));
+    draw_line(canvas, canvas->paint.bold, buf_str(&line));
 }
 
 static void draw_health(Canvas *canvas, const TopState *state) {
@@ -79,19 +124,19 @@ static void draw_health(Canvas *canvas, const TopState *state) {
 
     if (canvas->screen->problem) {
         buf_printf(&line, "%s not connected: %s", has_symbols ? "×" : "x", canvas->screen->problem);
-        canvas_wrapped(&canvas->lines, paint_of(canvas)->bad, buf_str(&line), 2);
+        draw_wrapped(canvas, canvas->paint.bad, buf_str(&line), 2);
         return;
     }
     if (!state->has_update) {
-        draw_line(canvas, paint_of(canvas)->dim, STR("waiting for the first update …"));
+        draw_line(canvas, canvas->paint.dim, STR("waiting for the first update …"));
         return;
     }
     if (is_healthy(state))
         buf_printf(&line, "%s %s", has_symbols ? "✓" : "+", state->summary);
     else
         buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->summary);
-    canvas_wrapped(&canvas->lines,
-        is_healthy(state) ? paint_of(canvas)->good : paint_of(canvas)->bad, buf_str(&line), 2);
+    draw_wrapped(
+        canvas, is_healthy(state) ? canvas->paint.good : canvas->paint.bad, buf_str(&line), 2);
 }
 
 static uint64_t at_least_0(int64_t n) {
@@ -158,7 +203,7 @@ static void draw_rules(Canvas *canvas, const TopState *state) {
     draw_line(canvas, "", STR_NULL);
     visible_append_padded(&line, STR("RULES THAT REJECT"), rule_width(canvas->screen));
     buf_printf(&line, " %10s %16s", "NODES/S", "SINCE START");
-    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
     for (size_t i = 0; i < n; i++)
         draw_rule(canvas, &state->rules[i]);
 }
@@ -226,7 +271,7 @@ static size_t draw_decision(Canvas *canvas, const TopScreen *screen, const TopDe
 
     print_outcome(&outcome, screen, decision);
     rest = buf_str(&outcome);
-    while (canvas_wrap(&rest, columns.outcome, &part) || n == 0) {
+    while (cut_line(&rest, columns.outcome, &part) || n == 0) {
         buf_reset(&line);
         if (n == 0) {
             buf_printf(&line, "%-8s%c", decision->time, is_selected ? '>' : ' ');
@@ -243,8 +288,8 @@ static size_t draw_decision(Canvas *canvas, const TopScreen *screen, const TopDe
             buf_append(&line, STR("…"));
         if (canvas)
             draw_line(canvas,
-                is_selected             ? paint_of(canvas)->bold
-                : is_rejected(decision) ? paint_of(canvas)->bad
+                is_selected             ? canvas->paint.bold
+                : is_rejected(decision) ? canvas->paint.bad
                                         : "",
                 buf_str(&line));
         if (n == OUTCOME_LINES_MAX)
@@ -287,7 +332,7 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
     else
         buf_printf(&line, "%11s", "PASSED");
     buf_append(&line, STR("  NODE, OR MAIN REASON"));
-    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
     n_skipped = screen->selected ? count_skipped(canvas, state) : 0;
     for (size_t back = 0; lines_left(canvas) > 1; back++) {
         decision = top_state_decision(state, back);
@@ -307,14 +352,14 @@ static void draw_text(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;
     Str rest = screen->text, line;
 
-    draw_line(canvas, paint_of(canvas)->bold, str_from_c(screen->text_title));
+    draw_line(canvas, canvas->paint.bold, str_from_c(screen->text_title));
     for (size_t i = 0; lines_left(canvas) > 1 && str_split(&rest, '\n', &line); i++)
         if (i >= screen->text_offset) {
             size_t indent = 0;
 
             while (indent < line.len && line.ptr[indent] == ' ')
                 indent++;
-            canvas_wrapped(&canvas->lines, "", line, indent + 2);
+            draw_wrapped(canvas, "", line, indent + 2);
         }
 }
 
@@ -354,19 +399,14 @@ static void draw_foot(Canvas *canvas) {
     else
         buf_append(&line,
             STR("q quit   ↑ ↓ select   Enter explain   / filter   w no node   p pause   ? help"));
-    draw_line(canvas, paint_of(canvas)->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
 }
 
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out) {
     Canvas canvas = {
-        .lines =
-            {
-                .width = screen->width,
-                .height = screen->height,
-                .paint = paint_for(screen->has_colour),
-                .out = out,
-            },
         .screen = screen,
+        .paint = paint_for(screen->has_colour),
+        .out = out,
     };
 
     if (screen->text.ptr) {

@@ -2,13 +2,8 @@
 
 /* The parts of `berth top`: its state, the screen and the keyboard. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 /*
  * TopState: the state of `berth top`.

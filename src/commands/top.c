@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "cli/berth-client.h"
 #include "cli/replicas.h"

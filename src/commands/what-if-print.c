@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/visible.h"
 #include "extender/score.h"
@@ -151,6 +150,9 @@ static void print_counts(WhatIfPrinter *printer) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         print_line(printer, lines[i].what, report->n_changes[lines[i].change], lines[i].about,
             lines[i].is_bad ? printer->paint.bad : "");
+    if (report->n_changes[WHAT_IF_NOMINATED] > 0)
+        print_line(printer, "nominated", report->n_changes[WHAT_IF_NOMINATED],
+            "the nominated node was the only candidate; if rejected, others are tried", "");
     print_line(printer, "moved", report->n_moved, "pods whose node is rejected, or no longer best",
         printer->paint.bold);
 }

@@ -2,11 +2,6 @@
 
 /* WhatIfPrint: what decisions would have been, for people. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "cli/terminal.h"
 #include "policy/program.h"
 #include "replay/what-if.h"

@@ -6,22 +6,15 @@
 
 #include <stdio.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "cli/bundle-source.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
-#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "commands/recorded.h"
 #include "commands/what-if-print.h"
-#include "history/recorder.h"
 #include "input/policy-set.h"
-#include "input/zones.h"
-#include "replay/what-if.h"
 
 #define WHO "berth what-if"
-#define WHAT_IF_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
 
@@ -32,10 +25,7 @@ typedef enum FailOn {
 } FailOn;
 
 typedef struct Settings {
-    ServerSource source;
-    const char *bundles[REPLICAS_MAX]; /* files; none: from running berths */
-    size_t n_bundles;
-    int64_t last;
+    RecordedSource source;
     PolicyPaths policies;
     PolicySetting settings[POLICY_SETTINGS_MAX];
     size_t n_settings;
@@ -46,93 +36,6 @@ typedef struct Settings {
 } Settings;
 
 /* --- inputs ----------------------------------------------------------------------- */
-
-/* What replicas recorded: the settings are those of the first, the recording is of all. */
-typedef struct Recorded {
-    Bundle bundles[REPLICAS_MAX];
-    size_t n;
-    Recording recording;
-} Recorded;
-
-static void recorded_done(Recorded *recorded) {
-    recording_done(&recorded->recording);
-    for (size_t i = 0; i < recorded->n; i++)
-        bundle_done(&recorded->bundles[i]);
-}
-
-static int load_files(const Settings *settings, Recorded *ret) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < settings->n_bundles; i++)
-        r = bundle_source_load(settings->bundles[i], WHO, &ret->bundles[ret->n++]);
-    return r;
-}
-
-/* A replica that has none to give is reported; if none has one, the first. */
-static int fetch_bundles(
-    const Settings *settings, const Replicas *replicas, Arena *arena, Recorded *ret) {
-    const BundleRequest request = {.last = settings->last};
-    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
-    size_t n_errors = 0;
-
-    for (size_t i = 0; i < replicas->n; i++) {
-        const BerthAccess *access = &replicas->items[i];
-        Str file = STR_NULL;
-        int r = bundle_source_fetch(access, &request, arena, &file, errors[n_errors]);
-
-        if (r < 0)
-            return terminal_out_of_memory(WHO, "berth's reply", arena);
-        if (r == 0)
-            r = bundle_source_unpack(file, access->server, WHO, &ret->bundles[ret->n++]);
-        else {
-            n_errors++;
-            r = 0;
-        }
-        if (r != 0)
-            return r;
-    }
-    if (ret->n == 0)
-        return terminal_complain(WHO, errors[0]);
-    for (size_t i = 0; i < n_errors; i++)
-        replicas_complain(replicas, WHO, errors[i]);
-    return 0;
-}
-
-static int load_bundles(Settings *settings, Arena *arena, Recorded *ret) {
-    Recording parts[REPLICAS_MAX];
-    Replicas replicas = {0};
-    int r;
-
-    if (settings->n_bundles > 0)
-        r = load_files(settings, ret);
-    else {
-        r = replicas_open(&settings->source, WHO, &replicas);
-        if (r == 0)
-            r = fetch_bundles(settings, &replicas, arena, ret);
-        replicas_done(&replicas);
-        server_source_done(&settings->source);
-    }
-    if (r != 0)
-        return r;
-    for (size_t i = 0; i < ret->n; i++)
-        parts[i] = ret->bundles[i].recording;
-    return recording_merge(parts, ret->n, arena, &ret->recording) == 0
-               ? 0
-               : terminal_out_of_memory(WHO, "the recorded decisions", arena);
-}
-
-/* The last so many, where a bundle has more. */
-static void keep_last(Recording *recording, int64_t last) {
-    size_t from = recording->n;
-
-    while (from > 0 && last > 0) {
-        Verb verb = recording->decisions[--from].verb;
-
-        last -= verb == VERB_FILTER || verb == VERB_PRIORITIZE;
-    }
-    recording->decisions += from;
-    recording->n -= from;
-}
 
 static int load_program(
     const Settings *settings, const Bundle *bundle, Arena *arena, Program **ret) {
@@ -161,26 +64,6 @@ static int load_program(
         changed, n, settings->settings, settings->n_settings, WHO, arena, ret);
 }
 
-/* --- while it runs ----------------------------------------------------------------------- */
-
-static void note_progress(void *context, size_t done, size_t of) {
-    progress_count(done, of);
-}
-
-static int run_report(const Recorded *recorded, Program *program, const Zones *zones, Arena *arena,
-    WhatIfReport *ret) {
-    WhatIfOptions options = {
-        .setting = {.zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions},
-        .progress = note_progress,
-    };
-    int r;
-
-    progress_begin("replaying decisions");
-    r = what_if_run(&recorded->recording, program, &options, arena, ret);
-    progress_end();
-    return r < 0 ? terminal_failed(WHO, "the replayed decisions", r, arena) : 0;
-}
-
 /* --- output ---------------------------------------------------------------------- */
 
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
@@ -197,26 +80,6 @@ static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena
     return arena_copy(arena, buf_str(&text));
 }
 
-static Digest digest_of_policies(const Bundle *bundle) {
-    Digest digest = DIGEST_NONE;
-
-    for (size_t i = 0; i < bundle->n_policies; i++)
-        digest = digest_chain(digest, bundle->policies[i].text);
-    return digest;
-}
-
-/* Replicas that read their policies at different times, or from different files. */
-static void warn_about_policies(const Recorded *recorded) {
-    for (size_t i = 1; i < recorded->n; i++)
-        if (!digest_equal(digest_of_policies(&recorded->bundles[i]),
-                digest_of_policies(&recorded->bundles[0]))) {
-            (void)fprintf(stderr,
-                WHO ": the recordings have different policies; those of the first "
-                    "count as in force\n");
-            return;
-        }
-}
-
 static int print(const Settings *settings, const Recorded *recorded, const Program *program,
     const WhatIfReport *report, Arena *arena) {
     const Bundle *bundle = &recorded->bundles[0];
@@ -227,7 +90,7 @@ static int print(const Settings *settings, const Recorded *recorded, const Progr
         .program = program,
         .with = describe(settings, bundle, arena),
         .is_check = settings->policies.n == 0 && settings->n_settings == 0,
-        .policy = digest_of_policies(bundle),
+        .policy = recorded_policy_digest(bundle),
         .is_anonymous = bundle->is_anonymous,
         .weight = settings->weight,
         .all = settings->all,
@@ -255,24 +118,19 @@ static int judge(const Settings *settings, const WhatIfReport *report) {
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(WHAT_IF_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(recorded_done) Recorded recorded = {0};
     WhatIfReport report;
     int r;
 
-    if (!arena || !zones)
+    if (!arena)
         return terminal_out_of_memory(WHO, "the replayed decisions", NULL);
-    progress_begin("reading decisions");
-    r = load_bundles(settings, arena, &recorded);
+    r = recorded_load(&settings->source, WHO, arena, &recorded);
     if (r == 0)
         r = load_program(settings, &recorded.bundles[0], arena, &program);
-    if (r != 0)
-        return r;
-    warn_about_policies(&recorded);
-    keep_last(&recorded.recording, settings->last);
-    r = run_report(&recorded, program, zones, arena, &report);
+    if (r == 0)
+        r = recorded_replay(&recorded, program, WHO, arena, &report);
     if (r == 0)
         r = print(settings, &recorded, program, &report, arena);
     return r == 0 ? judge(settings, &report) : r;
@@ -298,12 +156,8 @@ static const Option options[] = {
     {"set", OPTION_CUSTOM, .argument = "PATH=VALUE", .set = add_setting,
         .help = "change a value of them: POLICY.params.NAME, POLICY.RULE.weight, POLICY.RULE.FIELD.KEY, "
                 "POLICY.RULE.FIELD[\"KEY.WITH/DOTS\"]; may be repeated"},
-    {"last", OPTION_NUMBER, .argument = "N", AT(last), .min = 1, .max = RECORDER_LAST_MAX, .initial = "1000",
-        .help = "how many filter and prioritize decisions"},
-    {"bundle", OPTION_LIST, .argument = "FILE", OPTION_LIST_AT(Settings, bundles, n_bundles),
-        .complete = COMPLETE_FILES,
-        .help = "decisions of this file (berth bundle), not of a running berth; may be repeated, for "
-                "replicas"},
+    RECORDED_LAST_OPTION(Settings, source),
+    RECORDED_BUNDLE_OPTION(Settings, source),
     {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
     {"all", OPTION_FLAG, AT(all), .help = "every rule, decision and node, not only the first 10"},
@@ -312,7 +166,7 @@ static const Option options[] = {
     {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
         .help = "output format"},
 
-    SERVER_SOURCE_GROUP(Settings, source),
+    SERVER_SOURCE_GROUP(Settings, source.server),
     {0},
 };
 /* clang-format on */
@@ -320,17 +174,14 @@ static const Option options[] = {
 static void init(void *context) {
     Settings *settings = context;
 
-    settings->last = RECORDER_LAST_DEFAULT;
+    settings->source.last = RECORDER_LAST_DEFAULT;
     settings->weight = 1;
 }
 
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    if (settings->n_bundles > 0 && (server_source_is_given(&settings->source) ||
-                                       cluster_source_is_live(&settings->source.cluster)))
-        return "--bundle is a file: no server is contacted";
-    return server_source_check(&settings->source);
+    return recorded_check(&settings->source);
 }
 
 const Command what_if_command = {

@@ -2,10 +2,7 @@
 
 #include "dashboard/asset.h"
 
-#include <string.h>
 #include <zlib.h>
-
-#include "base/cleanup.h"
 
 /* A gzip header and trailer, for inflateInit2(). */
 #define GZIP_WINDOW_BITS (16 + MAX_WBITS)

@@ -8,10 +8,6 @@
  * copy is still good, so a new berth never runs with an old page's modules.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/str.h"
 #include "http/server.h"
 
 typedef struct Asset {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "dashboard/asset.h"
 #include "dashboard/layout.h"
@@ -236,7 +235,6 @@ static void dashboard_show(
     ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     const Asset *asset;
 
-    (void)access;
     if (!str_has_prefix(request->path, STR(ASSETS))) {
         show_found(api, find_page(request->path), request, reply);
         return;

@@ -19,9 +19,6 @@
 #include "api/dashboard-hook.h"
 #include "api/health-summary.h"
 #include "api/query.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "dashboard/html.h"
 #include "extender/view.h"
 

@@ -23,10 +23,7 @@ static bool is_void(Str tag) {
     static const Str tags[] = {STR("br"), STR("col"), STR("hr"), STR("img"), STR("input"),
         STR("link"), STR("meta"), STR("source"), STR("wbr")};
 
-    for (size_t i = 0; i < ELEMENTS_OF(tags); i++)
-        if (str_eq(tags[i], tag))
-            return true;
-    return false;
+    return str_is_one_of(tag, tags, ELEMENTS_OF(tags));
 }
 
 static void html_fail(Html *html) {

@@ -16,12 +16,7 @@
  * output is well-formed XML, so that tests can parse it strictly.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define HTML_DEPTH_MAX 32u
 

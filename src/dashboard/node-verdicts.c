@@ -1,8 +1,5 @@
 /* The newest decisions that were about the node, among those that are remembered. */
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "dashboard/node-internal.h"
 
 #define VERDICTS_SHOWN 20u

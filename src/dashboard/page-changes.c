@@ -6,8 +6,6 @@
  * <details id="diff-N"> that hold <pre class="diff">.
  */
 
-#include <stdio.h>
-
 #include "base/nsec.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/page-parts.h"
@@ -22,9 +20,9 @@
 static const char *const words[] = {
     [CHANGE_STARTED] = "berth started",
     [CHANGE_POLICY] = "policies reloaded",
-    [CHANGE_POLICY_REFUSED] = "new policies rejected, the last good ones stay in force",
+    [CHANGE_POLICY_REJECTED] = "new policies rejected, the last good ones stay in force",
     [CHANGE_CONFIG] = "file reloaded",
-    [CHANGE_CONFIG_REFUSED] = "new file rejected, the last good one stays in force",
+    [CHANGE_CONFIG_REJECTED] = "new file rejected, the last good one stays in force",
     [CHANGE_WATCH_LOST] = "no updates from the API server",
     [CHANGE_WATCH_BACK] = "updates from the API server again",
     [CHANGE_RELIST] = "all objects listed again",

@@ -6,8 +6,6 @@
  * else than what every page has.
  */
 
-#include <inttypes.h>
-
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "dashboard/node-internal.h"

@@ -3,7 +3,6 @@
  * that reject most. Each links to the page with the details.
  */
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "dashboard/widgets.h"
 

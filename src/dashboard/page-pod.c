@@ -4,7 +4,6 @@
  */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/shell.h"
@@ -210,6 +209,7 @@ static unsigned draw_unknown(const PodPage *page) {
 
     html_write(html, "<p class='problem'>No decisions about <b>%.*s</b>/<b>%.*s</b> are kept.</p>",
         STR_FMT(page->namespace), STR_FMT(page->name));
+    pod_nomination(page);
     widget_empty(html,
         "kube-scheduler has not sent it to berth, or the decisions are no longer kept.",
         "kubectl describe pod shows its scheduler and events.");
@@ -220,6 +220,9 @@ static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     size_t place = SIZE_MAX;
 
+    page->has_nomination = nomination_log_find(page->context->api->nominated, page->namespace,
+        page->name, summary->n > 0 ? summary->pods[0].uid : STR_NULL, page->context->arena,
+        &page->nomination);
     if (summary->n == 0)
         return draw_unknown(page);
     page->pod = &summary->pods[0];

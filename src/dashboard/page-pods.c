@@ -1,6 +1,5 @@
 /* Recent pods, pending ones first. The search looks at everything that a row shows. */
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "dashboard/page-parts.h"

@@ -20,7 +20,6 @@
  *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}
  */
 
-#include "base/digest.h"
 #include "base/shell.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"

@@ -41,7 +41,12 @@ static void draw_counts(const PodPage *page) {
         whole += all[i].value;
     }
     widget_bar(page->html, parts, n, whole);
-    if (n_never_offered(filter) > 0)
+    if (n_never_offered(filter) > 0 && !str_is_empty(filter->nominated))
+        html_write(page->html,
+            "<p>Only the nominated node was a candidate: kube-scheduler tries it first, and "
+            "evaluates the other %zu of %zu nodes only if it is rejected.</p>",
+            n_never_offered(filter), filter->n_known);
+    else if (n_never_offered(filter) > 0)
         html_write(page->html,
             "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own "
             "filters rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl "

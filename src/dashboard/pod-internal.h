@@ -42,9 +42,13 @@ typedef struct PodPage {
     Map by_name;    /* places in explanation.nodes */
     uint8_t *kinds; /* by such a place: OutcomeKind of the filter; NULL: not kept */
     Arena *scratch; /* reset again and again */
+
+    bool has_nomination; /* berth's own, of this pod */
+    NominationRecord nomination;
 } PodPage;
 
-void pod_story(const PodPage *page);    /* the headline */
+void pod_story(const PodPage *page); /* the headline */
+void pod_nomination(const PodPage *page);
 void pod_attempts(const PodPage *page); /* the timeline */
 void pod_attempt(const PodPage *page);
 void pod_suggestions(const PodPage *page);

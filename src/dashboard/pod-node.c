@@ -3,7 +3,6 @@
  * fails and what it would take, its score, and the node as it was then.
  */
 
-#include "dashboard/page-parts.h"
 #include "dashboard/pod-internal.h"
 
 static void draw_form(const PodPage *page) {

@@ -4,8 +4,6 @@
  * what can be said of those is how much they outweighed ours at least.
  */
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "dashboard/pod-internal.h"

@@ -3,12 +3,10 @@
  * with a link to itself.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "dashboard/page-parts.h"
 #include "dashboard/pod-internal.h"
 
 #define ATTEMPTS_SHOWN 50u
@@ -21,7 +19,7 @@ static void draw_passed(Html *html, const PodSummary *pod) {
         pod->n_in == 1 ? " node passed" : " nodes passed");
 }
 
-/* "; 4,203 node is too busy (policy busy, rule cool)" */
+/* "; 4,203 nodes: node is too busy (policy busy, rule cool)" */
 static void draw_reasons(const PodPage *page) {
     ReasonGroup *groups = ARENA_ARRAY(page->context->arena, ReasonGroup, REASONS_MAX);
     size_t n =
@@ -29,8 +27,8 @@ static void draw_reasons(const PodPage *page) {
     Html *html = page->html;
 
     for (size_t i = 0; i < n; i++) {
-        html_write(html, "%s%zu %.*s ", i == 0 ? "; " : ", ", groups[i].n_nodes,
-            STR_FMT(groups[i].reason));
+        html_write(html, "%s%zu %s: %.*s ", i == 0 ? "; " : " · ", groups[i].n_nodes,
+            groups[i].n_nodes == 1 ? "node" : "nodes", STR_FMT(groups[i].reason));
         if (!str_is_empty(groups[i].policy))
             pod_draw_rule(html, groups[i].policy, groups[i].rule);
     }
@@ -101,6 +99,27 @@ static void draw_settled(const PodPage *page) {
     html_write(html, ".</p>");
 }
 
+void pod_nomination(const PodPage *page) {
+    const NominationRecord *nomination = &page->nomination;
+    Html *html = page->html;
+
+    if (page->has_nomination) {
+        html_write(html, "<p id='nominated'>Nominated for ");
+        widget_node(html, nomination->node);
+        html_write(html,
+            " by berth at %td: best of %zu nodes that can take the pod, by the model of "
+            "kube-scheduler and the scores of policies",
+            nomination->at_nsec, nomination->n_feasible);
+        if (nomination->n_best > 1)
+            html_write(html, " (%zu are equal)", nomination->n_best);
+        html_write(html, "; %s.</p>", nomination_outcome_text(nomination->outcome));
+    } else if (page->filter && !str_is_empty(page->filter->nominated)) {
+        html_write(html, "<p id='nominated'>Nominated for ");
+        widget_node(html, page->filter->nominated);
+        html_write(html, ", but not by this berth (status.nominatedNodeName).</p>");
+    }
+}
+
 void pod_story(const PodPage *page) {
     Html *html = page->html;
 
@@ -110,6 +129,7 @@ void pod_story(const PodPage *page) {
         draw_waiting(page);
     else
         draw_settled(page);
+    pod_nomination(page);
     html_close(html);
 }
 

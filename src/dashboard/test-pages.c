@@ -55,7 +55,7 @@ static void test_query_parameters(void **state) {
         {"/pods", "state=odd", "pending or all"},
         {"/pods", "page=0", "&quot;page&quot; must be a whole number from 1 to"},
         {"/pods", "q=a&q=b", "&quot;q&quot; is given twice"},
-        {"/pods", "q=%zz", "holds a broken escape"},
+        {"/pods", "q=%zz", "has a broken escape"},
         {"/pod", "", "namespace and name are required"},
         {"/pod", "namespace=a", "namespace and name are required"},
         {"/pod", "namespace=a&name=b&id=x", "&quot;id&quot; must be a whole number from 1 to"},
@@ -89,7 +89,7 @@ static void test_waiting(void **state) {
     assert_has(get(&fixture, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
     page = get(&fixture, "/pod", "namespace=team&name=stuck", 200);
     assert_has(page, " pending</strong> since ");
-    assert_has(page, "0 of 2 nodes passed; 1 slow &amp; old");
+    assert_has(page, "0 of 2 nodes passed; 1 node: slow &amp; old");
     assert_has(page, "kube-scheduler retries when the cluster changes, at the latest at ");
     assert_has(page, "<samp>1 slow &amp; old, 1 wrong &lt;b&gt;zone&lt;/b&gt;.</samp>");
     assert_has(page, "kube-scheduler did not send 2 of 4 nodes");
@@ -100,6 +100,46 @@ static void test_waiting(void **state) {
     assert_has_not(page, "no longer kept");
     assert_has_not(page, "Why was this node chosen?");
     assert_has_not(page, "<b>zone</b>");
+    fixture_done(&fixture);
+}
+
+/* kube-scheduler tries the nominated node alone. */
+static void test_nominated(void **state) {
+    static const char body[] =
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"ahead\",\"uid\":\"u\"},"
+        "\"status\":{\"nominatedNodeName\":\"n1\"}},\"NodeNames\":[\"n1\"]}";
+    NominationRecord record = {.namespace = STR("team"),
+        .name = STR("ahead"),
+        .uid = STR("u"),
+        .node = STR("n1"),
+        .at_nsec = AT(1767225600),
+        .n_feasible = 3,
+        .n_best = 2};
+    _cleanup_(nomination_log_freep) NominationLog *log = nomination_log_new();
+    DashboardFixture fixture;
+    const char *page;
+    Answer answer;
+
+    (void)state;
+    fixture_init(&fixture);
+    fixture.api.nominated = log;
+    nomination_log_add(log, &record);
+    page = get(&fixture, "/pod", "namespace=team&name=ahead", 404);
+    assert_has(page, " by berth at ");
+    assert_has(page, "best of 3 nodes that can take the pod");
+    assert_has(page, "(2 are equal); the pod has no node yet.");
+    extender_filter(
+        fixture.view, /* time= */ NULL, str_of(body, sizeof(body) - 1), fixture.arena, &answer);
+    note(&fixture, VERB_FILTER, &answer.decision);
+    nomination_log_end(log, STR("u"), NOMINATION_USED);
+    page = get(&fixture, "/pod", "namespace=team&name=ahead", 200);
+    assert_has(page, "used: the pod got this node.");
+    assert_has(page, "Only the nominated node was a candidate");
+    assert_has(page, "the other 3 of 4 nodes only if it is rejected");
+    assert_has_not(page, "percentageOfNodesToScore");
+    fixture.api.nominated = NULL;
+    page = get(&fixture, "/pod", "namespace=team&name=ahead", 200);
+    assert_has(page, "but not by this berth (status.nominatedNodeName)");
     fixture_done(&fixture);
 }
 
@@ -397,6 +437,7 @@ int main(void) {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_query_parameters),
         cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_nominated),
         cmocka_unit_test(test_attempts),
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_why_not),

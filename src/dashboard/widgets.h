@@ -7,11 +7,6 @@
  * attributes of SVG. Pieces that are left open take what follows inside, until html_close().
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "dashboard/html.h"
 #include "http/server.h"
 

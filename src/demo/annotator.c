@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/arena.h"
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "demo/usage.h"
@@ -19,8 +18,8 @@ bool annotator_is_needed(const Program *rules) {
     return false;
 }
 
-/* Local time in @zone. LoadZones converts from local time only: the offset is applied the other
- * way round. */
+/* Local time in @zone. LoadZones converts only from local time to UTC, so @sec is taken as local
+ * time to find the offset. */
 static int64_t local_sec(const LoadZones *zones, Str zone, int64_t sec) {
     int64_t utc_sec;
 

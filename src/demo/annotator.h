@@ -8,9 +8,6 @@
  * The metrics of the policies in force define the annotations and their time zone.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "demo/demo-cluster.h"
 #include "extender/view.h"
 

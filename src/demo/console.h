@@ -5,11 +5,7 @@
  * and the last line may be a status line that is replaced.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define CONSOLE_TEXT_MAX ((size_t)256 * 1024)
 

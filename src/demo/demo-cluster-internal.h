@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "cluster/store.h"

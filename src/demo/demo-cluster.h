@@ -10,12 +10,6 @@
  * Any thread may bind; the rest is for one thread, which may use a pod until the next tick.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "cluster/snapshot.h"
 #include "demo/pod-maker.h"

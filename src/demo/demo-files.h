@@ -6,10 +6,6 @@
  * or a sample. One thread.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-folder.h"
 #include "demo/demo-scheduler.h"
@@ -43,6 +39,9 @@ int demo_files_write(DemoFiles *files, DemoCluster *cluster, const View *view, c
 /* The same after a failed attempt, if the files are old. */
 int demo_files_refresh(DemoFiles *files, DemoCluster *cluster, const View *view,
     const Placement *placement, char *error);
+
+/* The text of metrics_path: the measured values, for `berth explain --metrics`. */
+void demo_files_print_metrics(const View *view, int64_t now_nsec, Buf *out);
 
 /* Whether metrics_path is written for @rules: some metric is not an annotation. */
 bool demo_files_have_metrics(const Program *rules);

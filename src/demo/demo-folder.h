@@ -8,9 +8,6 @@
  * Files are replaced atomically.
  */
 
-#include <stddef.h>
-
-#include "base/cleanup.h"
 #include "base/str.h"
 
 #define DEMO_FOLDER_PATH_MAX 512u

@@ -128,7 +128,7 @@ static void roll_spec(size_t index, int64_t now_sec, Rng *rng, DemoNodeSpec *ret
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 /* Some labels are Gitpod's, which policies/workspaces.yaml reads. */
-static void put_labels(const DemoNodeSpec *spec, const char *daemon, Buf *out) {
+static void put_labels(const DemoNodeSpec *spec, Buf *out) {
     bool is_workspace = spec->pool == POOL_WORKSPACE;
     const char *pool = pool_types[spec->pool].name;
     char generation[24];
@@ -137,7 +137,6 @@ static void put_labels(const DemoNodeSpec *spec, const char *daemon, Buf *out) {
         {"example.com/node-generation", generation},
         {"example.com/pool", pool},
         {DEMO_DAEMON, !is_workspace      ? NULL
-                      : daemon           ? daemon
                       : spec->has_daemon ? "ready"
                                          : "starting"},
         {"gitpod.io/diskPressure", spec->is_pressed ? "true" : NULL},
@@ -169,7 +168,7 @@ static void put_metadata(const DemoNodeSpec *spec, NodeChanges changes, Buf *out
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, spec->volume_bytes);
     json_put(out, "'metadata':{'name':'%s','creationTimestamp':'%s','labels':{", spec->name,
         json_time(spec->created_at, created));
-    put_labels(spec, changes.daemon, out);
+    put_labels(spec, out);
     buf_append(out, STR("},\"annotations\":{"));
     json_put_pairs(out, annotations, ELEMENTS_OF(annotations));
     for (size_t i = 0; i < changes.n; i++) {

@@ -9,12 +9,8 @@
  * identify nodes.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 #include "base/rng.h"
-#include "base/str.h"
 
 typedef enum NodePool {
     POOL_GENERAL,
@@ -42,7 +38,6 @@ typedef struct AddedAnnotation {
 typedef struct NodeChanges {
     const AddedAnnotation *items;
     size_t n;
-    const char *daemon; /* new value of the label DEMO_DAEMON; NULL: unchanged */
 } NodeChanges;
 
 /* Writes node number @index at @now_sec. The rest is random: the same @rng gives the same node. */

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "demo/json-put.h"
 #include "kube/blocking-client.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 #define SCHEDULER_BUDGET ((size_t)256 * 1024 * 1024)
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
@@ -22,7 +21,6 @@ struct DemoScheduler {
     Client *client;
     uint64_t seed;
     int64_t weight;
-    DemoCluster *cluster; /* where pods are bound; NULL: the extender binds */
     ClusterState *state;  /* of the last placement */
     Scheduler *scheduler; /* NULL: before the first placement */
     Buf request;
@@ -44,7 +42,7 @@ SchedulerOptions demo_scheduler_options(uint64_t seed) {
     };
 }
 
-int demo_scheduler_new(const char *url, uint64_t seed, DemoCluster *cluster, DemoScheduler **ret) {
+int demo_scheduler_new(const char *url, uint64_t seed, DemoScheduler **ret) {
     _cleanup_(demo_scheduler_freep) DemoScheduler *scheduler = calloc(1, sizeof(*scheduler));
     const AccessServer server = {.name = "the demo", .url = url, .is_direct = true};
     char error[ACCESS_ERROR_MAX];
@@ -54,7 +52,6 @@ int demo_scheduler_new(const char *url, uint64_t seed, DemoCluster *cluster, Dem
         return -ENOMEM;
     scheduler->seed = seed;
     scheduler->weight = DEMO_SCHEDULER_WEIGHT;
-    scheduler->cluster = cluster;
     scheduler->request = BUF_INIT(REQUEST_MAX);
     scheduler->arena = arena_new(SCHEDULER_BUDGET);
     r = access_for_server(&server, &scheduler->access, error);
@@ -241,23 +238,18 @@ static void print_reason(const void *context, size_t reason, Buf *out) {
 
 /* --- prioritize -------------------------------------------------------------- */
 
-static void read_host(JsonReader *reader, Arena *arena, Str *ret_host, int64_t *ret_score) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("Host")))
-            json_string(reader, arena, ret_host);
-        else if (json_key_is(reader, key, STR("Score")))
-            json_int64(reader, ret_score);
-        else
-            json_skip(reader, NULL);
-    }
-}
+typedef struct HostScore {
+    Str host;
+    int64_t score;
+} HostScore;
 
 /* Missing hosts get 0. kube-scheduler continues without scores if the call fails. */
 static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint8_t **ret_scores) {
+    static const JsonField fields[] = {
+        {"Host", JSON_FIELD_TEXT, offsetof(HostScore, host)},
+        {"Score", JSON_FIELD_INT, offsetof(HostScore, score)},
+    };
     DemoScheduler *scheduler = context;
     uint8_t *by_row = ARENA_ARRAY(scheduler->arena, uint8_t, scheduler->table->n_rows + 1);
     uint8_t *scores = ARENA_ARRAY(arena, uint8_t, n);
@@ -274,11 +266,11 @@ static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uin
     json_reader_init(&reader, reply);
     json_array(&reader);
     while (json_element(&reader)) {
-        Str host = STR_NULL;
-        int64_t score = 0;
+        HostScore read = {0};
 
-        read_host(&reader, scheduler->arena, &host, &score);
-        by_row[table_find(scheduler->table, host)] = (uint8_t)(score > 0 ? score : 0);
+        JSON_READ_FIELDS(&reader, scheduler->arena, fields, &read);
+        by_row[table_find(scheduler->table, read.host)] =
+            (uint8_t)(read.score > 0 ? read.score : 0);
     }
     for (size_t i = 0; i < n; i++)
         scores[i] = by_row[rows[i]];
@@ -290,14 +282,7 @@ static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uin
 
 /* --- bind -------------------------------------------------------------------- */
 
-static int bind_in_cluster(DemoScheduler *scheduler, const BindArgs *args) {
-    char error[256];
-
-    demo_cluster_bind(scheduler->cluster, args, error, sizeof(error));
-    return error[0] == '\0' ? 0 : fail(scheduler, arena_copy(scheduler->arena, str_from_c(error)));
-}
-
-static int bind_by_extender(DemoScheduler *scheduler, const BindArgs *args) {
+static int send_bind(DemoScheduler *scheduler, const BindArgs *args) {
     Str reply = STR_NULL;
     JsonReader reader;
     int r;
@@ -323,8 +308,7 @@ static int bind_to(DemoScheduler *scheduler, Str node) {
         .pod_uid = pod->uid,
         .node = node,
     };
-    int r =
-        scheduler->cluster ? bind_in_cluster(scheduler, &args) : bind_by_extender(scheduler, &args);
+    int r = send_bind(scheduler, &args);
 
     if (r == 0)
         scheduler->placement->node = node;

@@ -10,12 +10,6 @@
  * One thread.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/table.h"
 #include "demo/demo-cluster.h"
 #include "extender/verbs.h"
@@ -50,9 +44,8 @@ typedef struct Placement {
 
 typedef struct DemoScheduler DemoScheduler;
 
-/* @url is the extender's. With @cluster the scheduler binds, as kube-scheduler does for an extender
- * without a bind verb; NULL: the extender binds. 0, or a negative errno. */
-int demo_scheduler_new(const char *url, uint64_t seed, DemoCluster *cluster, DemoScheduler **ret);
+/* @url is the extender's, which also binds. 0, or a negative errno. */
+int demo_scheduler_new(const char *url, uint64_t seed, DemoScheduler **ret);
 DemoScheduler *demo_scheduler_free(DemoScheduler *scheduler); /* takes NULL */
 DEFINE_CLEANUP(DemoScheduler *, demo_scheduler_free)
 

@@ -8,19 +8,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "demo/annotator.h"
 #include "demo/demo-files.h"
 #include "demo/environment.h"
-#include "demo/panel.h"
 #include "demo/printer.h"
 #include "demo/stats.h"
-#include "demo/story.h"
 #include "input/file.h"
 #include "input/policies.h"
 
@@ -39,7 +34,6 @@ static const char built_in_policy[] =
 typedef struct Demo {
     const DemoOptions *options;
     DemoEnvironment env;
-    Panel panel;
     int64_t annotated_at_nsec;
     const char *policy_path;
     DemoPrinter printer;
@@ -50,8 +44,7 @@ typedef struct Demo {
     DemoFiles files;
     Program *rules;              /* in force at the last check */
     uint64_t policy_fingerprint; /* of the file at the last check */
-    int64_t cpu_nsec;
-    int result; /* the driving thread's */
+    int result;                  /* the driving thread's */
     char *error;
 } Demo;
 
@@ -88,7 +81,6 @@ static void check_rules(Demo *demo) {
     program_unref(demo->rules);
     demo->rules = program_ref(view->program);
     mock_metrics_follow(demo->env.metrics, demo->rules);
-    panel_follow(&demo->panel, demo->rules);
     demo->annotated_at_nsec = 0;
     if (!is_first)
         printer_reload(&demo->printer, demo->rules);
@@ -129,15 +121,10 @@ static bool is_news(const Placement *placement) {
            !str_is_empty(placement->error);
 }
 
-static void print_and_count(
-    Demo *demo, const Placement *placement, const View *view, const DemoStatus *status) {
-    PanelReading reading;
-    bool has_reading = panel_read(&demo->panel, view, placement->node, &reading);
-
+static void print_and_count(Demo *demo, const Placement *placement, const DemoStatus *status) {
     stats_add(&demo->stats, placement);
-    panel_note(&demo->panel, view, placement->node);
     if (is_news(placement))
-        printer_placement(&demo->printer, placement, has_reading ? &reading : NULL);
+        printer_placement(&demo->printer, placement);
     if (story_tell(&demo->story, &demo->printer, status, placement))
         demo->pause_msec = READ_PACES * demo->options->pace_msec;
     printer_status(&demo->printer, status, &demo->stats);
@@ -156,7 +143,7 @@ static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
         return 0;
     }
     fill_status(demo, &status);
-    print_and_count(demo, &placement, view, &status);
+    print_and_count(demo, &placement, &status);
     *ret_is_over = demo->printer.console.has_failed;
     return demo_files_refresh(&demo->files, demo->env.cluster, view, &placement, demo->error);
 }
@@ -178,23 +165,9 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     return r;
 }
 
-static int64_t process_cpu_nsec(void) {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
-/* CPU time of the daemon: all threads but this one and the mock's worker. */
-static int64_t daemon_cpu_nsec(const Demo *demo) {
-    return process_cpu_nsec() - clock_thread_cpu_nsec() -
-           atomic_load(&mock_metrics_server(demo->env.metrics)->cpu_nsec);
-}
-
 static void drive(void *context) {
     Demo *demo = context;
     const DemoOptions *options = demo->options;
-    int64_t start = daemon_cpu_nsec(demo);
     bool is_over = false;
 
     is_over = environment_wait(&demo->env, READ_PACES * options->pace_msec);
@@ -204,7 +177,6 @@ static void drive(void *context) {
         demo->result = drive_one(demo, &is_over);
         is_over |= environment_wait(&demo->env, demo->pause_msec);
     }
-    demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
 }
 
 /* --- run --------------------------------------------------------------------------------- */
@@ -244,7 +216,7 @@ static int prepare(Demo *demo) {
     if (r < 0)
         return r;
     demo->policy_fingerprint = file_fingerprint(demo->policy_path);
-    r = environment_start(&demo->env, demo->policy_path, &demo->files.folder, demo->error);
+    r = environment_start(&demo->env, demo->policy_path, demo->error);
     if (r < 0)
         return r;
     check_rules(demo);
@@ -252,20 +224,14 @@ static int prepare(Demo *demo) {
 }
 
 static int finish(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
-    uint64_t n_calls = 0;
     DemoStatus status;
     int r = demo->result;
 
-    for (Verb verb = 0; verb < _VERB_MAX; verb++)
-        n_calls += demo->stats.calls[verb].n;
     if (r == 0)
         r = write_files(demo);
     if (r < 0)
         return r;
     fill_status(demo, &status);
-    status.view = view;
-    status.cpu_nsec_per_call = n_calls > 0 ? demo->cpu_nsec / (int64_t)n_calls : 0;
     printer_end(&demo->printer, &status, &demo->stats);
     if (demo->stats.n_errors == 0)
         return 0;
@@ -306,7 +272,7 @@ int demo_run(const DemoOptions *options, char *error) {
     demo->options = options;
     demo->error = error;
     demo->files = DEMO_FILES_NONE;
-    demo->printer = PRINTER_INIT(options->is_live, options->has_colour, &demo->panel);
+    demo->printer = PRINTER_INIT(options->is_live, options->has_colour);
     return run(demo);
 }
 

@@ -5,10 +5,6 @@
  * API server, and a DemoScheduler instead of kube-scheduler.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "serve/daemon.h"
 
 #define DEMO_ERROR_MAX DAEMON_ERROR_MAX

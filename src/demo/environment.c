@@ -3,8 +3,6 @@
 #include "demo/environment.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -15,12 +13,14 @@
 /* A call without a reply may mean that the daemon ends, which is known within this time. */
 #define CUT_OFF_MSEC 6000
 
+/* As long as the demo's scheduler waits for a reply: a busy machine does not change decisions. */
+#define EVALUATE_NSEC (5 * NSEC_PER_SEC)
+
 /* Metrics are polled once a second; in large clusters less often. */
 #define POLL_NSEC NSEC_PER_SEC
 #define POLL_NODE_NSEC NSEC_PER_MSEC
 
 #define CHECK_MSEC 10u
-#define EVENTS_MSEC 5000u
 #define FETCH_SEC 5
 
 int64_t environment_now_sec(void) {
@@ -39,8 +39,6 @@ int environment_open(DemoEnvironment *env, const EnvironmentOptions *options) {
     r = demo_cluster_new(options->n_nodes, options->seed, environment_now_sec(), &env->cluster);
     if (r == 0)
         r = mock_metrics_new(&env->metrics);
-    if (r == 0 && options->is_watched)
-        r = mock_api_server_new(&env->api);
     return r;
 }
 
@@ -63,44 +61,13 @@ static void use_metrics(DemoEnvironment *env) {
     options->poll_nsec_max = nsec > POLL_NSEC ? nsec : POLL_NSEC;
 }
 
-/* berth watches the mock API server, by a kubeconfig. */
-static int use_api_server(DemoEnvironment *env, const DemoFolder *folder, char *error) {
-    static const char name[] = "kubeconfig";
-    char text[MOCK_API_SERVER_KUBECONFIG_MAX];
-
-    mock_api_server_kubeconfig(env->api, text);
-    (void)snprintf(env->kubeconfig, sizeof(env->kubeconfig), "%s/%s", folder->path, name);
-    env->daemon_options.live.kubeconfig = env->kubeconfig;
-    return demo_folder_write(folder, name, str_from_c(text), error);
-}
-
-static int use_cluster(DemoEnvironment *env, const DemoFolder *folder, char *error) {
-    if (env->api)
-        return use_api_server(env, folder, error);
-    env->bind_hook = (BindHook){.context = env->cluster, .bind = bind_in_cluster};
-    env->daemon_options.bind_hook = &env->bind_hook;
-    env->daemon_options.is_published = true;
-    return 0;
-}
-
-/* A row without a node belongs to a node that only pods name so far. */
-static bool has_cluster(const View *view, const void *context) {
-    const DemoEnvironment *env = context;
-    size_t n = 0;
-
-    for (uint32_t row = 0; view->table && row < view->table->n_rows; row++)
-        n += table_node(view->table, row) != NULL;
-    return n >= env->options.n_nodes;
-}
-
 static void follow_rules(DemoEnvironment *env) {
     _cleanup_(view_unrefp) View *view = daemon_view(env->daemon);
 
     mock_metrics_follow(env->metrics, view->program);
 }
 
-int environment_start(
-    DemoEnvironment *env, const char *policy_path, const DemoFolder *folder, char *error) {
+int environment_start(DemoEnvironment *env, const char *policy_path, char *error) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     DaemonOptions *options = &env->daemon_options;
     int r;
@@ -114,24 +81,21 @@ int environment_start(
     options->n_policy_paths = 1;
     options->dashboard = dashboard_hook();
     options->quiet = true;
+    options->deadline_nsec = EVALUATE_NSEC;
     options->n_decisions = DECISIONS_DEFAULT;
     options->decisions_bytes = DECISIONS_BYTES_DEFAULT;
-    r = use_cluster(env, folder, error);
-    if (r == 0 && env->api) /* before berth lists objects */
-        r = environment_publish(env, &snapshot);
-    if (r == 0)
-        r = daemon_new(options, &env->daemon, error);
+    options->is_published = true;
+    options->bind_hook = &env->bind_hook;
+    env->bind_hook = (BindHook){.context = env->cluster, .bind = bind_in_cluster};
+    r = daemon_new(options, &env->daemon, error);
     if (r == 0)
         demo_cluster_on_deleted(env->cluster, note_deleted, env->daemon);
-    if (r == 0 && !env->api)
+    if (r == 0)
         r = environment_publish(env, &snapshot);
     if (r == 0)
-        r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed,
-            env->api ? env->cluster : NULL, &env->scheduler);
+        r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed, &env->scheduler);
     if (r == 0)
         follow_rules(env);
-    if (r == 0 && env->api)
-        (void)environment_wait_for(env, ENVIRONMENT_READY_MSEC, has_cluster, env);
     return r;
 }
 
@@ -192,7 +156,6 @@ void environment_done(DemoEnvironment *env) {
     demo_scheduler_free(env->scheduler);
     daemon_free(env->daemon); /* before the cluster: its workers bind pods there */
     snapshot_unref(env->seen);
-    mock_api_server_free(env->api);
     mock_metrics_free(env->metrics);
     demo_cluster_free(env->cluster);
     (void)pthread_cond_destroy(&env->stopped);
@@ -207,7 +170,7 @@ int environment_publish(DemoEnvironment *env, Snapshot **ret) {
     if (r < 0)
         return r;
     mock_metrics_show(env->metrics, *ret);
-    return env->api ? mock_api_server_show(env->api, *ret) : daemon_publish(env->daemon, *ret);
+    return daemon_publish(env->daemon, *ret);
 }
 
 bool environment_wait_for(
@@ -227,7 +190,6 @@ bool environment_wait_for(
 bool environment_is_measured(const View *view, const void *context) {
     const Program *rules = view->program;
 
-    (void)context;
     for (size_t i = 0; i < rules->n_gauges; i++)
         if (rules->gauges[i].source != GAUGE_ANNOTATION &&
             (!view->measurements || !view->measurements->items[i]))
@@ -235,26 +197,11 @@ bool environment_is_measured(const View *view, const void *context) {
     return true;
 }
 
-static size_t count_pods(const NodeTable *cluster) {
-    size_t n = 0;
-
-    for (uint32_t row = 0; cluster && row < cluster->n_rows; row++)
-        n += table_chunk(cluster, row)->n_pods[table_slot(row)];
-    return n;
-}
-
-static bool has_pods(const View *view, const void *context) {
-    return count_pods(view->table) == count_pods(context);
-}
-
 int environment_place(DemoEnvironment *env, const DemoPod *pod, Placement *ret) {
     int r;
 
     env->seen = snapshot_unref(env->seen);
     r = environment_publish(env, &env->seen);
-    /* Watch events take time: waits until berth knows the last pod. */
-    if (r == 0 && env->api && mock_api_server_is_up(env->api))
-        (void)environment_wait_for(env, EVENTS_MSEC, has_pods, snapshot_table(env->seen));
     if (r == 0)
         r = demo_scheduler_place(env->scheduler, pod, snapshot_table(env->seen), ret);
     if (r == 0 && ret->is_cut_off)

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * DemoEnvironment: the real daemon, and instead of a cluster a DemoCluster, a MockMetrics, a
- * DemoScheduler and, optionally, a MockApiServer.
+ * DemoEnvironment: the real daemon, and instead of a cluster a DemoCluster, a MockMetrics and a
+ * DemoScheduler.
  *
  * Two threads: the main one runs the daemon's loop and handles signals, as `berth serve` does; the
  * driving one places pods. When one ends, so does the other. Functions are for the driving thread
@@ -10,21 +10,15 @@
  */
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/arena.h"
 #include "cluster/snapshot.h"
 #include "demo/demo-cluster.h"
-#include "demo/demo-folder.h"
 #include "demo/demo-scheduler.h"
-#include "demo/mock-api-server.h"
 #include "demo/mock-metrics.h"
 #include "extender/view.h"
 #include "serve/daemon.h"
 
-/* Maximum wait for the first values, or the first cluster. */
+/* Maximum wait for the first values. */
 #define ENVIRONMENT_READY_MSEC 10000u
 
 typedef struct EnvironmentOptions {
@@ -32,17 +26,14 @@ typedef struct EnvironmentOptions {
     uint64_t seed;
     const char *address; /* numeric */
     uint16_t port;       /* 0: the system picks one */
-    bool is_watched;     /* berth watches the MockApiServer, and the scheduler binds */
 } EnvironmentOptions;
 
 typedef struct DemoEnvironment {
     EnvironmentOptions options;
     DemoCluster *cluster;
     MockMetrics *metrics;
-    MockApiServer *api; /* NULL: the daemon gets snapshots directly */
     BindHook bind_hook;
     const char *policy_paths[1];
-    char kubeconfig[DEMO_FOLDER_PATH_MAX + 32];
     DaemonOptions daemon_options;
     Daemon *daemon;
     DemoScheduler *scheduler;
@@ -57,10 +48,9 @@ typedef struct DemoEnvironment {
  * thread, as the next two. 0, or a negative errno. */
 int environment_open(DemoEnvironment *env, const EnvironmentOptions *options);
 
-/* Starts the daemon with the policy of @policy_path, which is borrowed; @folder is for its files.
- * 0, or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
-int environment_start(
-    DemoEnvironment *env, const char *policy_path, const DemoFolder *folder, char *error);
+/* Starts the daemon with the policy of @policy_path, which is borrowed. 0, or a negative errno with
+ * a message in @error (DAEMON_ERROR_MAX). */
+int environment_start(DemoEnvironment *env, const char *policy_path, char *error);
 
 /* Runs the daemon, and @drive on the driving thread, until @drive returns, or SIGINT or SIGTERM.
  * 0, or a negative errno. */

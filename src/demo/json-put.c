@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "model/time.h"
 #include "json/write.h"
 

@@ -2,9 +2,6 @@
 
 /* JSON of the demo's own objects, written with formats. */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 
 /* Appends @format, in which ' stands for ". Strings among the arguments need no escapes. */

@@ -7,13 +7,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/query.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "demo/json-put.h"
-#include "demo/mock-server.h"
 #include "demo/usage.h"
 #include "json/write.h"
 
@@ -297,12 +294,11 @@ static void route(
         refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
 }
 
-static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
+static void answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
     _cleanup_(state_done) MetricsState state;
 
     state_begin(context, &state);
     route(&state, request, out, reply);
-    return false;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */

@@ -12,10 +12,6 @@
  * Threads: any.
  */
 
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/snapshot.h"
 #include "demo/mock-server.h"
 #include "policy/program.h"

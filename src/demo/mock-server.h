@@ -9,17 +9,11 @@
  * Functions are for one thread; replies are made on the server's worker.
  */
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 #include "http/server.h"
 
-/* Writes the reply to @out; @reply->status is 200 unless set. True: the request has become a stream
- * (server_stream()), and nothing is sent. */
-typedef bool MockServerAnswer(
+/* Writes the reply to @out; @reply->status is 200 unless set. */
+typedef void MockServerAnswer(
     void *context, const HttpRequest *request, Buf *out, HttpReply *reply);
 
 typedef struct MockServer {
@@ -30,9 +24,8 @@ typedef struct MockServer {
 
     int fd; /* reserves the port */
     uint16_t port;
-    Server *server;        /* NULL: stopped */
-    char url[64];          /* "http://127.0.0.1:39999" */
-    atomic_llong cpu_nsec; /* CPU time used for replies so far */
+    Server *server; /* NULL: stopped */
+    char url[64];   /* "http://127.0.0.1:39999" */
 } MockServer;
 
 /* Listens; the caller sets the first four fields, the others are zero. mock_server_done() takes

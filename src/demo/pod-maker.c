@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "json/read.h"
 
 #define POD_MAX ((size_t)64 * 1024)

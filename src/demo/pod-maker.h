@@ -8,11 +8,6 @@
  * numbers give the same pods. One thread at a time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/rng.h"
 #include "demo/workload.h"
 #include "scheduler/pod-request.h"

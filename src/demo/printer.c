@@ -2,8 +2,8 @@
 
 #include "demo/printer.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/nsec.h"
 #include "base/shell.h"
@@ -79,30 +79,14 @@ static void print_commands_for_later(Buf *out, const DemoStatus *status) {
 
 /* --- start ------------------------------------------------------------------------ */
 
-/* 80 columns have room for one more narrow column. */
-static PanelWidth panel_width(const DemoPrinter *printer) {
-    bool is_narrow = printer->console.is_live && console_width() < COLUMNS + PANEL_COLUMNS_WIDE;
-
-    return is_narrow ? PANEL_NARROW : PANEL_WIDE;
-}
-
-static size_t width_of_columns(const DemoPrinter *printer) {
-    return COLUMNS + panel_columns(printer->panel, panel_width(printer));
-}
-
 static void print_columns(DemoPrinter *printer) {
     Console *console = &printer->console;
-    size_t width = width_of_columns(printer);
-    bool is_wide = !console->is_live || console_width() >= width + REASONS_MIN;
+    bool is_wide = !console->is_live || console_width() >= COLUMNS + REASONS_MIN;
 
-    printer->n_columns = width;
     printer->n_shown = 0;
-    console_paint(console, STYLE_BOLD);
-    buf_printf(&console->text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
-    panel_print_columns(printer->panel, panel_width(printer), &console->text);
-    console_plain(console);
-    console_print(console, STYLE_BOLD, " %*s %*s %*s%s\n", COLUMN_PASSED, "PASSED", COLUMN_SCORE,
-        "SCORE", COLUMN_TIME, "TIME", is_wide ? "  REJECTED NODES" : "");
+    console_print(console, STYLE_BOLD, "%-*s %-*s %*s %*s %*s%s\n", COLUMN_POD, "POD", COLUMN_NODE,
+        "NODE", COLUMN_PASSED, "PASSED", COLUMN_SCORE, "SCORE", COLUMN_TIME, "TIME",
+        is_wide ? "  REJECTED NODES" : "");
 }
 
 static unsigned most_points(const Program *rules) {
@@ -114,43 +98,11 @@ static unsigned most_points(const Program *rules) {
 }
 
 static void print_legend(DemoPrinter *printer, const Program *rules) {
-    console_paint(&printer->console, STYLE_DIM);
-    buf_printf(&printer->console.text,
+    console_print(&printer->console, STYLE_DIM,
         "PASSED  nodes that passed berth's filters, of the candidates\n"
-        "SCORE   berth's score, 0 to %u    TIME  filter and prioritize, round trip",
+        "SCORE   berth's score, 0 to %u    TIME  filter and prioritize, round trip\n",
         most_points(rules));
-    panel_print_legend(printer->panel, panel_width(printer), &printer->console.text);
-    console_plain(&printer->console);
-    buf_append(&printer->console.text, STR("\n\n"));
-}
-
-/* With the first rule that has a weight. */
-static void print_what_if(Buf *out, const DemoStatus *status) {
-    char command[256];
-
-    if (status->rules->n_scores == 0)
-        return;
-    (void)snprintf(command, sizeof(command), "what-if --set %.*s.%.*s.weight=9",
-        STR_FMT(status->rules->scores[0]->policy->name), STR_FMT(status->rules->scores[0]->name));
-    print_with_server(out, status, command);
-}
-
-void printer_suggest(DemoPrinter *printer, const DemoStatus *status) {
-    Buf *out = &printer->console.text;
-
-    console_print(&printer->console, STYLE_BOLD, "Try in another terminal\n");
-    print_with_server(out, status, "top");
-    print_what_if(out, status);
-    buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
-    if (status->rules->n_gauges > 0)
-        buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
-    print_explain(out, status);
-    buf_printf(
-        out, "or edit %s\nand save it: the next decisions follow it.\n\n", status->policy_path);
-}
-
-void printer_suggest_command(DemoPrinter *printer, const DemoStatus *status, const char *command) {
-    print_with_server(&printer->console.text, status, command);
+    buf_append_char(&printer->console.text, '\n');
 }
 
 /* What the policies want: the reasons of their filters. */
@@ -171,6 +123,31 @@ static void print_policies(Console *console, const Program *rules) {
         buf_printf(&console->text, "  and %zu more\n", rules->n_policies - POLICIES_SHOWN);
 }
 
+static void print_source(
+    Buf *out, const Program *rules, GaugeSource source, const char *url, const char *who) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < rules->n_gauges; i++)
+        if (rules->gauges[i].source == source)
+            buf_printf(
+                out, "%s%.*s", n++ == 0 ? "measuring " : ", ", STR_FMT(rules->gauges[i].name));
+    if (n > 0)
+        buf_printf(out, ": from %s%s\n", url, who);
+}
+
+static void print_sources(const Program *rules, const char *url, Buf *out) {
+    if (rules->n_gauges == 0)
+        return;
+    print_source(out, rules, GAUGE_PROMETHEUS, url, ", a mock of Prometheus");
+    print_source(out, rules, GAUGE_RESOURCES, url, ", a mock of metrics-server");
+    print_source(out, rules, GAUGE_CUSTOM, url, ", a mock of an adapter for custom.metrics.k8s.io");
+    print_source(
+        out, rules, GAUGE_ANNOTATION, "", "annotations of nodes, which the demo keeps writing");
+    buf_append(out,
+        STR("The values are made up: workloads use less or more than they request, and some nodes "
+            "have other load.\n"));
+}
+
 void printer_start(DemoPrinter *printer, const DemoStatus *status) {
     Console *console = &printer->console;
     Buf *out = &console->text;
@@ -183,7 +160,7 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
     buf_append(out, STR("serving "));
     console_print(console, STYLE_BOLD, "%s", status->url);
     buf_append(out, STR(" to the demo's kube-scheduler (the real protocol)\n"));
-    panel_print_sources(status->rules, status->mock_metrics_url, out);
+    print_sources(status->rules, status->mock_metrics_url, out);
     if (status->dashboard_url) {
         buf_append(out, STR("dashboard "));
         console_print(console, STYLE_BOLD, "%s\n", status->dashboard_url);
@@ -202,8 +179,7 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
 
 /* --- placements --------------------------------------------------------------------- */
 
-static void print_facts(
-    DemoPrinter *printer, const Placement *placement, const PanelReading *reading) {
+static void print_facts(DemoPrinter *printer, const Placement *placement) {
     Buf *out = &printer->console.text;
     char pod[96], passed[32], score[24] = "-";
     int64_t nsec = placement->nsec[VERB_FILTER] + placement->nsec[VERB_PRIORITIZE];
@@ -218,8 +194,6 @@ static void print_facts(
         console_painted(&printer->console, STYLE_GOOD, COLUMN_NODE, placement->node);
     else
         console_painted(&printer->console, STYLE_BAD, COLUMN_NODE, STR("pending"));
-    if (reading)
-        panel_print_reading(printer->panel, reading, panel_width(printer), out);
     buf_printf(out, " %*s %*s ", COLUMN_PASSED, passed, COLUMN_SCORE, score);
     print_duration(out, nsec, COLUMN_TIME);
 }
@@ -232,22 +206,19 @@ static void print_why(const Placement *placement, size_t width, Buf *out) {
         placement_print_why(placement, width, out);
 }
 
-void printer_placement(
-    DemoPrinter *printer, const Placement *placement, const PanelReading *reading) {
+void printer_placement(DemoPrinter *printer, const Placement *placement) {
     _cleanup_(buf_done) Buf why = BUF_INIT(CONSOLE_TEXT_MAX);
     size_t width = printer->console.is_live ? console_width() : SIZE_MAX;
-    size_t columns = width_of_columns(printer);
-    bool is_wide = width >= columns + REASONS_MIN;
-    size_t room = is_wide ? width - columns : width - REASONS_INDENT;
+    bool is_wide = width >= COLUMNS + REASONS_MIN;
+    size_t room = is_wide ? width - COLUMNS : width - REASONS_INDENT;
 
     console_clear_status(&printer->console);
-    if ((printer->console.is_live && printer->n_shown == HEADING_EVERY) ||
-        columns != printer->n_columns) {
+    if (printer->console.is_live && printer->n_shown == HEADING_EVERY) {
         buf_append_char(&printer->console.text, '\n');
         print_columns(printer);
     }
     printer->n_shown++;
-    print_facts(printer, placement, reading);
+    print_facts(printer, placement);
     print_why(placement, printer->console.is_live ? room : REASONS_PLAIN, &why);
     if (why.len > 0) {
         if (is_wide)
@@ -310,7 +281,7 @@ static void print_reasons(Console *console, const PlacementStats *stats) {
     }
 }
 
-static void print_calls(Console *console, const DemoStatus *status, const PlacementStats *stats) {
+static void print_calls(Console *console, const PlacementStats *stats) {
     static const unsigned permilles[] = {500, 990, 1000};
     Buf *out = &console->text;
 
@@ -323,9 +294,6 @@ static void print_calls(Console *console, const DemoStatus *status, const Placem
             print_duration(out, stats_quantile(stats, verb, permilles[i]), 11);
         buf_append_char(out, '\n');
     }
-    if (status->cpu_nsec_per_call > 0)
-        buf_printf(out, "  berth's own threads used %.0f µs of CPU per call\n",
-            (double)status->cpu_nsec_per_call / 1000);
 }
 
 static void print_counts(Console *console, const DemoStatus *status, const PlacementStats *stats) {
@@ -353,15 +321,145 @@ void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats 
     print_counts(console, status, stats);
     print_pending(console, status, stats);
     print_reasons(console, stats);
-    if (printer->panel->n > 0 && status->view) {
-        console_print(console, STYLE_BOLD, "\n" PANEL_SUMMARY_HEADING "\n");
-        panel_print_summaries(printer->panel, status->view, &console->text);
-    }
-    print_calls(console, status, stats);
+    print_calls(console, stats);
     buf_printf(&console->text, "\nIt served %s, which is closed now%s%s.\n", status->url,
         status->dashboard_url ? "; the dashboard was " : "",
         status->dashboard_url ? status->dashboard_url : "");
     console_print(console, STYLE_BOLD, "Try next\n");
     print_commands_for_later(&console->text, status);
     console_flush(console);
+}
+
+/* --- the story ---------------------------------------------------------------------- */
+
+/* If no pending pod is placed, the suggestions come after this many attempts. */
+#define ATTEMPTS_BEFORE_SUGGESTIONS 60u
+
+__attribute__((format(printf, 2, 3))) static void print_text(
+    DemoPrinter *printer, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    console_clear_status(&printer->console);
+    console_paint(&printer->console, STYLE_BOLD);
+    console_paragraph(&printer->console, "-- ", str_from_c(text));
+    console_plain(&printer->console);
+}
+
+/* On a terminal: while the demo runs. */
+static void suggest_explain(
+    DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
+    char command[160];
+
+    if (!printer->console.is_live)
+        return;
+    (void)snprintf(command, sizeof(command), "explain --last %s/%s",
+        placement->pod->workload->namespace, placement->pod->name);
+    print_with_server(&printer->console.text, status, command);
+}
+
+static bool tell_placed(Story *story, DemoPrinter *printer, const Placement *placement) {
+    if (story->has_placed || placement->score < 0 || placement->n_passed == placement->n_candidates)
+        return false;
+    story->has_placed = true;
+    print_text(printer,
+        "placed: %zu nodes have room for %s, so kube-scheduler asked berth about them. %zu passed "
+        "the filters of the policies; the others are counted by reason. berth scored those that "
+        "passed, kube-scheduler added its own scores, and %.*s was the best.",
+        placement->n_candidates, placement->pod->name, placement->n_passed,
+        STR_FMT(placement->node));
+    return true;
+}
+
+static bool tell_retried(Story *story, DemoPrinter *printer, const Placement *placement) {
+    if (story->has_retried)
+        return false;
+    story->has_retried = true;
+    print_text(printer,
+        "placed at last: %s was pending until another pod ended. kube-scheduler tried it again "
+        "(attempt %u), and %.*s had room.",
+        placement->pod->name, placement->pod->n_attempts, STR_FMT(placement->node));
+    return true;
+}
+
+static bool tell_pending(
+    Story *story, DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
+    const char *why = printer->console.is_live ? " Why, and what would help:" : "";
+
+    if (story->n_pending == ELEMENTS_OF(story->pending) || placement->n_candidates == 0 ||
+        !str_is_empty(placement->error))
+        return false;
+    for (size_t i = 0; i < story->n_pending; i++)
+        if (story->pending[i] == placement->pod->workload)
+            return false;
+    if (story->n_pending == 0)
+        print_text(printer,
+            "pending: %s fits on %zu nodes, and the policies rejected all of them. kube-scheduler "
+            "tries it again when the cluster has changed, after 1 s, 2 s, 4 s, up to 10 s.%s",
+            placement->pod->name, placement->n_candidates, why);
+    else
+        print_text(printer,
+            "pending, too, for other reasons: %s. Owners delete pods that are pending for %d s.%s",
+            placement->pod->name, (int)(DEMO_PATIENCE_NSEC / NSEC_PER_SEC), why);
+    story->pending[story->n_pending++] = placement->pod->workload;
+    suggest_explain(printer, status, placement);
+    return true;
+}
+
+/* With the first rule that has a weight. */
+static void print_what_if(Buf *out, const DemoStatus *status) {
+    char command[256];
+
+    if (status->rules->n_scores == 0)
+        return;
+    (void)snprintf(command, sizeof(command), "what-if --set %.*s.%.*s.weight=9",
+        STR_FMT(status->rules->scores[0]->policy->name), STR_FMT(status->rules->scores[0]->name));
+    print_with_server(out, status, command);
+}
+
+static void print_suggestions(DemoPrinter *printer, const DemoStatus *status) {
+    Buf *out = &printer->console.text;
+
+    console_print(&printer->console, STYLE_BOLD, "Try in another terminal\n");
+    print_with_server(out, status, "top");
+    print_what_if(out, status);
+    buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
+    if (status->rules->n_gauges > 0)
+        buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
+    print_explain(out, status);
+    buf_printf(
+        out, "or edit %s\nand save it: the next decisions follow it.\n\n", status->policy_path);
+}
+
+/* On a terminal, after the rest of the story. */
+static void suggest(Story *story, DemoPrinter *printer, const DemoStatus *status) {
+    story->has_suggested = true;
+    if (!printer->console.is_live)
+        return;
+    print_text(printer, "It goes on until Ctrl-C. Open %s in a browser.",
+        status->dashboard_url ? status->dashboard_url : status->url);
+    print_suggestions(printer, status);
+}
+
+bool story_tell(
+    Story *story, DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
+    bool is_told;
+
+    if (str_is_empty(placement->node))
+        is_told = tell_pending(story, printer, status, placement);
+    else if (placement->pod->n_attempts > 1)
+        is_told = tell_retried(story, printer, placement);
+    else
+        is_told = tell_placed(story, printer, placement);
+    story->n_attempts++;
+    if (!story->has_suggested &&
+        (story->has_retried || story->n_attempts > ATTEMPTS_BEFORE_SUGGESTIONS)) {
+        suggest(story, printer, status);
+        is_told = true;
+    }
+    console_flush(&printer->console);
+    return is_told;
 }

@@ -2,27 +2,19 @@
 
 /* DemoPrinter: the output of the demo: a line per placement, and on a terminal a status line. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/diag.h"
 #include "demo/console.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-scheduler.h"
-#include "demo/panel.h"
 #include "demo/stats.h"
 #include "policy/program.h"
 
 typedef struct DemoPrinter {
     Console console;
-    const Panel *panel; /* of the metrics in force; borrowed */
-    size_t n_shown;     /* placements since the last heading */
-    size_t n_columns;   /* its width: it depends on the policy's metrics */
+    size_t n_shown; /* placements since the last heading */
 } DemoPrinter;
 
-#define PRINTER_INIT(live, colour, metrics)                                                        \
-    ((DemoPrinter){.console = CONSOLE_INIT(live, colour), .panel = (metrics)})
+#define PRINTER_INIT(live, colour) ((DemoPrinter){.console = CONSOLE_INIT(live, colour)})
 
 /* State of the demo. Borrowed. */
 typedef struct DemoStatus {
@@ -34,18 +26,10 @@ typedef struct DemoStatus {
     const char *mock_metrics_url;
     const Program *rules; /* in force */
     DemoClusterCounts figures;
-    int64_t cpu_nsec_per_call; /* at the end: CPU time of berth; 0: unknown */
-    const View *view;          /* at the end: the last one */
 } DemoStatus;
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status);
-/* @reading: the first metric of the node; NULL: none. */
-void printer_placement(
-    DemoPrinter *printer, const Placement *placement, const PanelReading *reading);
-
-/* Commands to try while the demo runs: all of them; one, with the server's URL. Not flushed. */
-void printer_suggest(DemoPrinter *printer, const DemoStatus *status);
-void printer_suggest_command(DemoPrinter *printer, const DemoStatus *status, const char *command);
+void printer_placement(DemoPrinter *printer, const Placement *placement);
 
 /* The status line. */
 void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats);
@@ -56,3 +40,17 @@ void printer_refusal(DemoPrinter *printer, const DiagList *diags);
 
 /* The summary. Sorts @stats. */
 void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats);
+
+/* Story: explains the first placements to newcomers, each kind once: a pod that is placed, pods
+ * that are pending, a pod that is placed after it was pending, and what to try next. */
+typedef struct Story {
+    bool has_placed, has_retried, has_suggested;
+    const Workload *pending[2]; /* workloads whose pending pods were explained */
+    size_t n_pending;
+    size_t n_attempts; /* so far */
+} Story;
+
+/* Prints a text about @placement, if it is the first of its kind. True: there is something to
+ * read. */
+bool story_tell(
+    Story *story, DemoPrinter *printer, const DemoStatus *status, const Placement *placement);

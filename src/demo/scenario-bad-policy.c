@@ -2,8 +2,6 @@
 
 #include "demo/scenario.h"
 
-#include <stdio.h>
-
 static const char policy[] =
 #include "scenario-bad-policy.inc"
     ;

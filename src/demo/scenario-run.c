@@ -3,13 +3,11 @@
 #include "demo/scenario-run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -338,19 +336,4 @@ void run_command(ScenarioRun *run, const char *const words[]) {
 void run_explain(ScenarioRun *run, const char *node) {
     run_command(run, WORDS("explain", "--last", run->pod_name, node ? "--node" : "--server",
                          node ? node : run_url(run), node ? "--server" : NULL, run_url(run)));
-}
-
-void run_fetch(ScenarioRun *run, const char *path) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(PAGE_BUDGET);
-    Buf *out = &run->console.text;
-    Str page;
-
-    if (!goes_on(run))
-        return;
-    page = arena ? environment_fetch(&run->env, path, arena) : STR_NULL;
-    console_print(&run->console, STYLE_BOLD, "\n$ curl -s '%s%s'\n", run_url(run), path);
-    buf_append(out, page);
-    if (!str_has_suffix(page, STR("\n")))
-        buf_append_char(out, '\n');
-    console_flush(&run->console);
 }

@@ -8,11 +8,6 @@
  * result.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "demo/console.h"
 #include "demo/demo-folder.h"
 #include "demo/demo-scheduler.h"
@@ -122,6 +117,3 @@ void run_suggest(ScenarioRun *run, const char *const words[]);
 void run_command(ScenarioRun *run, const char *const words[]);
 void run_explain(ScenarioRun *run, const char *node); /* of run->pod; @node may be NULL */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-/* Prints a page, as `curl -s` would. */
-void run_fetch(ScenarioRun *run, const char *path);

@@ -11,7 +11,6 @@ static const char policy[] =
 
 /* Whether some node has a value; whether none has. */
 static bool is_fresh(const View *view, const void *context) {
-    (void)context;
     for (uint32_t row = 0; view->table->loads && row < view->table->n_rows; row++)
         if (loads_value(view->table->loads, 0, LOAD_MEASURED, row) >= 0)
             return true;

@@ -2,11 +2,7 @@
 
 #include "demo/scenario.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "base/shell.h"
 
 /* Slow enough to read; pods end after some time. */
 #define PACE_MSEC 350u
@@ -17,7 +13,6 @@ static const Scenario *const scenarios[] = {
     &scenario_pending,
     &scenario_hot_node,
     &scenario_stale_metrics,
-    &scenario_api_down,
     &scenario_bad_policy,
     &scenario_weight_war,
 };
@@ -115,13 +110,12 @@ static int open_files(ScenarioRun *run, const Scenario *scenario) {
     return demo_folder_write(&run->folder, "policy.yaml", str_from_c(scenario->policy), run->error);
 }
 
-static int prepare(ScenarioRun *run, const Scenario *scenario, const ScenarioOptions *options) {
+static int prepare(ScenarioRun *run, const Scenario *scenario, const DemoOptions *options) {
     EnvironmentOptions env = {
         .n_nodes = scenario->n_nodes,
         .seed = scenario->seed,
         .address = options->address,
         .port = options->port,
-        .is_watched = scenario->is_watched,
     };
     int r = environment_open(&run->env, &env);
 
@@ -130,7 +124,7 @@ static int prepare(ScenarioRun *run, const Scenario *scenario, const ScenarioOpt
     if (r == 0)
         r = open_files(run, scenario);
     if (r == 0)
-        r = environment_start(&run->env, run->policy_path, &run->folder, run->error);
+        r = environment_start(&run->env, run->policy_path, run->error);
     return r;
 }
 
@@ -147,11 +141,11 @@ static void run_done(ScenarioRun *run) {
     buf_done(&run->policy);
 }
 
-int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error) {
+int scenario_run(const Scenario *scenario, const DemoOptions *options, bool solves, char *error) {
     _cleanup_(run_done) ScenarioRun run = {
         .scenario = scenario,
         .program = options->program,
-        .solves = options->solves,
+        .solves = solves,
         .pace_msec = options->is_live ? PACE_MSEC : 0,
         .workload = workload_named(scenario->workload),
         .console = CONSOLE_INIT(options->is_live, options->has_colour),

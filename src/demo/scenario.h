@@ -7,11 +7,7 @@
  * and pages. With --solve these commands run, and the cause and the fix are shown.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
+#include "demo/demo.h"
 #include "demo/scenario-run.h"
 
 #define SCENARIO_ERROR_MAX DAEMON_ERROR_MAX
@@ -22,7 +18,6 @@ struct Scenario {
     const char *policy;   /* YAML */
     size_t n_nodes;
     uint64_t seed;
-    bool is_watched;      /* berth watches an API server of the demo */
     const char *workload; /* workload of the pods that keep arriving */
 
     void (*build)(ScenarioRun *run);   /* creates the situation */
@@ -32,7 +27,7 @@ struct Scenario {
 };
 
 extern const Scenario scenario_pending, scenario_hot_node, scenario_stale_metrics,
-    scenario_api_down, scenario_bad_policy, scenario_weight_war;
+    scenario_bad_policy, scenario_weight_war;
 
 /* By name; NULL: there is none, and @ret_nearest is a similar name, or empty. */
 const Scenario *scenario_find(const char *name, Str *ret_nearest);
@@ -40,20 +35,12 @@ const Scenario *scenario_find(const char *name, Str *ret_nearest);
 /* All of them, a line each. */
 void scenario_print_list(Buf *out);
 
-typedef struct ScenarioOptions {
-    const char *program; /* how the user called berth, for commands to paste */
-    const char *address; /* numeric */
-    uint16_t port;       /* 0: the system picks one */
-    bool solves;
-    bool is_live; /* standard output is a terminal */
-    bool has_colour;
-} ScenarioOptions;
-
 enum {
     _SCENARIO_E_SUCCESS,
     SCENARIO_E_UNSOLVED, /* a step had an unexpected result */
 };
 
-/* On a terminal, without --solve, it runs until SIGINT or SIGTERM. 0, one of the above, or a
- * negative errno; then @error (SCENARIO_ERROR_MAX) has the reason. */
-int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error);
+/* Of @options it ignores nodes, pods, seed, policy and pace. @solves: --solve; without it, on a
+ * terminal, it runs until SIGINT or SIGTERM. 0, one of the above, or a negative errno; then @error
+ * (SCENARIO_ERROR_MAX) has the reason. */
+int scenario_run(const Scenario *scenario, const DemoOptions *options, bool solves, char *error);

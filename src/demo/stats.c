@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
 
 static void add_calls(PlacementStats *stats, const Placement *placement) {
     for (Verb verb = 0; verb < _VERB_MAX; verb++) {

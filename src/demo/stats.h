@@ -5,9 +5,6 @@
  * and reasons have a limit.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "demo/demo-scheduler.h"
 #include "extender/verbs.h"
 

@@ -13,6 +13,9 @@
 #define SEED 7u
 #define NOW INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
+static const AddedAnnotation annotation = {STR("example.com/load"), STR("0.9")};
+static const NodeChanges changes = {.items = &annotation, .n = 1};
+
 static DemoCluster *make_world(size_t n_nodes, uint64_t seed) {
     DemoCluster *cluster = NULL;
 
@@ -229,9 +232,7 @@ static void test_changed_node_wakes_pending_pods(void **state) {
         while ((pod = demo_cluster_due_pod(cluster)))
             assert_string_equal(pod->workload->name, "api");
     }
-    assert_int_equal(demo_cluster_change_node(
-                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = "failed"}),
-        0);
+    assert_int_equal(demo_cluster_change_node(cluster, STR("workspace-b-001"), changes), 0);
     pod = demo_cluster_due_pod(cluster);
     assert_non_null(pod);
     assert_string_equal(pod->workload->name, "web");
@@ -361,13 +362,13 @@ static void test_pods_have_times(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* For scenarios: an empty cluster, chosen pods, a node whose label changes. */
+/* For scenarios: an empty cluster, chosen pods, a node that gets an annotation. */
 static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     DemoCluster *cluster = NULL;
     DemoClusterCounts figures;
     const DemoPod *pod;
     Snapshot *snapshot = NULL;
-    const Str *daemon;
+    const Str *load;
     const Node *node;
     char error[64];
 
@@ -393,14 +394,12 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     assert_true(figures.n_running == 0 && figures.n_pending == 1);
     assert_true(figures.n_ended == 1 && figures.n_deleted == 0);
 
-    assert_int_equal(demo_cluster_change_node(
-                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = "failed"}),
-        0);
+    assert_int_equal(demo_cluster_change_node(cluster, STR("workspace-b-001"), changes), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     node = table_node(
         snapshot_table(snapshot), table_find(snapshot_table(snapshot), STR("workspace-b-001")));
-    daemon = labels_find(&node->labels, STR(DEMO_DAEMON));
-    assert_true(daemon && str_is(*daemon, "failed"));
+    load = labels_find(&node->annotations, annotation.key);
+    assert_true(load && str_eq(*load, annotation.value));
     snapshot_unref(snapshot);
     demo_cluster_free(cluster);
 }

@@ -37,13 +37,12 @@ typedef struct FakeExtender {
     const char *replies[_VERB_MAX];
 } FakeExtender;
 
-static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
+static void answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
     FakeExtender *fake = context;
 
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
         if (str_is(str_skip(request->path, 1), verb_name(verb)))
             buf_append(out, str_from_c(fake->replies[verb]));
-    return false;
 }
 
 static void place(const char *filter, const char *prioritize, const char *bind, Placement *ret,
@@ -58,7 +57,7 @@ static void place(const char *filter, const char *prioritize, const char *bind, 
     const DemoPod *pod;
 
     assert_int_equal(mock_server_open(&fake.mock), 0);
-    assert_int_equal(demo_scheduler_new(fake.mock.url, 1, NULL, &scheduler), 0);
+    assert_int_equal(demo_scheduler_new(fake.mock.url, 1, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
     assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
@@ -101,7 +100,7 @@ static void test_reports_a_call_without_reply(void **state) {
     Placement placement;
 
     (void)state;
-    assert_int_equal(demo_scheduler_new("http://127.0.0.1:1", 1, NULL, &scheduler), 0);
+    assert_int_equal(demo_scheduler_new("http://127.0.0.1:1", 1, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
     assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);

@@ -10,7 +10,7 @@
 #include "base/test-assert.h"
 #include "demo/annotator.h"
 #include "demo/demo-cluster.h"
-#include "demo/panel.h"
+#include "demo/demo-files.h"
 #include "demo/usage.h"
 #include "extender/view.h"
 #include "input/zones.h"
@@ -159,7 +159,6 @@ static void test_every_node_gets_a_value(void **state) {
             assert_case(
                 cases[i].name, status->report.n_pods > N_NODES && status->report.n_workloads > 3);
     }
-    assert_true(atomic_load(&mock_metrics_server(scene.metrics)->cpu_nsec) > 0);
     measurements_unref(measurements);
     scene_done(&scene);
 }
@@ -241,7 +240,8 @@ static void test_rejects_bad_requests(void **state) {
     scene_done(&scene);
 }
 
-/* --- annotations and the panel ------------------------------------------------------------- */
+/* --- annotations and the file of metrics
+ * ------------------------------------------------------------- */
 
 static View *make_view(const Scene *scene, Measurements *measurements) {
     const ViewParts parts = {
@@ -282,18 +282,12 @@ static void test_annotator_writes_values_and_times(void **state) {
     scene_done(&scene);
 }
 
-static void test_panel_summarizes_chosen_nodes(void **state) {
+static void test_file_has_measured_values(void **state) {
     _cleanup_(view_unrefp) View *view = NULL;
-    _cleanup_(arena_freep) Arena *scratch = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf file = BUF_INIT((size_t)1 << 20);
     Measurements *measurements;
     PollStatus statuses[16];
-    PanelSummary summary;
-    PanelReading reading;
-    static Panel panel;
-    uint32_t row = 0;
     Scene scene;
-    Str node;
 
     (void)state;
     scene_init(&scene);
@@ -301,24 +295,8 @@ static void test_panel_summarizes_chosen_nodes(void **state) {
     mock_metrics_follow(scene.metrics, scene.rules);
     measurements = ask(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
     view = make_view(&scene, measurements);
-    panel_follow(&panel, scene.rules);
-    assert_int_equal(panel.n, 5); /* pods' metrics are not nodes' metrics */
-    assert_string_equal(panel.metrics[panel.lead].name, "cpu");
-    while (!table_node(view->table, row)->is_ready)
-        row++;
-    node = view->table->names->names[row];
-    assert_true(panel_read(&panel, view, node, &reading));
-    assert_true(reading.value > 0 && reading.value < 300);
-    assert_true(reading.requested >= 0 && reading.requested <= 100);
-    panel_note(&panel, view, node);
-    assert_true(panel_summarize(&panel, panel.lead, view, scratch, &summary));
-    assert_int_equal(summary.n_present, count_ready(view->table));
-    assert_true(summary.lowest <= summary.median && summary.median <= summary.highest);
-    assert_true(fabs(summary.chosen * 100 - reading.value) < 1e-6);
-    assert_true(panel_read(&panel, view, STR("nobody"), &reading));
-    assert_true(isnan(reading.value));
-    panel_write(view, view->measured.now_nsec, &file);
-    assert_non_null(memmem(file.data, file.len, "\"podCpu\"", 8));
+    demo_files_print_metrics(view, view->measured.now_nsec, &file);
+    assert_non_null(memmem(file.data, file.len, "\"podCpu\":{\"shop/ReplicaSet/web\":", 31));
     assert_null(memmem(file.data, file.len, "\"noted\"", 7)); /* the cluster's file has it */
     measurements_unref(measurements);
     scene_done(&scene);
@@ -335,7 +313,7 @@ int main(void) {
         cmocka_unit_test(test_values_follow_usage),
         cmocka_unit_test(test_rejects_bad_requests),
         cmocka_unit_test(test_annotator_writes_values_and_times),
-        cmocka_unit_test(test_panel_summarizes_chosen_nodes),
+        cmocka_unit_test(test_file_has_measured_values),
     };
 
     return cmocka_run_group_tests(tests, begin, NULL);

@@ -12,11 +12,6 @@
  * Pure functions of cluster and time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cluster/table.h"
 #include "model/gauge.h"
 

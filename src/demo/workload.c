@@ -2,8 +2,6 @@
 
 #include "demo/workload.h"
 
-#include <string.h>
-
 const Workload workloads[] = {
     {
         .name = "web",

@@ -6,10 +6,6 @@
  * stay pending until their owner deletes them.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/str.h"
 #include "demo/demo-node.h"
 #include "demo/json-put.h"
 

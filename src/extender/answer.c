@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
 #include "extender/verbs-internal.h"
 #include "json/write.h"
 
@@ -28,6 +27,16 @@ bool verb_parse(Str name, Verb *ret) {
             return true;
         }
     return false;
+}
+
+Str decision_nominated(const Decision *decision) {
+    const FilterArgs *args = decision->args;
+    Str node;
+
+    if (!args || args->n != 1 || args->rows[0] >= args->node_set.table->n_rows)
+        return STR_NULL;
+    node = args->node_set.table->names->names[args->rows[0]];
+    return str_eq(node, args->pod.nominated_node_name) ? node : STR_NULL;
 }
 
 void decision_init(Decision *decision, const Pod *pod, size_t n_in) {

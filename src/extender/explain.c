@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/vec.h"
 #include "cluster/pod-fit.h"
 #include "extender/score.h"
 #include "extender/verbs.h"
@@ -62,10 +60,8 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
 /* --- policies ----------------------------------------------------------------------------- */
 
 static bool is_namespace_listed(const Match *match, Str namespace) {
-    for (size_t i = 0; i < match->namespaces.n; i++)
-        if (str_eq(match->namespaces.items[i], namespace))
-            return true;
-    return match->namespaces.n == 0;
+    return match->namespaces.n == 0 ||
+           str_is_one_of(namespace, match->namespaces.items, match->namespaces.n);
 }
 
 /* The innermost part of the text that an error points to. */

@@ -10,13 +10,6 @@
  * part by part) are computed on request.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "judge/main-reason.h"
 #include "judge/probe.h"

@@ -5,9 +5,11 @@
  * neighbours that all pass is one slice of the request.
  */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/bytes.h"
+#include "base/wide-loops.h"
 #include "extender/guessed-pods.h"
 #include "extender/verbs-internal.h"
 
@@ -18,7 +20,7 @@
 /* The verdict of each node, and the nodes that do not pass. */
 typedef struct FilterResult {
     uint16_t *verdicts; /* by node: number of a filter, or a VERDICT_… */
-    uint32_t *failed;   /* nodes that do not pass, in the order of the request */
+    uint32_t *failed;   /* nodes that do not pass, in the order of the request; then n */
     size_t n_failed;
 } FilterResult;
 
@@ -26,15 +28,18 @@ typedef struct FilterResult {
 
 /* Finds the nodes that do not pass, without branches: rejections come in no predictable pattern. */
 static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
+    const uint16_t *restrict verdicts = result->verdicts;
+    uint32_t *restrict failed = ARENA_RAW(arena, uint32_t, n + 1);
     size_t n_failed = 0;
 
-    result->failed = ARENA_RAW(arena, uint32_t, n + 1);
-    if (!result->failed)
+    if (!failed)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        result->failed[n_failed] = (uint32_t)i;
-        n_failed += result->verdicts[i] != VERDICT_PASS;
+        failed[n_failed] = (uint32_t)i;
+        n_failed += verdicts[i] != VERDICT_PASS;
     }
+    failed[n_failed] = (uint32_t)n;
+    result->failed = failed;
     result->n_failed = n_failed;
     return 0;
 }
@@ -88,8 +93,6 @@ static int observe(
     r = result.verdicts ? judge_observed(judge, result.verdicts) : -ENOMEM;
     if (r < 0)
         return r;
-    if (args->n_unknown > 0)
-        mark_unknown(args, result.verdicts); /* no rule rejects such a node */
     r = collect_failed(&result, args->n, arena);
     if (r < 0)
         return r;
@@ -141,30 +144,35 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
 
 /* --- answering -------------------------------------------------------------- */
 
-/* Where the run of survivors ends that is followed by rejected node @i. */
-static size_t run_end(const FilterResult *result, size_t i, size_t n) {
-    return i < result->n_failed ? result->failed[i] : n;
+/* Copies @run, mostly a few names of @body, to @to, where BYTES_BLOCK bytes may be written beyond
+ * it. Returns the end of the copy. */
+static inline char *put_run(char *to, Str body, Str run) {
+    size_t left = (size_t)(body.ptr + body.len - run.ptr);
+
+    if (run.len > 8 * BYTES_BLOCK || left - run.len < BYTES_BLOCK)
+        memcpy(to, run.ptr, run.len);
+    else
+        for (size_t i = 0; i < run.len; i += BYTES_BLOCK)
+            bytes_copy_block(to + i, run.ptr + i);
+    return to + run.len;
 }
 
-/* Names are copied, so that the reply is one piece. */
-static void encode_names(const FilterArgs *args, const FilterResult *result, Rope *out) {
+/* Names are copied, so that the reply is one piece; there is room for all of them. */
+WIDE_LOOPS static void encode_names(const FilterArgs *args, const FilterResult *result, Rope *out) {
+    const BodySpan *spans = args->spans;
+    const uint32_t *failed = result->failed;
+    size_t n_failed = result->n_failed;
+    Str body = args->body;
     Pen pen = pen_open(out, 1);
-    bool needs_comma = false;
+    const char *start = pen.at;
 
-    for (size_t i = 0, begin = 0; pen.at && i <= result->n_failed; i++) {
-        size_t end = run_end(result, i, args->n);
+    assert(failed);
+    for (size_t i = 0, begin = 0; pen.at && i <= n_failed; i++) {
+        size_t end = failed[i];
 
         if (end > begin) {
-            Str run = filter_args_run(args, begin, end);
-
-            pen = pen_room(pen, run.len + 1);
-            if (!pen.at)
-                return;
             *pen.at = ',';
-            pen.at += needs_comma;
-            bytes_copy(pen.at, run.ptr, run.len);
-            pen.at += run.len;
-            needs_comma = true;
+            pen.at = put_run(pen.at + (pen.at > start), body, body_run(body, spans, begin, end));
         }
         begin = end + 1;
     }
@@ -175,8 +183,9 @@ static void encode_names(const FilterArgs *args, const FilterResult *result, Rop
 static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rope *out) {
     bool needs_comma = false;
 
+    assert(result->failed);
     for (size_t i = 0, begin = 0; i <= result->n_failed; i++) {
-        size_t end = run_end(result, i, args->n);
+        size_t end = result->failed[i];
 
         if (end > begin) {
             if (needs_comma)
@@ -188,42 +197,48 @@ static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rop
     }
 }
 
-static Str reason_of(const Str *reasons, uint16_t verdict) {
-    if (verdict == VERDICT_UNKNOWN_NODE)
-        return STR(UNKNOWN_NODE_TEXT);
-    return verdict == VERDICT_LATE ? STR(LATE_TEXT) : reasons[verdict];
+/* As view->reasons. */
+static Str special_reason(uint16_t verdict) {
+    static const char late[BYTES_BLOCK] = LATE_TEXT, unknown[BYTES_BLOCK] = UNKNOWN_NODE_TEXT;
+
+    return verdict == VERDICT_LATE ? str_of(late, sizeof(LATE_TEXT) - 1)
+                                   : str_of(unknown, sizeof(UNKNOWN_NODE_TEXT) - 1);
+}
+
+static inline char *put_reason(char *to, Str reason) {
+    if (reason.len <= BYTES_BLOCK)
+        bytes_copy_block(to, reason.ptr);
+    else
+        memcpy(to, reason.ptr, reason.len);
+    return to + reason.len;
 }
 
 /* One of the two maps: the nodes of which a filter below @limit spoke. What the loop reads is in
  * local variables: any byte that is written could change it otherwise. */
-static void encode_rejected(
+WIDE_LOOPS static void encode_rejected(
     const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
     const BodySpan *spans = args->has_names ? args->spans : NULL;
-    const char *body = args->body.ptr;
+    Str body = args->body;
     const Str *reasons = view->reasons;
+    size_t n_filters = view->program->n_filters;
     const uint16_t *verdicts = result->verdicts;
     const uint32_t *failed = result->failed, *end = failed + result->n_failed;
     Pen pen = pen_open(out, 1);
     bool has_any = false;
 
-    for (; pen.at && failed < end; failed++) {
+    for (; pen.at && limit > 0 && failed < end; failed++) {
         uint16_t verdict = verdicts[*failed];
-        Str literal, reason;
+        Str reason;
 
         if (verdict >= limit || verdict == VERDICT_NARROWED)
             continue; /* nodes left out by narrowing have failed no rule */
-        literal = spans ? body_span_text(body, spans[*failed])
-                        : filter_args_quote(args, *failed, out->arena);
-        reason = reason_of(reasons, verdict);
-        pen = pen_room(pen, literal.len + reason.len);
-        if (!literal.ptr)
-            out->error = -ENOMEM;
-        if (!literal.ptr || !pen.at)
-            return;
-        bytes_copy(pen.at, literal.ptr, literal.len);
-        pen.at += literal.len;
-        bytes_copy(pen.at, reason.ptr, reason.len);
-        pen.at += reason.len;
+        reason = verdict < n_filters ? reasons[verdict] : special_reason(verdict);
+        if (spans)
+            pen.at = body_span_copy(pen.at, body, spans[*failed]);
+        else
+            pen = filter_args_put_quoted(args, *failed, reason.len + BYTES_BLOCK, pen);
+        if (pen.at)
+            pen.at = put_reason(pen.at, reason);
         has_any = true;
     }
     if (pen.at)
@@ -240,8 +255,8 @@ static size_t count_unresolvable(const Program *program) {
     return n;
 }
 
-/* Room for the whole reply at once, so that it is one piece: an upper bound, of
- * which only what is used costs anything. In whole-node mode the survivors are
+/* Room for the whole reply at once, with BYTES_BLOCK to spare, so that it is one piece: an upper
+ * bound, of which only what is used costs anything. In whole-node mode the survivors are
  * not copied and it is a bound for the rest. */
 static void reserve_reply(
     const View *view, const FilterArgs *args, const Decision *decision, Rope *out) {

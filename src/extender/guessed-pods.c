@@ -27,6 +27,9 @@ static NodeRoom find_room(
     const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
     int64_t n_known = 0, n_here = 0;
 
+    /* Far from the limit even if the rule counts every pod: no need to look at them. */
+    if (list && rule->limit - list->n - n_guessed > GUESSED_FEW_PLACES)
+        return (NodeRoom){rule->limit - list->n - n_guessed, rule->limit - list->n};
     for (uint32_t i = 0; list && i < list->n; i++) {
         if (!slot_rule_counts(rule, list->items[i]))
             continue;

@@ -11,7 +11,6 @@
  * returned: then the pod's own node is known.
  */
 
-#include "base/arena.h"
 #include "extender/wire.h"
 #include "judge/judge.h"
 

@@ -2,8 +2,6 @@
 
 #include "extender/nodelist.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 
 #define NODE_LIST_FIRST 256u

@@ -4,14 +4,9 @@
  * NodeList: the nodes of a request while they are read.
  *
  * In names mode each name is to become a row of the view's table. Mostly that takes no parsing and
- * no hashing: what comes is compared with what came before (cluster/names.h, cluster/names.h).
+ * no hashing: what comes is compared with what came before (cluster/names.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/vec.h"
 #include "extender/view.h"
 #include "extender/wire.h"

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/bytes.h"
 #include "base/wide-loops.h"
 #include "extender/score.h"
 #include "extender/verbs-internal.h"
@@ -20,8 +19,9 @@
 
 /* The text between one name and the next: the score of the first, and the next entry's start. */
 typedef struct Tail {
-    char text[24];
+    char text[32]; /* a power of two: copied at once */
     size_t len;
+    size_t kept; /* all bits, or none for a score of 0 */
 } Tail;
 
 static_assert(WIRE_MAX_LIMIT <= 100 && sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text),
@@ -29,7 +29,7 @@ static_assert(WIRE_MAX_LIMIT <= 100 && sizeof(SCORE "100}," HOST) - 1 <= sizeof(
 
 /* An upper bound for the reply, so that it is one piece; of it only what is used costs anything. */
 static size_t reply_bound(const FilterArgs *args) {
-    size_t names = 16;
+    size_t names = 16 + BYTES_BLOCK;
 
     if (args->has_names && args->n > 0)
         names += filter_args_run(args, 0, args->n).len;
@@ -53,46 +53,70 @@ static void fill_tails(Tail *tails, unsigned most) {
         *at++ = (char)('0' + score % 10);
         at = put(at, STR("}," HOST));
         tails[score].len = (size_t)(at - tails[score].text);
+        tails[score].kept = score > 0 ? SIZE_MAX : 0;
     }
 }
 
-/* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. What the loop reads is in
- * local variables: any byte that is written could change it otherwise. */
+/* Names mode. No branch on the score: no processor could predict which nodes score 0. What the loop
+ * reads is in local variables: any byte that is written could change it otherwise. */
+WIDE_LOOPS static char *put_names(
+    char *at, const FilterArgs *args, const uint8_t *scores, const Tail *tails) {
+    const BodySpan *spans = args->spans;
+    Str body = args->body;
+
+    for (size_t i = 0, n = args->n; i < n; i++) {
+        const Tail *tail = &tails[scores[i]];
+        char *end = body_span_copy(at, body, spans[i]);
+
+        bytes_copy_wide(end, tail->text);
+        at += (spans[i].len + tail->len) & tail->kept;
+    }
+    return at;
+}
+
+/* Whole-node mode. */
+static Pen put_quoted(Pen pen, const FilterArgs *args, const uint8_t *scores, const Tail *tails) {
+    for (size_t i = 0; pen.at && i < args->n; i++) {
+        const Tail *tail = &tails[scores[i]];
+
+        if (scores[i] == 0)
+            continue;
+        pen = filter_args_put_quoted(args, i, tail->len, pen);
+        if (pen.at)
+            pen.at = put(pen.at, str_of(tail->text, tail->len));
+    }
+    return pen;
+}
+
+/* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. */
 static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned most, Rope *out) {
-    const BodySpan *spans = args->has_names ? args->spans : NULL;
-    const char *body = args->body.ptr;
-    const uint32_t *rows = args->rows;
-    uint32_t unknown = (uint32_t)args->node_set.table->n_rows;
-    size_t n = args->n, n_scored = 0;
+    size_t n_scored = 0;
     Tail tails[WIRE_MAX_LIMIT + 1];
     Pen pen = pen_open(out, reply_bound(args));
 
     if (!pen.at)
         return 0;
     fill_tails(tails, most);
+    for (size_t i = 0; i < args->n; i++)
+        n_scored += scores[i] > 0;
     pen.at = put(pen.at, STR("[" HOST));
-    for (size_t i = 0; i < n; i++) {
-        const Tail *tail = &tails[scores[i]];
-        Str literal;
-
-        if (scores[i] == 0 || rows[i] == unknown)
-            continue;
-        literal = spans ? body_span_text(body, spans[i]) : filter_args_quote(args, i, out->arena);
-        pen = pen_room(pen, literal.len + sizeof(tail->text));
-        if (!literal.ptr)
-            out->error = -ENOMEM;
-        if (!literal.ptr || !pen.at)
-            return 0;
-        bytes_copy(pen.at, literal.ptr, literal.len);
-        pen.at += literal.len;
-        memcpy(pen.at, tail->text, sizeof(tail->text));
-        pen.at += tail->len;
-        n_scored++;
-    }
+    if (args->has_names)
+        pen.at = put_names(pen.at, args, scores, tails);
+    else
+        pen = put_quoted(pen, args, scores, tails);
+    if (!pen.at)
+        return 0;
     pen.at -= sizeof(HOST) - 1 + (n_scored > 0); /* no entry follows, nor a comma */
     pen_close(pen);
     rope_copy(out, STR("]"));
     return n_scored;
+}
+
+/* A node that berth does not know has no score. */
+static void clear_unknown(const FilterArgs *args, uint8_t *scores) {
+    for (size_t i = 0; i < args->n; i++)
+        if (args->rows[i] == args->node_set.table->n_rows)
+            scores[i] = 0;
 }
 
 /* Without branches, and restrict, so that the compiler makes vector code of it. */
@@ -123,6 +147,8 @@ static int score(const View *view, const RequestTime *time, const FilterArgs *ar
         return 0;
     *ret_most = judge_wire_max(judge);
     map_scores(scores, args->n, *ret_most, wire);
+    if (args->n_unknown > 0)
+        clear_unknown(args, wire);
     *ret = wire;
     return 0;
 }

@@ -6,8 +6,6 @@
  * wider range, up to 0 to 100.
  */
 
-#include <stdint.h>
-
 #include "base/buf.h"
 
 /* 0..100 to 0..@most, rounding halves up, with a tolerance for rounding errors just below a half.

@@ -126,6 +126,45 @@ static void test_ranks_and_parts(void **state) {
     fixture_done(&f);
 }
 
+/* minMax compares the nodes that are left: prioritize gets no others. */
+static void test_narrowing_comes_before_normalizing(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f,
+        "policy:\n"
+        "  narrow: {to: 2}\n"
+        "  filters: [{name: f, nodeLabels: {pool: a}}]\n"
+        "  scores: [{name: big, expression: node.allocatable.cpu, normalize: minMax}]\n"
+        "nodes:\n"
+        "  n0: {labels: {pool: a}, allocatable: {cpu: 2}}\n"
+        "  n1: {labels: {pool: a}, allocatable: {cpu: 4}}\n"
+        "  n2: {labels: {pool: a}, allocatable: {cpu: 10}}\n"
+        "pod: {name: p}\n");
+    assert_int_equal(f.told.nodes[0].outcome, NODE_NARROWED);
+    assert_true(f.told.nodes[1].parts[0].value == 0 && f.told.nodes[1].score == 0);
+    assert_true(f.told.nodes[2].parts[0].value == 100 && f.told.nodes[2].wire_score == 10);
+    fixture_done(&f);
+}
+
+static void test_distance_counts_failed_filters_of_rejected_nodes(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "policy:\n"
+                     "  filters: [{name: a, nodeLabels: {a: x}}, {name: b, nodeLabels: {b: x}}]\n"
+                     "nodes: {good: {labels: {a: x, b: x}}, near: {labels: {a: x}}, far: {}}\n"
+                     "pod: {name: p}\n");
+    assert_int_equal(f.told.closest, EXPLAIN_NEVER + 1); /* nodes keep their labels */
+    for (size_t i = 0; i < f.told.n_nodes; i++) {
+        const NodeExplanation *node = &f.told.nodes[i];
+        uint32_t n_failed = str_is(node->node, "good") ? 0 : str_is(node->node, "near") ? 1 : 2;
+
+        assert_int_equal(node->distance, n_failed ? EXPLAIN_NEVER + n_failed : 0);
+    }
+    fixture_done(&f);
+}
+
 /* --- metrics that are missing ------------------------------------------------------------- */
 
 static void test_missing(void **state) {
@@ -381,8 +420,28 @@ static const Case cases[] = {
     {"expression: \"metrics.silent.age < duration('1s')\"", "metrics.silent.age = absent", ""},
     {"expression: \"workload.metrics.podCpu < 1.0\"", "workload.metrics.podCpu = absent", ""},
     {"expression: \"cel.bind(m, metrics, m.load < 0.8 && m == m)\"", NULL, ""},
+    {"expression: \"node.free['example.com/gpu'] >= 1.0\"", "node.free['example.com/gpu'] = 0",
+        "1 more example.com/gpu free on the node (the node has none)"},
+    {"expression: \"node.free['memory'] > 8589934592.0\"", "node.free['memory'] = 3Gi",
+        "about 5Gi more memory free on the node (the node has 8Gi in total)"},
     {"expression: \"node.free.cpu > node.requested.cpu\"",
         "node.free.cpu = 1.5, node.requested.cpu = 2.5", ""},
+    {"expression: \"node.free.cpu > 3.0 || node.pods.size() < 1\"",
+        "node.free.cpu = 1.5, node.pods.size() = 2", ""},
+    {"expression: \"cluster.free.cpu > 9.0 || node.free.cpu > 3.0\"",
+        "cluster.free.cpu = 1.5, node.free.cpu = 1.5", ""},
+    {"expression: \"cel.bind(x, node, x.free.cpu > 3.0 && x == x)\"", NULL, ""},
+    {"expression: \"!node.ready || node.status.conditions.size() > 9\"", NULL, ""},
+    {"expression: \"pod.requests.cpu < 1.5 && pod.requests.cpu < 1.0\"", "pod.requests.cpu = 2",
+        "1.001 less cpu requested by the pod"},
+    {"expression: \"node.metadata.labels['pool'] == 'a' || pod.requests.cpu < 2.0\"",
+        "node.metadata.labels['pool'] = \"b\", pod.requests.cpu = 2", "label pool=a on the node"},
+    {"expression: \"node.metadata.labels[?'pool'].orValue('a') == 'a'\"", NULL,
+        "label pool=a on the node"},
+    {"expression: \"node.metadata.labels['pool'] in ['c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', "
+     "'k']\"",
+        NULL,
+        "label pool one of \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"j\", … on the node"},
     {"expression: \"node.metadata.labels.exists(k, k == 'x')\"", "node.metadata.labels.size() = 2",
         ""},
     {"expression: \"node.pods.exists(p, node.pods.filter(o, o.owner != p.owner).size() > 0)\"",
@@ -462,6 +521,8 @@ int main(void) {
         cmocka_unit_test(test_which_policies_apply),
         cmocka_unit_test(test_unknown_namespaces),
         cmocka_unit_test(test_ranks_and_parts),
+        cmocka_unit_test(test_narrowing_comes_before_normalizing),
+        cmocka_unit_test(test_distance_counts_failed_filters_of_rejected_nodes),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_out_of_fuel),
         cmocka_unit_test(test_budgets),

@@ -10,6 +10,7 @@
  *     status: 400                    # 200 unless it is said
  *     reply: '{"NodeNames":...}'     # every byte
  *     error: text                    # bind: how the binding went
+ *     dryRun: true                   # filter: a question, not a decision
  *     decision: {in: 3, out: 1, unknown: 1, rejected: {pool: 1}, observed: {up: 2}}
  */
 
@@ -30,16 +31,16 @@ typedef struct Case {
 } Case;
 
 static Verb verb_of(const YamlNode *word) {
-    for (Verb verb = 0; word && verb < _VERB_MAX; verb++)
-        if (str_is(word->text, verb_name(verb)))
-            return verb;
-    scene_require(false, word ? word->place : (Place){0}, "no such verb");
-    return _VERB_MAX;
+    Verb verb = _VERB_MAX;
+
+    scene_require(
+        word && verb_parse(word->text, &verb), word ? word->place : (Place){0}, "no such verb");
+    return verb;
 }
 
 static void case_init(Case *test, const YamlNode *document) {
     static const Str keys[] = {STR("case"), STR("verb"), STR("body"), STR("status"), STR("reply"),
-        STR("error"), STR("decision")};
+        STR("error"), STR("dryRun"), STR("decision")};
     const YamlNode *name = yaml_find(document, STR("case"));
 
     scene_require(name != NULL, document->place, "a case needs a name");
@@ -64,6 +65,10 @@ static void ask(Case *test) {
     Str body = yaml_find(test->document, STR("body"))->text;
     const YamlNode *error = yaml_find(test->document, STR("error"));
 
+    if (yaml_find(test->document, STR("dryRun"))) {
+        extender_filter_dry_run(test->view, /* time= */ NULL, body, test->arena, &test->answer);
+        return;
+    }
     reply_ask(test->view, verb_of(yaml_find(test->document, STR("verb"))), body,
         error ? error->text : STR_NULL, test->arena, &test->answer);
 }
@@ -134,8 +139,23 @@ static void test_cases(void **state) {
     print_message("%zu cases\n", n_cases);
 }
 
+static void test_names_of_verbs(void **state) {
+    Verb verb;
+
+    (void)state;
+    for (Verb each = 0; each < _VERB_MAX; each++) {
+        assert_true(verb_parse(str_from_c(verb_name(each)), &verb));
+        assert_int_equal(verb, each);
+    }
+    assert_false(verb_parse(STR("filters"), &verb));
+    assert_false(verb_parse(STR(""), &verb));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_names_of_verbs),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,7 @@
  * verb's reply has no field for.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/rope.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "extender/wire.h"
 
@@ -74,6 +68,10 @@ typedef struct Decision {
     const uint16_t *verdicts;
     const uint8_t *scores;
 } Decision;
+
+/* The only candidate of a filter, if it is the pod's status.nominatedNodeName: kube-scheduler tries
+ * that node alone, and others only if it is rejected. Empty: not so. */
+Str decision_nominated(const Decision *decision);
 
 typedef struct Answer {
     unsigned status;

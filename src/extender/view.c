@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "json/write.h"
 
 #define REASON_TEXT_MAX ((size_t)4 * 1024)
@@ -32,13 +32,16 @@ static int build_reasons(View *view) {
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf quoted = BUF_INIT(REASON_TEXT_MAX);
+        char *text;
 
         buf_append_char(&quoted, ':');
         json_quote(&quoted, view->program->filters[i]->reason);
         buf_append_char(&quoted, ',');
-        view->reasons[i] = arena_copy(view->arena, buf_str(&quoted));
-        if (buf_error(&quoted) || !view->reasons[i].ptr)
+        text = arena_zalloc(view->arena, 1, buf_str(&quoted).len + BYTES_BLOCK);
+        if (buf_error(&quoted) || !text)
             return -ENOMEM;
+        memcpy(text, buf_str(&quoted).ptr, buf_str(&quoted).len);
+        view->reasons[i] = str_of(text, buf_str(&quoted).len);
     }
     return 0;
 }
@@ -184,9 +187,10 @@ typedef struct JudgedRows {
     size_t n;
 } JudgedRows;
 
-static bool is_judged(const JudgedRows *judged, uint32_t row) {
-    for (size_t i = 0; i < judged->n; i++)
-        if (judged->rows[i] == row)
+static bool is_judged(const NodeTable *table, const JudgedRows *judged, Str node) {
+    for (size_t i = 0; i < judged->n; i++) /* an unknown node has no row */
+        if (judged->rows[i] < table->n_rows &&
+            str_eq(table_node(table, judged->rows[i])->name, node))
             return true;
     return !judged->rows;
 }
@@ -199,12 +203,11 @@ static size_t collect_changes(
     if (!str_is_empty(home))
         ret[n++] = (PodChange){.row = table_find(table, home), .remove = pod->uid};
     for (size_t i = 0; i < table->n_nominated; i++) {
-        uint32_t row = has_room_kept(table->nominated[i], pod)
-                           ? table_find(table, table->nominated[i]->nominated_node_name)
-                           : UINT32_MAX;
+        const Pod *nominated = table->nominated[i];
+        Str node = nominated->nominated_node_name;
 
-        if (row != UINT32_MAX && is_judged(judged, row))
-            ret[n++] = (PodChange){.row = row, .add = table->nominated[i]};
+        if (is_judged(table, judged, node) && has_room_kept(nominated, pod))
+            ret[n++] = (PodChange){.row = table_find(table, node), .add = nominated};
     }
     return n;
 }

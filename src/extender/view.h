@@ -10,14 +10,7 @@
  * Threads: reference and read from any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "cluster/loads.h"
 #include "cluster/snapshot.h"
 #include "judge/judge.h"
@@ -43,7 +36,8 @@ typedef struct View {
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
     NodeFacts facts;
 
-    Str *reasons;    /* by number of the filter: its reason in a map, `:"text",` */
+    Str *reasons;    /* by number of the filter: its reason in a map, `:"text",`; BYTES_BLOCK bytes
+                        of each are readable */
     NameHint *hints; /* by row: the expected next name (cluster/names.h) */
 } View;
 

@@ -2,11 +2,9 @@
 
 #include "extender/wire.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "extender/nodelist.h"
 #include "model/node.h"
 #include "json/read.h"
@@ -203,6 +201,19 @@ Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
         return str_of(name.ptr - 1, name.len + 2);
     json_quote(&quoted, name);
     return buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
+}
+
+Pen filter_args_put_quoted(const FilterArgs *args, size_t i, size_t more, Pen pen) {
+    Str literal = filter_args_quote(args, i, pen.rope->arena);
+
+    if (!literal.ptr)
+        pen.rope->error = -ENOMEM;
+    pen = pen_room(pen, literal.len + more);
+    if (pen.at && literal.ptr) {
+        memcpy(pen.at, literal.ptr, literal.len);
+        pen.at += literal.len;
+    }
+    return pen;
 }
 
 /* --- preempt ---------------------------------------------------------------- */

@@ -11,12 +11,8 @@
  * and Nodes is not null.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/bytes.h"
+#include "base/rope.h"
 #include "base/vec.h"
 #include "cluster/table.h"
 #include "extender/view.h"
@@ -96,8 +92,22 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 /* Whole-node mode. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
 
+/* Writes the same, and makes room for @more bytes after it. */
+Pen filter_args_put_quoted(const FilterArgs *args, size_t i, size_t more, Pen pen);
+
 static inline Str body_span_text(const char *body, BodySpan span) {
     return str_of(body + span.at, span.len);
+}
+
+/* Copies the text of @span to @to, where BYTES_BLOCK bytes may be written beyond it. Returns the
+ * end of the copy. */
+static inline __attribute__((always_inline)) char *body_span_copy(
+    char *to, Str body, BodySpan span) {
+    if (span.len <= BYTES_BLOCK && body.len - span.at >= BYTES_BLOCK)
+        bytes_copy_block(to, body.ptr + span.at);
+    else
+        bytes_copy(to, body.ptr + span.at, span.len);
+    return to + span.len;
 }
 
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
@@ -105,8 +115,12 @@ static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *a
                            : filter_args_quote(args, i, arena);
 }
 
-static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
-    BodySpan first = args->spans[begin], last = args->spans[end - 1];
+static inline Str body_run(Str body, const BodySpan *spans, size_t begin, size_t end) {
+    BodySpan first = spans[begin], last = spans[end - 1];
 
-    return str_of(args->body.ptr + first.at, last.at + last.len - first.at);
+    return str_of(body.ptr + first.at, last.at + last.len - first.at);
+}
+
+static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
+    return body_run(args->body, args->spans, begin, end);
 }

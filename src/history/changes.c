@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/linediff.h"
 #include "base/ref.h"
 #include "base/utf8.h"
@@ -49,9 +48,9 @@ static const struct {
 } kinds[] = {
     [CHANGE_STARTED] = {"started", false},
     [CHANGE_POLICY] = {"policy", false},
-    [CHANGE_POLICY_REFUSED] = {"policy-refused", true},
+    [CHANGE_POLICY_REJECTED] = {"policy-rejected", true},
     [CHANGE_CONFIG] = {"config", false},
-    [CHANGE_CONFIG_REFUSED] = {"config-refused", true},
+    [CHANGE_CONFIG_REJECTED] = {"config-rejected", true},
     [CHANGE_WATCH_LOST] = {"watch-lost", true},
     [CHANGE_WATCH_BACK] = {"watch-back", false},
     [CHANGE_RELIST] = {"relist", false},

@@ -11,15 +11,7 @@
  * Threads: any; one lock. Decisions never take it.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/str.h"
 #include "policy/program.h"
 
 #define CHANGES_MAX 512u
@@ -29,10 +21,10 @@
 
 typedef enum ChangeKind {
     CHANGE_STARTED,
-    CHANGE_POLICY,         /* other policies are in force: has a version */
-    CHANGE_POLICY_REFUSED, /* the newest policies have errors: the text is the reason */
-    CHANGE_CONFIG,         /* another file was read: certificates, cluster, sources, token */
-    CHANGE_CONFIG_REFUSED,
+    CHANGE_POLICY,          /* other policies are in force: has a version */
+    CHANGE_POLICY_REJECTED, /* the newest policies have errors: the text is the reason */
+    CHANGE_CONFIG,          /* another file was read: certificates, cluster, sources, token */
+    CHANGE_CONFIG_REJECTED,
     CHANGE_WATCH_LOST, /* a watch of the API server broke */
     CHANGE_WATCH_BACK,
     CHANGE_RELIST,     /* everything was listed again */
@@ -44,7 +36,7 @@ typedef enum ChangeKind {
     _CHANGE_MAX,
 } ChangeKind;
 
-/* "policy", "policy-refused", "watch-lost", …: stable. And whether it is bad news. */
+/* "policy", "policy-rejected", "watch-lost", …: stable. And whether it is bad news. */
 const char *change_name(ChangeKind kind);
 bool change_is_bad(ChangeKind kind);
 

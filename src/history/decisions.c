@@ -249,7 +249,7 @@ static Outcomes *make_outcomes(
     const FilterArgs *args = decision->args;
     size_t n_known = view->table->names->n_nodes;
     size_t n_nodes = args->n > n_known ? args->n : n_known;
-    const uint32_t *numbers = NULL;
+    NumberedNodes numbers = {0};
     Outcomes *outcomes = NULL;
 
     if (n_nodes > decisions->bytes_max / NUMBERS_NAME_COST / NUMBERS_SHARE) {
@@ -258,7 +258,7 @@ static Outcomes *make_outcomes(
     }
     if (find_numbers(decisions, n_nodes))
         numbers = row_numbers_of(&decisions->row_numbers, decisions->numbers, args);
-    if (numbers)
+    if (numbers.numbers)
         outcomes = outcomes_new(decision, places, decisions->numbers, numbers);
     if (decisions->numbers)
         count_numbers(decisions, decisions->numbers);

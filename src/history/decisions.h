@@ -26,13 +26,6 @@
  * needs no lock.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/outcomes.h"

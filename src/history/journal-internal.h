@@ -2,10 +2,6 @@
 
 /* The lines of a journal, for journal.c and journal-line.c only. */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "history/decisions.h"
 
 /* Of the lines and of OutcomesColumns. Files of another form are not read. */

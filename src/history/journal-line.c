@@ -178,6 +178,8 @@ static void write_decision(const JournalContext *context, const FoundDecision *f
     json_write_member(&writer, STR("pod"), past->pod_name);
     json_write_member(&writer, STR("uid"), past->pod_uid);
     json_write_member(&writer, STR("node"), past->node);
+    if (!str_is_empty(past->nominated))
+        json_write_member(&writer, STR("nominated"), past->nominated);
     json_write_member(&writer, STR("error"), past->error);
     json_write_member(&writer, STR("digest"), str_from_c(digest_print(past->pod_digest, digest)));
     json_member_int(&writer, "generation", (int64_t)past->generation);
@@ -322,6 +324,7 @@ static void read_decision(JsonReader *reader, Arena *arena, void *target) {
         {"pod", JSON_FIELD_TEXT, AT(past.pod_name)},
         {"uid", JSON_FIELD_TEXT, AT(past.pod_uid)},
         {"node", JSON_FIELD_TEXT, AT(past.node)},
+        {"nominated", JSON_FIELD_TEXT, AT(past.nominated)},
         {"error", JSON_FIELD_TEXT, AT(past.error)},
         {"digest", JSON_FIELD_TEXT, AT(pod_digest)},
         {"generation", JSON_FIELD_COUNT, AT(past.generation)},

@@ -18,9 +18,6 @@
  * Threads: one at a time.
  */
 
-#include <stddef.h>
-
-#include "base/cleanup.h"
 #include "history/decisions.h"
 
 #define JOURNAL_BYTES_DEFAULT ((size_t)256 * 1024 * 1024)

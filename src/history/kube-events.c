@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/nsec.h"
+#include "base/token-bucket.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "extender/explain.h"
@@ -20,8 +20,8 @@
 
 struct KubeEvents {
     KubeEventsOptions options;
-    pthread_mutex_t lock;  /* for all that follows */
-    int64_t used_until;    /* the allowed rate is used up to this time */
+    pthread_mutex_t lock; /* for all that follows */
+    TokenBucket bucket;
     uint64_t policy_error; /* hash of the last one; 0: none */
     uint64_t n_dropped;
 };
@@ -45,7 +45,6 @@ KubeEvents *kube_events_new(const KubeEventsOptions *options) {
     if (!events)
         return NULL;
     events->options = *options;
-    events->used_until = INT64_MIN / 2;
     (void)pthread_mutex_init(&events->lock, NULL);
     return events;
 }
@@ -71,14 +70,10 @@ uint64_t kube_events_dropped(KubeEvents *events) {
 
 /* Whether an Event may be written now; counts it either way. */
 static bool take_turn(KubeEvents *events, int64_t now) {
-    const int64_t each = NSEC_PER_SEC / KUBE_EVENTS_PER_SEC;
     bool may_write;
 
     (void)pthread_mutex_lock(&events->lock);
-    if (events->used_until < now - KUBE_EVENTS_BURST * each)
-        events->used_until = now - KUBE_EVENTS_BURST * each;
-    may_write = events->used_until + each <= now;
-    events->used_until += may_write ? each : 0;
+    may_write = token_take(&events->bucket, KUBE_EVENTS_PER_SEC, KUBE_EVENTS_BURST, now);
     events->n_dropped += !may_write;
     (void)pthread_mutex_unlock(&events->lock);
     return may_write;
@@ -212,7 +207,7 @@ void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_n
     append_start(&note, pod->node_name);
     buf_append(&note, STR(" by "));
     append_start(&note, pod->scheduler_name);
-    buf_append(&note, STR(", which did not ask berth: no policy was looked at"));
+    buf_append(&note, STR(", which did not call berth: no policy was evaluated"));
     post(events, "Bypassed", "Bind", &note, pod);
 }
 
@@ -244,9 +239,9 @@ void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec) {
     (void)pthread_mutex_unlock(&events->lock);
     if (!is_new || hash == 0 || !find_self(events, now_nsec, &self))
         return;
-    buf_append(&note, STR("A policy was refused, the last good ones stay in force: "));
+    buf_append(&note, STR("A policy was rejected, the last good ones stay in force: "));
     (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
-    post(events, "PolicyRefused", "Reload", &note, &self);
+    post(events, "PolicyRejected", "Reload", &note, &self);
 }
 
 void kube_events_note_rejected(KubeEvents *events, Str name, Str uid, Str error, int64_t now_nsec) {
@@ -256,14 +251,7 @@ void kube_events_note_rejected(KubeEvents *events, Str name, Str uid, Str error,
         return;
     buf_append(&note, STR("Rejected; a version that was good before stays in force: "));
     (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
-    events->options.post(events->options.context, &(PodEvent){
-                                                      .is_warning = true,
-                                                      .reason = "PolicyRejected",
-                                                      .action = "Reload",
-                                                      .note = buf_str(&note),
-                                                      .pod = name,
-                                                      .uid = uid,
-                                                  });
+    post(events, "PolicyRejected", "Reload", &note, &(Pod){.name = name, .uid = uid});
 }
 
 void kube_events_note_stale(

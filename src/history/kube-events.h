@@ -5,7 +5,7 @@
  *
  *   NoNodePassed   of a pod: a filter let no node pass, and why: the main reason first
  *   Bypassed       of a pod: it was bound without a filter request
- *   PolicyRefused  of berth's pod: a policy on disk is wrong, the last good one stays in force
+ *   PolicyRejected of berth's pod: a policy on disk is wrong, the last good one stays in force
  *   PolicyRejected of a PlacementPolicy: it has a mistake
  *   MetricsStale   of berth's pod: a metric has had no value for longer than its maxAge
  *
@@ -16,12 +16,6 @@
  * Threads: any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"

@@ -4,8 +4,6 @@
  * answered from. References are taken under the lock, a few at a time.
  */
 
-#include <errno.h>
-
 #include "base/clock.h"
 #include "extender/explain.h"
 #include "history/decisions-internal.h"

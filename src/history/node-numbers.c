@@ -70,12 +70,15 @@ static bool number_rows(RowNumbers *row_numbers, NodeNumbers *numbers, const Nod
         return true;
     if (!names->arena || !reserve(&row_numbers->rows, &row_numbers->rows_size, names->n_rows + 1))
         return false;
+    row_numbers->has_all = true;
     for (size_t row = 0; row < names->n_rows; row++) {
         uint32_t before = row < row_numbers->n_rows ? row_numbers->rows[row] : NODE_NUMBER_NONE;
 
         if (before == NODE_NUMBER_NONE ||
             !str_eq(node_numbers_name(numbers, before), names->names[row]))
             row_numbers->rows[row] = node_numbers_add(numbers, names->names[row]);
+        row_numbers->has_all &=
+            row_numbers->rows[row] != NODE_NUMBER_NONE || str_is_empty(names->names[row]);
     }
     row_numbers->rows[names->n_rows] = NODE_NUMBER_NONE;
     row_numbers_forget(row_numbers);
@@ -115,15 +118,18 @@ static bool number_names(RowNumbers *row_numbers, NodeNumbers *numbers, const Fi
     return true;
 }
 
-const uint32_t *row_numbers_of(
+NumberedNodes row_numbers_of(
     RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args) {
     const NodeNames *names = args->node_set.table->names;
 
+    if (args->has_names && args->n > 0 && args->n_unknown == 0 &&
+        number_rows(row_numbers, numbers, names) && row_numbers->has_all)
+        return (NumberedNodes){row_numbers->rows, args->rows};
     if (!reserve(&row_numbers->nodes, &row_numbers->nodes_size, args->n + 1)) /* one: never NULL */
-        return NULL;
-    if (args->has_names)
-        return number_names(row_numbers, numbers, args) ? row_numbers->nodes : NULL;
-    for (size_t i = 0; i < args->n; i++)
+        return (NumberedNodes){0};
+    if (args->has_names && !number_names(row_numbers, numbers, args))
+        return (NumberedNodes){0};
+    for (size_t i = 0; !args->has_names && i < args->n; i++)
         row_numbers->nodes[i] = node_numbers_add(numbers, names->names[args->rows[i]]);
-    return row_numbers->nodes;
+    return (NumberedNodes){.numbers = row_numbers->nodes};
 }

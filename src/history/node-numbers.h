@@ -12,14 +12,8 @@
  * stays valid without it for as long as the numbers are referenced.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "cluster/names.h"
 #include "extender/wire.h"
 
@@ -67,6 +61,7 @@ typedef struct RowNumbers {
     NodeNames *names; /* whose rows are numbered; a reference, so that its address is not reused */
     uint32_t *rows;   /* by row; the unknown node, after the last, is NODE_NUMBER_NONE */
     size_t n_rows, rows_size;
+    bool has_all;    /* no name of a row is too long for a number */
     uint32_t *nodes; /* of one request, to be written over by the next */
     size_t nodes_size;
 } RowNumbers;
@@ -76,7 +71,13 @@ void row_numbers_done(RowNumbers *row_numbers); /* takes a zeroed one */
 /* With other NodeNumbers rows are numbered again. */
 void row_numbers_forget(RowNumbers *row_numbers);
 
+/* The nodes of a request: node i has numbers[rows[i]], or numbers[i] if rows is NULL. With rows
+ * none is NODE_NUMBER_NONE. */
+typedef struct NumberedNodes {
+    const uint32_t *numbers; /* NULL: out of memory */
+    const uint32_t *rows;
+} NumberedNodes;
+
 /* The number of each node of @args, always the same one until row_numbers_forget(). New names are
- * added. Valid until the next call; NULL when out of memory. */
-const uint32_t *row_numbers_of(
-    RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args);
+ * added. Valid until the next call. */
+NumberedNodes row_numbers_of(RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args);

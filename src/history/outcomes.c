@@ -70,39 +70,57 @@ typedef struct Columns {
     uint8_t *codes, *scores;
 } Columns;
 
-/* Where node @i goes, or SIZE_MAX; @numbers is NULL where it goes to entry i. */
-static inline size_t entry_of(const uint32_t *numbers, size_t i) {
-    return numbers ? (size_t)numbers[i] - 1 : i; /* NODE_NUMBER_NONE is 0 */
+/* Where node @i goes, or SIZE_MAX. NULL numbers: to entry i. */
+static inline size_t entry_of(NumberedNodes nodes, size_t i) {
+    if (!nodes.numbers)
+        return i;
+    return (size_t)nodes.numbers[nodes.rows ? nodes.rows[i] : i] - 1; /* NODE_NUMBER_NONE is 0 */
 }
 
 /* Arrays are restrict: a byte that is written could be any part of them otherwise. */
 static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts, size_t n,
-    const Codes *restrict of, const uint32_t *restrict numbers) {
-    for (size_t i = 0; i < n; i++) {
-        size_t entry = entry_of(numbers, i);
+    const Codes *restrict of, NumberedNodes nodes) {
+    const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
+
+    for (size_t i = 0; rows && i < n; i++) /* the usual case, with nothing to check */
+        codes[(size_t)numbers[rows[i]] - 1] = of->of[verdicts[i] % N_CODES];
+    for (size_t i = 0; !rows && i < n; i++) {
+        size_t entry = entry_of(nodes, i);
 
         if (entry != SIZE_MAX)
             codes[entry] = of->of[verdicts[i] % N_CODES];
     }
 }
 
-static void fill_asked(uint8_t *restrict codes, const uint32_t *restrict rows, size_t n,
-    size_t unknown, const uint32_t *restrict numbers) {
-    for (size_t i = 0; i < n; i++) {
-        size_t entry = entry_of(numbers, i);
+static void fill_asked(uint8_t *codes, const FilterArgs *args, NumberedNodes nodes) {
+    for (size_t i = 0; i < args->n; i++) {
+        size_t entry = entry_of(nodes, i);
 
         if (entry != SIZE_MAX)
-            codes[entry] = rows[i] == unknown ? CODE_UNKNOWN : CODE_SCORED;
+            codes[entry] =
+                args->rows[i] == args->node_set.table->n_rows ? CODE_UNKNOWN : CODE_SCORED;
     }
 }
 
-static void fill_scores(uint8_t *restrict to, const uint8_t *restrict scores, size_t n,
-    const uint32_t *restrict numbers) {
+static void fill_scores(uint8_t *to, const uint8_t *scores, size_t n, NumberedNodes nodes) {
     for (size_t i = 0; i < n; i++) {
-        size_t entry = entry_of(numbers, i);
+        size_t entry = entry_of(nodes, i);
 
         if (entry != SIZE_MAX)
             to[entry] = scores[i];
+    }
+}
+
+/* Both, of prioritize in the usual case: it does not narrow. */
+static void fill_scored(uint8_t *restrict codes, uint8_t *restrict to,
+    const uint8_t *restrict scores, size_t n, NumberedNodes nodes) {
+    const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t entry = (size_t)numbers[rows[i]] - 1;
+
+        codes[entry] = CODE_SCORED;
+        to[entry] = scores[i];
     }
 }
 
@@ -122,9 +140,9 @@ static inline uint16_t place_of(double score, bool is_narrowed) {
     return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
 }
 
-static void fill_places(uint16_t *places, const Decision *decision, const uint32_t *numbers) {
+static void fill_places(uint16_t *places, const Decision *decision, NumberedNodes nodes) {
     for (size_t i = 0; i < decision->args->n; i++) {
-        size_t entry = entry_of(numbers, i);
+        size_t entry = entry_of(nodes, i);
         bool is_narrowed = decision->verdicts && decision->verdicts[i] == VERDICT_NARROWED;
 
         if (entry != SIZE_MAX)
@@ -174,34 +192,48 @@ static OutcomesColumns shape_of(const Decision *decision, const NodeNumbers *nod
     return shape;
 }
 
-Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
-    NodeNumbers *node_numbers, const uint32_t *numbers) {
-    OutcomesColumns shape = shape_of(decision, node_numbers);
+static void list_numbers(uint32_t *restrict to, NumberedNodes nodes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        to[i] = nodes.numbers[nodes.rows ? nodes.rows[i] : i];
+}
+
+static void fill_columns(const Columns *columns, const Decision *decision, const RulePlaces *places,
+    NumberedNodes nodes) {
     const FilterArgs *args = decision->args;
+    Codes codes;
+
+    if (!decision->verdicts && columns->scores && nodes.rows) {
+        fill_scored(columns->codes, columns->scores, decision->scores, args->n, nodes);
+        return;
+    }
+    if (decision->verdicts) {
+        fill_codes(&codes, places);
+        fill_said(columns->codes, decision->verdicts, args->n, &codes, nodes);
+    } else {
+        fill_asked(columns->codes, args, nodes);
+    }
+    if (columns->scores)
+        fill_scores(columns->scores, decision->scores, args->n, nodes);
+    if (columns->places)
+        fill_places(columns->places, decision, nodes);
+}
+
+Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
+    NodeNumbers *node_numbers, NumberedNodes numbers) {
+    OutcomesColumns shape = shape_of(decision, node_numbers);
     Columns columns = {0};
     Outcomes *outcomes = make(&shape, node_numbers, &columns);
-    const uint32_t *entries = shape.has_numbers ? NULL : numbers;
-    Codes codes;
 
     if (!outcomes)
         return NULL;
-    if (columns.numbers && outcomes->n > 0)
-        memcpy(columns.numbers, numbers, outcomes->n * sizeof(*numbers));
     memset(columns.codes, CODE_NOT_ASKED, outcomes->n);
     if (columns.scores)
         memset(columns.scores, 0, outcomes->n);
     if (columns.places)
         memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
-    if (decision->verdicts) {
-        fill_codes(&codes, places);
-        fill_said(columns.codes, decision->verdicts, args->n, &codes, entries);
-    } else {
-        fill_asked(columns.codes, args->rows, args->n, args->node_set.table->n_rows, entries);
-    }
-    if (columns.scores)
-        fill_scores(columns.scores, decision->scores, args->n, entries);
-    if (columns.places)
-        fill_places(columns.places, decision, entries);
+    if (columns.numbers)
+        list_numbers(columns.numbers, numbers, outcomes->n);
+    fill_columns(&columns, decision, places, columns.numbers ? (NumberedNodes){0} : numbers);
     return outcomes;
 }
 

@@ -11,11 +11,6 @@
  * Threads: reference and read from any; it does not change.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/ref.h"
 #include "extender/verbs.h"
 #include "history/node-numbers.h"
@@ -55,11 +50,10 @@ typedef struct RulePlaces {
     uint8_t of[PROGRAM_FILTERS_MAX];
 } RulePlaces;
 
-/* For a decision with args: @numbers[i] is the number of its node i in @node_numbers, or
- * NODE_NUMBER_NONE: that node is left out. Takes a reference to @node_numbers. NULL when out of
- * memory. */
+/* For a decision with args, whose nodes have these numbers in @node_numbers; those that have
+ * NODE_NUMBER_NONE are left out. Takes a reference to @node_numbers. NULL when out of memory. */
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
-    NodeNumbers *node_numbers, const uint32_t *numbers);
+    NodeNumbers *node_numbers, NumberedNodes numbers);
 
 /* The columns as bytes, to be stored (history/journal.h); the processor's byte order. Changes with
  * JOURNAL_FORM only. */

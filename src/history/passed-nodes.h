@@ -10,11 +10,6 @@
  * Threads: one at a time; it does not change once it is filled.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cluster/names.h"
 #include "extender/verbs.h"
 #include "history/pod-text.h"

@@ -61,6 +61,7 @@ static void set_texts(PastDecision *past, const Decision *decision) {
     past->pod_name = utf8_take(decision->pod_name, PAST_NAME_MAX);
     past->pod_uid = utf8_take(decision->pod_uid, PAST_UID_MAX);
     past->node = utf8_take(decision->node, PAST_NAME_MAX);
+    past->nominated = utf8_take(decision_nominated(decision), PAST_NAME_MAX);
     past->error = utf8_take(decision->error, PAST_ERROR_MAX);
 }
 
@@ -69,7 +70,7 @@ static void set_texts(PastDecision *past, const Decision *decision) {
 static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     size_t rules = head->n_rules * sizeof(RuleCount);
     size_t bytes = sizeof(*head) + rules + head->pod_namespace.len + head->pod_name.len +
-                   head->pod_uid.len + head->node.len + head->error.len;
+                   head->pod_uid.len + head->node.len + head->nominated.len + head->error.len;
     PastDecision *past = malloc(bytes);
     char *at = (char *)(past + 1) + rules;
 
@@ -82,6 +83,7 @@ static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     put(&at, &past->pod_name);
     put(&at, &past->pod_uid);
     put(&at, &past->node);
+    put(&at, &past->nominated);
     put(&at, &past->error);
     rule_names_ref(past->rule_names);
     return past;

@@ -12,15 +12,9 @@
  */
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "extender/explain.h"
 #include "extender/verbs.h"
 #include "history/outcomes.h"
@@ -48,7 +42,8 @@ typedef struct PastDecision {
     int64_t duration_nsec; /* time to answer; -1: not known */
 
     Str pod_namespace, pod_name, pod_uid;
-    Str node; /* bind */
+    Str node;      /* bind */
+    Str nominated; /* decision_nominated() */
     Str error;
     Digest pod_digest; /* of the pod as it was sent; all zero: no pod was sent */
     uint64_t generation;

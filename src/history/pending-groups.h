@@ -9,12 +9,6 @@
  * Threads: any; nothing is shared.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "history/pods-summary.h"
 
 typedef struct PendingGroup {

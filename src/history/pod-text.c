@@ -3,9 +3,7 @@
 #include "history/pod-text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "cluster/object-text.h"
 #include "json/read.h"
 

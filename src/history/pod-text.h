@@ -13,14 +13,8 @@
  * Threads: reference and read a text from any; the table belongs to its owner's lock.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "model/pod.h"
 
 typedef struct PodText {

@@ -11,12 +11,6 @@
  * Threads: any; a summary holds only references, released by pods_summary_done().
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "history/decisions.h"
 #include "history/recent-pods.h"
 

@@ -9,9 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "cluster/record.h"

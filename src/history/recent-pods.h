@@ -24,13 +24,7 @@
  * Threads: any; one lock, held for a look-up or for dropping old entries.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/nsec.h"
-#include "base/str.h"
 #include "cluster/names.h"
 #include "extender/verbs.h"
 #include "history/passed-nodes.h"

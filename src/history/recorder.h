@@ -9,11 +9,6 @@
  * Threads: any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "history/decisions.h"
 #include "replay/recording.h"
 

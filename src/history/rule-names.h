@@ -9,13 +9,8 @@
  * Threads: reference and read from any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "policy/program.h"
 
 typedef struct RuleName {

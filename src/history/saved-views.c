@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A worker that began with the view before may be done after others have used the next. */
 #define LOOK_BACK 4u
@@ -15,7 +14,6 @@ void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max) {
 
 void saved_views_done(SavedViews *saved_views) {
     assert(saved_views->n == 0 && saved_views->bytes == 0 && saved_views->n_programs == 0);
-    (void)saved_views;
 }
 
 /* --- programs -------------------------------------------------------------------------------- */

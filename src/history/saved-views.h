@@ -13,9 +13,6 @@
  * Threads: under the lock of its owner; saved views themselves may be referenced and read by any.
  */
 
-#include <stddef.h>
-
-#include "base/cleanup.h"
 #include "extender/view.h"
 #include "replay/saved-view.h"
 

@@ -50,7 +50,7 @@ static void test_names(void **state) {
     (void)state;
     for (size_t i = 0; i < _CHANGE_MAX; i++)
         assert_non_null(change_name((ChangeKind)i));
-    assert_string_equal(change_name(CHANGE_POLICY_REFUSED), "policy-refused");
+    assert_string_equal(change_name(CHANGE_POLICY_REJECTED), "policy-rejected");
     assert_true(change_is_bad(CHANGE_WATCH_LOST));
     assert_false(change_is_bad(CHANGE_POLICY));
 }

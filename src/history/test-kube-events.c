@@ -229,7 +229,7 @@ static void test_reports_bypassed_pod(void **state) {
     kube_events_note_bypassed(events, &pod, AT(1000));
     assert_string_equal(head, "Warning Bypassed Bind shop/web u1");
     assert_string_equal(note,
-        "Bound to n1 by default\\x0a-scheduler, which did not ask berth: no policy was looked at");
+        "Bound to n1 by default\\x0a-scheduler, which did not call berth: no policy was evaluated");
 }
 
 static void test_reports_each_policy_error_once(void **state) {
@@ -238,9 +238,9 @@ static void test_reports_each_policy_error_once(void **state) {
     for (int i = 0; i < 5; i++)
         kube_events_note_policy(events, STR("p.yaml:3:5: error: x"), AT(1001 + i));
     assert_int_equal(n_events, 1);
-    assert_string_equal(head, "Warning PolicyRefused Reload berth-system/berth-0 own");
+    assert_string_equal(head, "Warning PolicyRejected Reload berth-system/berth-0 own");
     assert_string_equal(
-        note, "A policy was refused, the last good ones stay in force: p.yaml:3:5: error: x");
+        note, "A policy was rejected, the last good ones stay in force: p.yaml:3:5: error: x");
     kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1010));
     kube_events_note_policy(events, STR(""), AT(1011)); /* fixed */
     kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1012));

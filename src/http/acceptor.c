@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/server-internal.h"
 
@@ -32,7 +31,6 @@ static int on_certificate(gnutls_session_t session, const struct gnutls_cert_ret
     gnutls_privkey_t *key, unsigned *flags) {
     const Connection *connection = gnutls_session_get_ptr(session);
 
-    (void)info;
     tls_set_credentials(connection->tls, chain, n_chain, key);
     *ocsp = NULL;
     *n_ocsp = 0;
@@ -84,7 +82,8 @@ static void unwatch(const Server *server, const Connection *connection) {
     (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
 }
 
-/* Passes the connection to its worker. The deadline of its headers still counts from accept. */
+/* Passes the connection to its worker. The deadline of its headers is still that of the handshake.
+ */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 
@@ -242,6 +241,7 @@ static void collect_events(Worker *worker) {
     bool has_tls = server->options.tls;
     struct epoll_event events[EVENTS_MAX];
     int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_of(acceptor));
+    int64_t now = clock_monotonic_nsec();
 
     for (int i = 0; i < n; i++) {
         Connection *connection = events[i].data.ptr;
@@ -249,7 +249,7 @@ static void collect_events(Worker *worker) {
         if (!connection || events[i].data.ptr == &acceptor->resume_fd ||
             events[i].data.ptr == &server->stop_fd)
             continue;
-        atomic_store(&connection->is_due, true);
+        connection_set_due(connection, connection_received_nsec(connection, now));
         if (has_tls)
             acceptor->n_due++;
         else

@@ -9,10 +9,7 @@
  * Threads: any; one lock, held for a few instructions.
  */
 
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/cleanup.h"
 
 typedef struct ArenaPool ArenaPool;
 

@@ -19,10 +19,6 @@
  * A Body belongs to one thread at a time; the store to all of them.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 

@@ -3,7 +3,6 @@
 #include "http/certificates.h"
 
 #include <gnutls/abstract.h>
-#include <string.h>
 
 #define NAME_MAX_LEN 1024
 
@@ -119,10 +118,7 @@ typedef struct Names {
 } Names;
 
 static bool is_listed(const Names *names, Str name) {
-    for (size_t i = 0; i < names->n; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return false;
+    return str_is_one_of(name, names->items, names->n);
 }
 
 /* Parsers disagree on a subject with two common names (Go takes the last, others the first), so

@@ -8,9 +8,6 @@
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"

@@ -5,9 +5,7 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
@@ -207,6 +205,12 @@ static bool tcp_info(const Connection *connection, struct tcp_info *ret) {
 
     memset(ret, 0, sizeof(*ret));
     return getsockopt(connection->transport.fd, IPPROTO_TCP, TCP_INFO, ret, &size) == 0;
+}
+
+int64_t connection_received_nsec(const Connection *connection, int64_t now) {
+    struct tcp_info info;
+
+    return tcp_info(connection, &info) ? now - info.tcpi_last_data_recv * NSEC_PER_MSEC : now;
 }
 
 bool connection_has_unread(const Connection *connection) {

@@ -19,8 +19,8 @@
  * of input and closes it. A connection leaves the table, under the lock, before its descriptor is
  * closed, so a cut cannot hit a descriptor that another connection has reused.
  *
- * Deadlines measure the client, not the server: bytes that the kernel received and no worker has
- * read yet count as sent.
+ * Deadlines measure the client, not the server: bytes that the kernel received and no thread has
+ * read yet count as sent, and the time that they waited to be read does not count.
  *
  * Places are divided so that strangers compete with each other only. A connection is kept, that is
  * never closed to make room, from its first complete head, or from its handshake if the client's
@@ -40,12 +40,8 @@
  */
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/cleanup.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "http/transport.h"
@@ -84,7 +80,7 @@ typedef struct Connection {
 
     /* Written by the thread that holds it, under the table's lock. */
     ConnectionState state;
-    int64_t since_nsec; /* when the state was entered */
+    int64_t since_nsec; /* when the state was entered; later if a handshake had to wait for us */
     int64_t heard_nsec; /* the same, or the last step of its handshake if that was later */
 
     /* Guarded by the table's lock. */
@@ -107,6 +103,7 @@ typedef struct Connection {
     atomic_int_fast64_t allowed_until_sec; /* since 1970; 0: not allowed */
 
     /* Used by the thread that holds it. */
+    int64_t due_nsec;   /* when the bytes came for which is_due was set, of a handshake */
     bool is_registered; /* in epoll */
     Transport transport;
     TlsSet *tls; /* its certificate, held as long as it lives */
@@ -134,14 +131,18 @@ enum {
 
 /* A new connection, in NEW, held by the caller, for the worker of @epoll_fd. When there are too
  * many, in all or from this address, it evicts one. 0; or CONNECTIONS_E_*, and @fd is still the
- * caller's. Of the accepting thread, like the next two. */
+ * caller's. Of the accepting thread, like the next three. */
 int connections_add(Connections *connections, int fd, const struct sockaddr *address, int epoll_fd,
     int64_t now, Connection **ret);
 
 /* One that connections_add() has evicted in the state NEW, for the caller to end; or NULL. */
 Connection *connections_take_evicted(Connections *connections);
 
-/* The handshake to go on with: of those that are due the one of the lowest turn; or NULL. */
+/* Bytes of its handshake are to be read, since @received_nsec. */
+void connection_set_due(Connection *connection, int64_t received_nsec);
+
+/* The handshake to go on with: of those that are due the one of the lowest turn; or NULL. Its
+ * deadline moves by the time that it was due. */
 Connection *connections_next_handshake(Connections *connections, int64_t now);
 
 /* Keeps it from now on. @is_unknown: without the certificate that the options require. False: there
@@ -176,6 +177,9 @@ bool connection_enter(
 
 /* Cuts it, as a missed deadline would. */
 void connection_cut(Connections *connections, Connection *connection);
+
+/* When its last bytes came: not now if this thread had to wait for a processor. */
+int64_t connection_received_nsec(const Connection *connection, int64_t now);
 
 /* Whether the kernel has bytes that were not read. */
 bool connection_has_unread(const Connection *connection);

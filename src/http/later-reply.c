@@ -1,7 +1,6 @@
 /* Replies that another thread makes: deferred ones and streams, and memory counted for them. */
 
 #include <assert.h>
-#include <stddef.h>
 
 #include "http/request-internal.h"
 

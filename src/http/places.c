@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/nsec.h"
 #include "http/connections-internal.h"
@@ -243,6 +242,11 @@ Connection *connections_take_evicted(Connections *connections) {
     return connection;
 }
 
+void connection_set_due(Connection *connection, int64_t received_nsec) {
+    connection->due_nsec = received_nsec;
+    atomic_store(&connection->is_due, true);
+}
+
 Connection *connections_next_handshake(Connections *connections, int64_t now) {
     Connection *next = NULL;
 
@@ -257,6 +261,7 @@ Connection *connections_next_handshake(Connections *connections, int64_t now) {
     }
     if (next) {
         next->heard_nsec = now;
+        next->since_nsec += now - next->due_nsec;
         if (next->turn > connections->turn)
             connections->turn = next->turn;
     }

@@ -2,7 +2,6 @@
 
 #include "http/reply.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -7,10 +7,6 @@
  * Every reply has Content-Length, Date and, unless it sets another, "Cache-Control: no-store".
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 #include "http/server.h"
 #include "http/transport.h"

@@ -3,11 +3,10 @@
 #include "http/request-head.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 
-/* Longer lengths do not fit 64 bits. */
+/* So many digits always fit 64 bits. */
 #define LENGTH_DIGITS_MAX 18
 
 static void refuse(RequestHead *head, unsigned status, const char *problem) {

@@ -10,10 +10,6 @@
  * No memory is allocated: strings point into the bytes that were read.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef struct RequestHead {

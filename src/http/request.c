@@ -15,11 +15,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "http/reply.h"
 #include "http/request-internal.h"
 
 /* A worker reads this much of one body before it serves other connections. */

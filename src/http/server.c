@@ -5,12 +5,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,10 +37,24 @@ static bool wait_for_event(const Worker *worker, void **ret) {
     return true;
 }
 
+/* Of the calling thread. Without the right to, it stays as it is. */
+static void lower_priority(const Server *server) {
+    if (server->options.nice > 0)
+        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), server->options.nice);
+}
+
+static void *run_acceptor(void *context) {
+    Worker *worker = context;
+
+    lower_priority(worker->server);
+    return acceptor_run(worker);
+}
+
 static void *run_worker(void *context) {
     Worker *worker = context;
 
     (void)pthread_setname_np(pthread_self(), "http-worker");
+    lower_priority(worker->server);
     while (!atomic_load(&worker->server->is_stopping)) {
         void *connection;
 
@@ -81,7 +94,7 @@ static int start_workers(Server *server) {
     for (unsigned i = 0; r == 0 && i < server->n_workers; i++) {
         Worker *worker = &server->workers[i];
 
-        r = -pthread_create(&worker->thread, NULL, i == 0 ? acceptor_run : run_worker, worker);
+        r = -pthread_create(&worker->thread, NULL, i == 0 ? run_acceptor : run_worker, worker);
         if (r == 0)
             server->n_threads++;
     }

@@ -21,13 +21,7 @@
  * 408 413 431 501 503 …) and "Connection: close"; other connections are not affected.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 typedef struct TlsStore TlsStore;
 typedef struct Server Server;
@@ -182,6 +176,7 @@ typedef struct ServerOptions {
     const Str *hosts; /* additional names for Host; see is_misaddressed. Borrowed */
     size_t n_hosts;
     unsigned n_workers;
+    int nice;                /* the nice value of its threads; 0: that of the process */
     size_t header_max;       /* request line and headers, bytes: 431 */
     size_t body_max;         /* one body, bytes: 413 */
     size_t memory_max;       /* all bodies and replies being held, bytes: 503 */

@@ -6,9 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/ref.h"
 #include "http/reply.h"
 

@@ -12,10 +12,6 @@
  * An HttpStream belongs to its request and to the sender, and may outlive the server.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "http/connections.h"
 #include "http/server.h"
 

@@ -16,6 +16,7 @@ static int fill(BodyStore *store, Body *body, size_t size, size_t piece) {
         if (r)
             return r;
         assert_true(room > 0);
+        assert_true(body_store_memory(store) >= body->len + room); /* room is memory that counts */
         n = n < room ? n : room;
         for (size_t i = 0; i < n; i++)
             to[i] = (char)((body->len + i) % 251);
@@ -54,6 +55,8 @@ static void test_keeps_bytes(void **state) {
         assert_case(cases[i].name, body_open(store, &body, cases[i].announced, true) == 0);
         assert_case(cases[i].name, fill(store, &body, cases[i].size, cases[i].piece) == 0);
         assert_case(cases[i].name, body_store_memory(store) >= cases[i].size);
+        assert_case(cases[i].name, body.size >= cases[i].size);
+        assert_case(cases[i].name, !body.map || (uintptr_t)body.data % (2 * MIB) == 0);
         assert_filled(&body, cases[i].size);
         body_close(store, &body);
         assert_int_equal(body_store_memory(store), 0);

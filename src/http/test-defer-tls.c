@@ -1,33 +1,10 @@
 /* Deferred replies over TLS. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "http/test-defer-fixture.h"
-#include "http/test-identity.h"
-#include "http/tls.h"
-
-static TlsStore *open_store(void) {
-    char folder[] = "/tmp/berth-test-defer-XXXXXX", certificate[64], key[64], error[256] = "";
-    Identity identity =
-        identity_new(&(IdentitySpec){.common_name = "berth", .is_for_servers = true});
-    TlsStore *store = NULL;
-
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(certificate, sizeof(certificate), "%s/crt", folder);
-    (void)snprintf(key, sizeof(key), "%s/key", folder);
-    identity_write_certificate(certificate, &identity, /* cut= */ 0);
-    identity_write_key(key, &identity, /* cut= */ 0);
-    identity_done(&identity);
-    if (tls_store_new(
-            &(TlsFiles){.certificate = certificate, .key = key}, &store, error, sizeof(error)) < 0)
-        fail_msg("%s", error);
-    (void)unlink(certificate);
-    (void)unlink(key);
-    (void)rmdir(folder);
-    return store;
-}
+#include "http/test-store.h"
 
 static void tls_ask(gnutls_session_t session, const char *text) {
     assert_int_equal(gnutls_record_send(session, text, strlen(text)), strlen(text));
@@ -53,7 +30,7 @@ static void tls_expect(gnutls_session_t session, const char *end) {
 /* Requests that were read with the first one, or that GnuTLS has decrypted already, are answered
  * after it. */
 static void test_tls(void **state) {
-    _cleanup_(tls_store_freep) TlsStore *store = open_store();
+    _cleanup_(tls_store_freep) TlsStore *store = store_open();
     ServerOptions options = server_default_options();
     gnutls_certificate_credentials_t credentials;
     gnutls_session_t session;
@@ -89,9 +66,33 @@ static void test_tls(void **state) {
     (void)close(fd);
 }
 
+/* A client that does not speak TLS gets an alert at most, and the end. */
+static void test_refuses_what_is_no_handshake(void **state) {
+    _cleanup_(tls_store_freep) TlsStore *store = store_open();
+    ServerOptions options = server_default_options();
+    DeferFixture fixture;
+    size_t n_bytes = 0;
+    char reply[256];
+    ssize_t n;
+    int fd;
+
+    options.tls = store;
+    start_fixture(&fixture, options);
+    fd = connect_to(&fixture);
+    client_send(fd, STR("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    while ((n = recv(fd, reply, sizeof(reply), 0)) > 0)
+        n_bytes += (size_t)n;
+    assert_int_equal(n, 0);
+    assert_true(n_bytes < sizeof("HTTP/1.1 400"));
+    (void)close(fd);
+    stop_fixture(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_refuses_what_is_no_handshake),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

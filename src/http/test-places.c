@@ -70,7 +70,7 @@ static Connection *come_and_send(Table *table, const char *address) {
 
     assert_int_equal(r, 0);
     assert_int_equal(write(table->peers[table->n_peers - 1], "x", 1), 1);
-    atomic_store(&connection->is_due, true);
+    connection_set_due(connection, table->now);
     return connection;
 }
 
@@ -98,10 +98,35 @@ static void test_addresses_take_turns(void **state) {
     order[3] = come_and_send(&table, "10.0.0.1");
     order[1] = come_and_send(&table, "10.0.0.2");
     for (size_t i = 0; i < 4; i++) {
+        table.now += NSEC_PER_MSEC;
         assert_ptr_equal(connections_next_handshake(table.connections, table.now), order[i]);
+        assert_int_equal(order[i]->heard_nsec, table.now); /* its time limit begins anew */
         is_read(order[i]);
     }
     assert_null(connections_next_handshake(table.connections, table.now));
+    table_done(&table);
+}
+
+/* A busy server gets to a handshake after the deadline of its client: the client has all of its
+ * time left, and no more. */
+static void test_waiting_for_the_server_is_not_late(void **state) {
+    const int64_t deadline = SERVER_HEADER_SEC * NSEC_PER_SEC;
+    Connection *connection;
+    Table table;
+
+    (void)state;
+    table_init(&table, /* has_tls= */ true);
+    connection = come_and_send(&table, "10.0.0.1");
+    table.now += 10 * deadline;
+    connections_tick(table.connections, table.now);
+    assert_ptr_equal(connections_next_handshake(table.connections, table.now), connection);
+    is_read(connection);
+    connections_tick(table.connections, table.now + deadline - NSEC_PER_SEC);
+    assert_false(connection->is_cut);
+    assert_int_equal(atomic_load(&table.refused[SERVER_REFUSED_HEADER_TIME]), 0);
+    connections_tick(table.connections, table.now + deadline);
+    assert_true(connection->is_cut);
+    assert_int_equal(atomic_load(&table.refused[SERVER_REFUSED_HEADER_TIME]), 1);
     table_done(&table);
 }
 
@@ -201,6 +226,7 @@ static void test_refuses_among_kept_connections(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses_take_turns),
+        cmocka_unit_test(test_waiting_for_the_server_is_not_late),
         cmocka_unit_test(test_newcomer_replaces_the_last_of_the_longest_queue),
         cmocka_unit_test(test_newcomer_waits_for_the_server),
         cmocka_unit_test(test_newcomer_waits_for_a_worker),

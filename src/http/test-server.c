@@ -110,8 +110,10 @@ static int connect_to(const Server *server) {
     return client_connect(server_port(server), /* buffer= */ 0);
 }
 
-/* Sends @request on its own connection and compares the reply without its Date. */
-static void ask(const Server *server, Str request, const char *status, const char *end) {
+/* Sends @request on its own connection and compares the reply without its Date. @allow: the header
+ * Allow; NULL: there is none. */
+static void ask_allow(
+    const Server *server, Str request, const char *status, const char *allow, const char *end) {
     char reply[4096];
     size_t len;
     int fd = connect_to(server);
@@ -124,6 +126,13 @@ static void ask(const Server *server, Str request, const char *status, const cha
     assert_null(strstr(reply, "chunked"));
     assert_non_null(strstr(reply, "Content-Length: "));
     assert_non_null(strstr(reply, "Cache-Control: no-store\r\n"));
+    assert_null(strstr(reply, "\r\nRetry-After: 0"));
+    assert_true((strstr(reply, "\r\nAllow: ") != NULL) == (allow != NULL));
+    assert_true(!allow || strstr(reply, allow));
+}
+
+static void ask(const Server *server, Str request, const char *status, const char *end) {
+    ask_allow(server, request, status, /* allow= */ NULL, end);
 }
 
 #define LAST "Host: a\r\nConnection: close\r\n"
@@ -163,9 +172,10 @@ static void test_refuses(void **state) {
 
     options.body_max = 10;
     server = start(&seen, options);
-    ask(server, STR("GET /forbidden HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 404 ", "not here\n");
-    ask(server, STR("POST /forbidden HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
-        "HTTP/1.1 404 ", "not here\n");
+    ask_allow(server, STR("GET /forbidden HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 404 ",
+        "\r\nAllow: POST\r\n", "not here\n");
+    ask_allow(server, STR("POST /forbidden HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
+        "HTTP/1.1 404 ", "\r\nAllow: POST\r\n", "not here\n");
     for (size_t i = 0; i < 2; i++) {
         outcome = wait_for_outcome(&seen, i);
         assert_int_equal(outcome.tag, 7);
@@ -183,14 +193,37 @@ static void test_refuses(void **state) {
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "X : y\r\n\r\n"), "HTTP/1.1 400 ", "\n");
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "Content-Encoding: gzip\r\n\r\n"), "HTTP/1.1 415 ",
         "\n");
-    for (size_t i = 2; i < 7; i++)
+    ask_allow(server, STR("OPTIONS * HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 405 ",
+        "\r\nAllow: GET, HEAD, POST\r\n", "\n");
+    for (size_t i = 2; i < 8; i++)
         assert_int_equal(wait_for_outcome(&seen, i).tag, -1);
     assert_int_equal(wait_for_outcome(&seen, 2).status, 413);
     server_figures(server, &figures);
     assert_int_equal(figures.refused[SERVER_REFUSED_BODY_SIZE], 1);
-    assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 2);
+    assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 3);
     assert_int_equal(figures.refused[SERVER_REFUSED_ENCODING], 2);
     assert_int_equal(figures.memory, 0);
+}
+
+/* The client ends its output in the middle of a request. */
+static void test_refuses_incomplete_requests(void **state) {
+    static const char *const requests[] = {"GET / HT", "GET / HTTP/1.1\r\n" LAST,
+        "POST / HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxy"};
+    Seen seen;
+    _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
+
+    for (size_t i = 0; i < ELEMENTS_OF(requests); i++) {
+        char reply[4096];
+        int fd = connect_to(server);
+        Str text;
+
+        client_send(fd, str_from_c(requests[i]));
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        text = str_of(reply, client_read_all(fd, reply, sizeof(reply)));
+        (void)close(fd);
+        assert_case(requests[i], str_has_prefix(text, STR("HTTP/1.1 400 ")));
+        assert_case(requests[i], str_has_suffix(text, STR("the request is not complete\n")));
+    }
 }
 
 /* admit() may set a lower limit than the options. */
@@ -403,6 +436,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_refuses_incomplete_requests),
         cmocka_unit_test(test_limits_of_a_path),
         cmocka_unit_test(test_browsers),
         cmocka_unit_test(test_announced_bodies),

@@ -4,14 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -415,8 +413,9 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
     pthread_mutex_lock(&store->lock);
     old = store->set;
     store->set = set;
-    pthread_mutex_unlock(&store->lock);
+    /* Inside of the lock: who was served by the new set finds that all connections are checked. */
     atomic_fetch_add(&store->generation, 1);
+    pthread_mutex_unlock(&store->lock);
     tls_set_unref(old);
     return TLS_RELOADED;
 }
@@ -446,6 +445,19 @@ int64_t tls_store_expiry(const TlsStore *store) {
 
     tls_set_unref(set);
     return expiry;
+}
+
+void tls_store_print_chain(const TlsStore *store, Buf *out) {
+    TlsSet *set = look(store);
+
+    for (unsigned i = 0; i < set->n_chain; i++) {
+        gnutls_datum_t pem = {0};
+
+        if (gnutls_pem_base64_encode2("CERTIFICATE", &set->chain[i].cert, &pem) >= 0)
+            buf_append(out, str_of((const char *)pem.data, pem.size));
+        gnutls_free(pem.data);
+    }
+    tls_set_unref(set);
 }
 
 int64_t tls_store_crl_expiry(const TlsStore *store) {
@@ -502,8 +514,6 @@ static int on_certificate_message(gnutls_session_t session, unsigned type, unsig
     unsigned is_incoming, const gnutls_datum_t *message) {
     bool is_tls_1_3 = gnutls_protocol_get_version(session) == GNUTLS_TLS1_3;
 
-    (void)type;
-    (void)when;
     return !is_incoming || certificates_key_is_cheap(message, is_tls_1_3)
                ? 0
                : GNUTLS_E_CERTIFICATE_ERROR;

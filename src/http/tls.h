@@ -19,12 +19,8 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/buf.h"
 
 #define TLS_FILE_MAX ((size_t)1024 * 1024)
 #define TLS_CLIENT_NAME "system:kube-scheduler"
@@ -57,6 +53,9 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size);
 
 /* When the certificate in use expires, seconds since 1970. */
 int64_t tls_store_expiry(const TlsStore *store);
+
+/* Appends the chain in use, leaf first, as PEM. */
+void tls_store_print_chain(const TlsStore *store, Buf *out);
 
 /* When the first CRL in use is to be replaced, seconds since 1970; 0: no CRL, or no such time. */
 int64_t tls_store_crl_expiry(const TlsStore *store);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,9 +24,11 @@ static int fail(int code, const char *path, const char *what, char *error) {
 }
 
 static int too_large(const char *path, size_t limit, char *error) {
+    bool is_small = limit < (size_t)1 << 20;
     char what[96];
 
-    (void)snprintf(what, sizeof(what), "is larger than the limit of %zu MiB", limit >> 20);
+    (void)snprintf(what, sizeof(what), "is larger than the limit of %zu %s",
+        is_small ? limit : limit >> 20, is_small ? "bytes" : "MiB");
     return fail(-EFBIG, path, what, error);
 }
 

@@ -2,10 +2,6 @@
 
 /* File: a file's bytes, whole and bounded; and whether it has changed. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
 
 #define FILE_ERROR_MAX 512u

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "input/file.h"
 #include "policy/metric-values.h"
 #include "yaml/document.h"

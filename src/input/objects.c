@@ -5,16 +5,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/diag.h"
 #include "base/error.h"
-#include "cluster/store.h"
 #include "input/file.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "yaml/document.h"
-#include "json/read.h"
 
 /* For one object while it is decoded. */
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)

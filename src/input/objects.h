@@ -9,10 +9,6 @@
  * nodes,pods,namespaces -A -o json`); those of other kinds are passed over.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "cluster/snapshot.h"
 #include "cluster/store.h"
 #include "yaml/document.h"

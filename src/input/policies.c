@@ -6,23 +6,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/vec.h"
 #include "input/file.h"
 #include "input/zones.h"
 #include "policy/lint.h"
 #include "yaml/document.h"
-
-typedef struct PolicyFiles {
-    Arena *arena; /* owns file names and texts while compiling */
-    DiagList *diags;
-    size_t n_files;
-    VEC(PolicySource) sources;
-    bool is_unreadable; /* a path could not be read */
-} PolicyFiles;
 
 static void add_error(PolicyFiles *files, Str text) {
     diag_add(files->diags, DIAG_ERROR, (Place){0}, STR_NULL, text, STR_NULL);
@@ -82,7 +72,7 @@ static int add_folder(PolicyFiles *files, const char *path) {
     return r;
 }
 
-static int add_path(PolicyFiles *files, const char *path) {
+int policies_add(PolicyFiles *files, const char *path) {
     struct stat status;
 
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -119,7 +109,7 @@ int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, 
     int r;
 
     for (size_t i = 0; i < n_paths; i++) {
-        r = add_path(&files, paths[i]);
+        r = policies_add(&files, paths[i]);
         if (r < 0)
             return r;
     }

@@ -8,10 +8,8 @@
  * ConfigMap (whose "..data" holds everything again) is read once.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "base/diag.h"
+#include "base/vec.h"
 #include "policy/program.h"
 
 #define POLICIES_FILES_MAX 256u
@@ -31,6 +29,18 @@ int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Pro
 #define POLICIES_BUDGET ((size_t)256 * 1024 * 1024)
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n);
+
+/* Policies while they are collected; zeroed but for the first two. */
+typedef struct PolicyFiles {
+    Arena *arena;    /* owns names and texts */
+    DiagList *diags; /* mistakes and files that cannot be read */
+    size_t n_files;
+    VEC(PolicySource) sources; /* in order; callers may add their own */
+    bool is_unreadable;        /* a path could not be read */
+} PolicyFiles;
+
+/* Adds the policies of one path. 0, or -ENOMEM. */
+int policies_add(PolicyFiles *files, const char *path) MUST_CHECK;
 
 /* Compiles texts, and checks their time zones. 0, POLICIES_E_INVALID or -ENOMEM. */
 int policies_compile(const PolicySource *sources, size_t n, DiagList *diags, Program **ret);

@@ -24,32 +24,42 @@ static void write_mistake(const YamlNode *document, const Diag *diag, Buf *out) 
         visible_print(out, "; {}", diag->hint);
 }
 
-static void write_mistakes(const PolicySource *source, const DiagList *diags, Buf *out) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
-    DiagList again = DIAG_LIST_IN(arena);
-    YamlStream stream = {0};
-    const YamlNode *document = NULL;
+/* Those of @level, @n_all, as far as @out has room. */
+static void write_level(
+    const YamlNode *document, const DiagList *diags, DiagLevel level, size_t n_all, Buf *out) {
     size_t n = 0;
 
-    if (arena && yaml_parse(source->file, source->text, arena, &again, &stream) == 0 &&
-        stream.n_documents > 0)
-        document = stream.documents[0];
     for (size_t i = 0; i < diags->diags.n; i++) {
         _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
         const Diag *diag = &diags->diags.items[i];
 
-        if (diag->level != DIAG_ERROR)
+        if (diag->level != level)
             continue;
         write_mistake(document, diag, &line);
-        if (out->len + line.len + 64 > POLICY_MISTAKES_MAX)
+        if (out->len + line.len + 64 > out->ceiling)
             break;
         buf_printf(out, "%s%.*s", n++ > 0 ? "\n" : "", STR_FMT(buf_str(&line)));
     }
-    if (n < diags->n_errors)
-        buf_printf(out, "\nand %zu more", diags->n_errors - n);
+    if (n < n_all)
+        buf_printf(out, "%sand %zu more", n > 0 ? "\n" : "", n_all - n);
 }
 
-int policy_check_alone(Str name, Str text, Program **ret, Buf *mistakes) {
+static void write_diags(
+    const PolicySource *source, const DiagList *diags, Buf *mistakes, Buf *warnings) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
+    DiagList again = DIAG_LIST_IN(arena);
+    YamlStream stream = {0};
+    const YamlNode *document = NULL;
+
+    if (arena && yaml_parse(source->file, source->text, arena, &again, &stream) == 0 &&
+        stream.n_documents > 0)
+        document = stream.documents[0];
+    write_level(document, diags, DIAG_ERROR, diags->n_errors, mistakes);
+    if (warnings)
+        write_level(document, diags, DIAG_WARNING, diags->n_warnings, warnings);
+}
+
+int policy_check_alone(Str name, Str text, Program **ret, Buf *mistakes, Buf *warnings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
     PolicySource source = {.text = text};
@@ -61,7 +71,7 @@ int policy_check_alone(Str name, Str text, Program **ret, Buf *mistakes) {
     if (!source.file.ptr)
         return -ENOMEM;
     r = policies_compile(&source, 1, &diags, ret);
-    if (r == POLICIES_E_INVALID)
-        write_mistakes(&source, &diags, mistakes);
+    if (r == POLICIES_E_INVALID || (r == 0 && warnings && diags.n_warnings > 0))
+        write_diags(&source, &diags, mistakes, warnings);
     return r;
 }

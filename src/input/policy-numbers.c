@@ -66,10 +66,7 @@ static bool holds_names(Str key) {
         STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
         STR("filters"), STR("scores")};
 
-    for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
-        if (str_eq(key, keys[i]))
-            return true;
-    return false;
+    return str_is_one_of(key, keys, ELEMENTS_OF(keys));
 }
 
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */

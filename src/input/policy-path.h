@@ -10,11 +10,7 @@
  * A key with dots that exists is also found without brackets, as are names of policies and rules.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 /* Whether @path begins with @name, as NAME or ["NAME"]; @ret_rest is the part behind it. */
 bool policy_path_take_name(Str path, Str name, Str *ret_rest);

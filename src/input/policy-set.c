@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/diag.h"
-#include "base/vec.h"
 #include "input/policy-path.h"
 #include "yaml/document.h"
 
@@ -127,10 +125,7 @@ static const Str new_fields[] = {
 };
 
 static bool may_be_new(Str field) {
-    for (size_t i = 0; i < ELEMENTS_OF(new_fields); i++)
-        if (str_eq(field, new_fields[i]))
-            return true;
-    return false;
+    return str_is_one_of(field, new_fields, ELEMENTS_OF(new_fields));
 }
 
 /* @path begins with no key of @mapping. */

@@ -14,11 +14,6 @@
  * its place in the file. Places in the new value have "--set PATH" as their file.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "policy/program.h"
 
 #define POLICY_SET_ERROR_MAX 512u

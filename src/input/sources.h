@@ -18,7 +18,6 @@
  * files are not read here, and need not be there yet.
  */
 
-#include "base/arena.h"
 #include "base/diag.h"
 #include "load/source.h"
 

@@ -49,7 +49,7 @@ static void test_ceiling(void **state) {
         if (cases[i].result == 0)
             assert_int_equal(text.len, cases[i].len);
         else
-            assert_non_null(strstr(error, "/f: is larger than the limit"));
+            assert_non_null(strstr(error, "/f: is larger than the limit of 100000 bytes"));
     }
     folder_done(&folder);
 }

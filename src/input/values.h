@@ -8,8 +8,6 @@
  * fields of an object that has no schema. Objects with two equal keys are refused.
  */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cel/value.h"
 #include "json/read.h"
 

@@ -51,18 +51,13 @@ typedef struct WorkloadFields {
     bool is_suspended;
 } WorkloadFields;
 
-static void read_raw(JsonReader *reader, Arena *arena, void *target) {
-    if (!json_null(reader))
-        json_skip(reader, target);
-}
-
 static void read_fields(
     JsonReader *reader, Arena *arena, const WorkloadKind *type, WorkloadFields *ret) {
     bool is_cron = str_is(STR("CronJob"), type->kind);
     const JsonField fields[] = {
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
         {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
-        {type->template, JSON_FIELD_CUSTOM, offsetof(WorkloadFields, template), read_raw},
+        {type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
         {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
         {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
             offsetof(WorkloadFields, parallelism), NULL},
@@ -279,27 +274,19 @@ static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
 static void write_daemon_affinity(Str spec, Str node, JsonWriter *writer) {
     static const char *const required = "requiredDuringSchedulingIgnoredDuringExecution";
     static const char *const own[] = {"nodeAffinity"};
+    _cleanup_(buf_done) Buf terms = BUF_INIT(4096);
     Str affinity = find_member(spec, "affinity");
 
+    buf_append(&terms, STR("{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+                           "\"operator\":\"In\",\"values\":["));
+    json_quote(&terms, node);
+    buf_append(&terms, STR("]}]}]}"));
     json_member_object(writer, "affinity");
     copy_members(writer, affinity, own, ELEMENTS_OF(own));
     json_member_object(writer, "nodeAffinity");
     copy_members(writer, find_member(affinity, "nodeAffinity"), &required, 1);
-    json_member_object(writer, required);
-    json_member_array(writer, "nodeSelectorTerms");
-    json_write_object(writer);
-    json_member_array(writer, "matchFields");
-    json_write_object(writer);
-    json_write_member(writer, STR("key"), STR("metadata.name"));
-    json_write_member(writer, STR("operator"), STR("In"));
-    json_member_array(writer, "values");
-    json_write_string(writer, node);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
+    json_write_key(writer, str_from_c(required));
+    json_write_raw(writer, buf_str(&terms));
     json_write_end_object(writer);
     json_write_end_object(writer);
 }

@@ -12,14 +12,6 @@
  * the Deployment's name.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "input/objects.h"
 #include "model/pod.h"
 

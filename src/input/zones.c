@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/ascii.h"
-#include "base/buf.h"
 #include "base/hash.h"
 #include "input/file.h"
 

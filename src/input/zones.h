@@ -11,7 +11,6 @@
  * Any thread; a look-up of a known name takes no lock.
  */
 
-#include "base/cleanup.h"
 #include "cel/zone.h"
 
 typedef struct Zones Zones;

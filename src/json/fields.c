@@ -6,16 +6,48 @@
 #include "json/fields.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/vec.h"
 
 #define DEPTH_MAX 4u
 #define PATH_SIZE 128u
 
-void json_read_array(JsonReader *reader, Arena *arena,
-    void (*read)(JsonReader *reader, Arena *arena, void *target), void *target) {
+void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target) {
     json_array(reader);
     while (json_element(reader))
         read(reader, arena, target);
+}
+
+void *json_read_items(
+    JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read, size_t *ret_n) {
+    void *items = NULL;
+    size_t n = 0, room = 0;
+
+    json_array(reader);
+    while (json_element(reader)) {
+        void *item = n < max ? vec_push(&items, &n, &room, size, arena) : NULL;
+
+        if (item) {
+            read(reader, arena, item);
+            continue;
+        }
+        if (n < max)
+            json_fail(reader, JSON_E_MEMORY, "a list with too much in it");
+        json_skip(reader, NULL);
+    }
+    *ret_n = n;
+    return items;
+}
+
+void json_read_text(JsonReader *reader, Arena *arena, void *target) {
+    json_string(reader, arena, target);
+}
+
+static void read_list(JsonReader *reader, Arena *arena, const JsonField *field, char *target) {
+    void *items = json_read_items(reader, arena, field->max, field->size, field->read,
+        (size_t *)(void *)(target + field->n_offset));
+
+    memcpy(target + field->offset, &items, sizeof(items));
 }
 
 static void read_value(JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
@@ -42,8 +74,15 @@ static void read_value(JsonReader *reader, Arena *arena, const JsonField *field,
         else
             json_double(reader, at);
         break;
+    case JSON_FIELD_RAW:
+        if (!json_null(reader))
+            json_skip(reader, at);
+        break;
     case JSON_FIELD_ARRAY:
         json_read_array(reader, arena, field->read, at);
+        break;
+    case JSON_FIELD_LIST:
+        read_list(reader, arena, field, target);
         break;
     case JSON_FIELD_CUSTOM:
         field->read(reader, arena, at);

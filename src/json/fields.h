@@ -11,10 +11,6 @@
  * Other fields are skipped.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "json/read.h"
 
 typedef enum JsonFieldKind {
@@ -23,16 +19,31 @@ typedef enum JsonFieldKind {
     JSON_FIELD_INT,    /* int64_t */
     JSON_FIELD_COUNT,  /* uint64_t or size_t; a negative number is 0 */
     JSON_FIELD_DOUBLE, /* double; null is NaN */
+    JSON_FIELD_RAW,    /* Str: the JSON text of a value; null leaves it as it is */
     JSON_FIELD_ARRAY,  /* read() is called for each element */
+    JSON_FIELD_LIST,   /* an array of items: see JSON_LIST() */
     JSON_FIELD_CUSTOM, /* read() is called for the value */
 } JsonFieldKind;
 
+typedef void JsonRead(JsonReader *reader, Arena *arena, void *target);
+
 typedef struct JsonField {
-    const char *path; /* "bind.lease.holder": objects in objects, at most 4 deep */
+    /* "bind.lease.holder": objects in objects, at most 4 deep. A key may have dots. */
+    const char *path;
     JsonFieldKind kind;
     size_t offset;
-    void (*read)(JsonReader *reader, Arena *arena, void *target); /* @target: at offset */
+    JsonRead *read;             /* @target: at offset; of a list: an item, which is zeroed */
+    size_t n_offset, size, max; /* of a list: where its length is, the size of an item */
 } JsonField;
+
+/* A row for a list: @type has a pointer to its items, @member, and their number, @n_member. Beyond
+ * @max_ items the rest is skipped. */
+#define JSON_LIST(path_, type, member, n_member, max_, read_)                                      \
+    {                                                                                              \
+        .path = (path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),                \
+        .read = (read_), .n_offset = offsetof(type, n_member),                                     \
+        .size = sizeof(*((type *)0)->member), .max = (max_)                                        \
+    }
 
 /* The next value of @reader, an object. Strings are in @arena or slices of the input; errors are
  * the reader's. */
@@ -43,5 +54,13 @@ void json_read_fields(
     json_read_fields((reader), (arena), (fields), ELEMENTS_OF(fields), (target))
 
 /* Calls @read for each element of an array. */
-void json_read_array(JsonReader *reader, Arena *arena,
-    void (*read)(JsonReader *reader, Arena *arena, void *target), void *target);
+void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target);
+
+/* An array as items of @size bytes in @arena, at most @max. */
+void *json_read_items(
+    JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read, size_t *ret_n);
+
+#define JSON_READ_ITEMS(reader, arena, max, read, items, n)                                        \
+    ((items) = json_read_items((reader), (arena), (max), sizeof(*(items)), (read), (n)))
+
+JsonRead json_read_text; /* @target: Str */

@@ -12,6 +12,12 @@ static bool is_at_value(const JsonReader *reader) {
     return reader->state <= JSON_AT_MEMBER;
 }
 
+/* Whether a value comes that begins with @first, and no white space before it: then json_peek() has
+ * nothing to find out. */
+static bool is_at(const JsonReader *reader, char first) {
+    return is_at_value(reader) && reader->at < reader->len && reader->data[reader->at] == first;
+}
+
 JsonToken json_peek(JsonReader *reader) {
     if (!is_at_value(reader))
         return JSON_BAD;
@@ -62,14 +68,18 @@ static bool take_or_null(JsonReader *reader, JsonToken wanted, const char *expec
 }
 
 void json_object(JsonReader *reader) {
-    if (json_null(reader))
+    if (is_at(reader, '{'))
+        (void)json_next_value(reader);
+    else if (json_null(reader))
         reader->state = JSON_IN_NULL;
     else
         (void)take(reader, JSON_OBJECT_BEGIN, "expected an object");
 }
 
 void json_array(JsonReader *reader) {
-    if (json_null(reader))
+    if (is_at(reader, '['))
+        (void)json_next_value(reader);
+    else if (json_null(reader))
         reader->state = JSON_IN_NULL;
     else
         (void)take(reader, JSON_ARRAY_BEGIN, "expected an array");
@@ -85,12 +95,18 @@ static bool has_no_content(JsonReader *reader) {
     return reader->state == JSON_STOPPED;
 }
 
-/* The usual case in one step: `,"key":` without white space or escapes, and more after it. */
+/* The usual case in one step: `,"key":` without white space or escapes, and more after it; the
+ * first key has no comma. */
 static bool next_plain_key(JsonReader *reader) {
     size_t at = reader->at, end;
 
-    if (reader->state != JSON_BEHIND_MEMBER || reader->len - at < 2 || reader->data[at] != ',' ||
-        reader->data[at + 1] != '"')
+    if (reader->len - at < 2)
+        return false;
+    if (reader->state == JSON_IN_OBJECT)
+        at--;
+    else if (reader->state != JSON_BEHIND_MEMBER || reader->data[at] != ',')
+        return false;
+    if (reader->data[at + 1] != '"')
         return false;
     end = json_find_stop(reader, at + 2);
     if (reader->len - end < 3 || reader->data[end] != '"' || reader->data[end + 1] != ':' ||
@@ -136,7 +152,7 @@ void json_string(JsonReader *reader, Arena *arena, Str *ret) {
     bool escaped = false;
     Str raw = STR_NULL;
 
-    if (json_null(reader))
+    if (!is_at(reader, '"') && json_null(reader))
         return;
     json_string_raw(reader, &raw, &escaped);
     if (escaped) {

@@ -28,12 +28,7 @@
  * whole: what comes in pieces is put together before (kube/document-splitter.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 #include "json/scan.h"
 
 /* A Pod needs fewer than 20; 64 leaves room for CRDs in cluster dumps, and are as many

@@ -5,9 +5,6 @@
  * of 64 bytes.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef struct ScanOps {

@@ -5,8 +5,6 @@
  * word_bits() gathers those into eight bits.
  */
 
-#include <stdint.h>
-
 #include "json/scan-kernel.h"
 
 #define KERNEL

@@ -11,10 +11,6 @@
  * read. Any thread.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 /* @text starts at a '{' or '['. Returns the length of the value up to and

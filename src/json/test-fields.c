@@ -8,12 +8,14 @@
 #include "json/fields.h"
 
 typedef struct Item {
-    Str text, nested, deep;
+    Str text, nested, deep, raw;
     bool flag;
     int64_t number;
     uint64_t count;
     double real;
     size_t n_elements, n_custom;
+    const Str *names;
+    size_t n_names;
 } Item;
 
 static void count_element(JsonReader *reader, Arena *arena, void *target) {
@@ -34,8 +36,10 @@ static const JsonField fields[] = {
     {"number", JSON_FIELD_INT, offsetof(Item, number)},
     {"count", JSON_FIELD_COUNT, offsetof(Item, count)},
     {"real", JSON_FIELD_DOUBLE, offsetof(Item, real)},
+    {"raw", JSON_FIELD_RAW, offsetof(Item, raw)},
     {"list", JSON_FIELD_ARRAY, .read = count_element},
     {"custom", JSON_FIELD_CUSTOM, .read = count_custom},
+    JSON_LIST("names", Item, names, n_names, 2, json_read_text),
 };
 
 static JsonError read_item(const char *json, Arena *arena, Item *ret) {
@@ -74,6 +78,18 @@ static void test_null_number_is_nan(void **state) {
     (void)state;
 }
 
+static void test_raw_value_is_its_text(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    assert_int_equal(read_item("{\"raw\": {\"a\": [1, \"\\n\"]} }", arena, &item), JSON_OK);
+    assert_true(str_is(item.raw, "{\"a\": [1, \"\\n\"]}"));
+    assert_int_equal(read_item("{\"raw\": null}", arena, &item), JSON_OK);
+    assert_null(item.raw.ptr);
+    assert_int_equal(read_item("{\"raw\": [1,]}", arena, &item), JSON_E_SYNTAX);
+    (void)state;
+}
+
 static void test_wrong_types_are_errors_of_the_reader(void **state) {
     static const char *const wrong[] = {"[]", "{\"text\": 1}", "{\"flag\": \"x\"}",
         "{\"number\": 1.5}", "{\"list\": {}}", "{\"a\":"};
@@ -99,10 +115,35 @@ static void test_keys_that_are_too_long_are_skipped(void **state) {
     (void)state;
 }
 
+static void test_reads_a_list_up_to_its_limit(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    assert_int_equal(
+        read_item("{\"names\": [\"a\", null, {\"skipped\": 1}]}", arena, &item), JSON_OK);
+    assert_int_equal(item.n_names, 2);
+    assert_true(str_is(item.names[0], "a"));
+    assert_true(str_is_empty(item.names[1]));
+    assert_int_equal(read_item("{\"names\": null}", arena, &item), JSON_OK);
+    assert_int_equal(item.n_names, 0);
+    assert_int_equal(read_item("{\"names\": [1]}", arena, &item), JSON_E_TYPE);
+    assert_int_equal(read_item("{\"names\": [\"a\", \"b\", tru]}", arena, &item), JSON_E_SYNTAX);
+}
+
+static void test_list_over_the_budget_is_an_error(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(16);
+    Item item;
+
+    assert_int_equal(read_item("{\"names\": [\"a\"]}", arena, &item), JSON_E_MEMORY);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_fields_by_path_and_skips_others),
+        cmocka_unit_test(test_reads_a_list_up_to_its_limit),
+        cmocka_unit_test(test_list_over_the_budget_is_an_error),
         cmocka_unit_test(test_null_number_is_nan),
+        cmocka_unit_test(test_raw_value_is_its_text),
         cmocka_unit_test(test_wrong_types_are_errors_of_the_reader),
         cmocka_unit_test(test_keys_that_are_too_long_are_skipped),
     };

@@ -58,6 +58,20 @@ static void test_indent(void **state) {
                          "}");
 }
 
+static void test_texts(void **state) {
+    static const Str texts[] = {STR("a"), STR("\"")};
+    Buf out = BUF_INIT(1024);
+    JsonWriter writer = JSON_WRITER(&out);
+
+    (void)state;
+    json_write_object(&writer);
+    json_member_texts(&writer, "none", NULL, 0);
+    json_member_texts(&writer, "two", texts, ELEMENTS_OF(texts));
+    json_write_end_object(&writer);
+    assert_true(str_is(buf_str(&out), "{\"none\":[],\"two\":[\"a\",\"\\\"\"]}"));
+    buf_done(&out);
+}
+
 static void test_quote(void **state) {
     static const struct {
         Str text;
@@ -185,6 +199,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_indent),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_quote),
         cmocka_unit_test(test_quote_reads_back),
         cmocka_unit_test(test_int),

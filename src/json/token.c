@@ -61,9 +61,9 @@ static JsonToken close_container(JsonReader *reader, size_t at, JsonToken token)
 
 /* --- strings ------------------------------------------------------------- */
 
-/* Moves the window until it shows a stop. It moves in whole windows while strings follow one
- * another; the last bytes of the input, fewer than 64, are scanned without it. @next, the end of a
- * window or @at itself, is never beyond the end. */
+/* Moves the window until there is a stop in it: by its own size while strings follow one another,
+ * else to @at. The last bytes of the input, fewer than 64, are scanned without it. @next, the end
+ * of a window or @at itself, is never beyond the end of the input. */
 size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     for (;;) {
         size_t offset = at - reader->window_at, next = reader->window_at + WINDOW_SIZE;
@@ -233,7 +233,7 @@ static JsonToken scan_number(JsonReader *reader, size_t *at) {
     if (token != JSON_NUMBER)
         return token;
     if (reader->data[first] == '0' && *at - first > 1)
-        return json_stop(reader, JSON_E_SYNTAX, first, "a number may not start with a 0");
+        return json_stop(reader, JSON_E_SYNTAX, first, "a number may not have a leading 0");
     if (pass_either(reader, at, '.', '.')) {
         token = pass_digits(reader, at);
         if (token != JSON_NUMBER)
@@ -410,7 +410,7 @@ static inline JsonToken next_token(JsonReader *reader) {
     return JSON_BAD;
 }
 
-/* --- what read.c calls: thin, so that the loop below has the steps inside --- */
+/* --- for read.c; thin, so that the compiler inlines the steps into json_pass_value() --- */
 
 JsonToken json_next(JsonReader *reader) {
     return next_token(reader);

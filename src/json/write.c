@@ -226,3 +226,10 @@ void json_member_array(JsonWriter *writer, const char *key) {
     json_write_key(writer, str_from_c(key));
     json_write_array(writer);
 }
+
+void json_member_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n) {
+    json_member_array(writer, key);
+    for (size_t i = 0; i < n; i++)
+        json_write_string(writer, texts[i]);
+    json_write_end_array(writer);
+}

@@ -14,11 +14,7 @@
  * characters, U+2028/2029), less <, > and &; invalid UTF-8 becomes U+FFFD.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 typedef struct JsonWriter {
     Buf *out;
@@ -53,6 +49,7 @@ void json_member_bool(JsonWriter *writer, const char *key, bool value);
 void json_member_null(JsonWriter *writer, const char *key);
 void json_member_object(JsonWriter *writer, const char *key);
 void json_member_array(JsonWriter *writer, const char *key);
+void json_member_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n); /* whole */
 
 /* @raw is JSON already; a key is without its quotes, as json_key() returns it. */
 void json_write_raw(JsonWriter *writer, Str raw);

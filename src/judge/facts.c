@@ -24,10 +24,11 @@ typedef struct FactsBuild {
     Arena *scratch;    /* the run's, of one chunk */
     Arena *evaluation; /* of one evaluation */
     PlanDeadline clock;
-    PlanMeter *meter; /* NULL: nothing is counted */
-    size_t bytes_max; /* counted facts: of all chunks together */
-    size_t bytes;     /* of those that are made */
-    size_t n_done;    /* chunks */
+    PlanMeter *meter;     /* NULL: nothing is counted */
+    PlanStrings *strings; /* of whole chunks */
+    size_t bytes_max;     /* counted facts: of all chunks together */
+    size_t bytes;         /* of those that are made */
+    size_t n_done;        /* chunks */
     FactsLimit limit;
 } FactsBuild;
 
@@ -71,13 +72,17 @@ static FailedRows find_failed(
 /* Lowers @failing to the filter's number where it rejects the node. 0 or -ENOMEM. */
 static int note_failing(const Program *program, const Filter *filter, size_t n, Arena *keep,
     FactsChunk *chunk, uint16_t *failing) {
-    Column column = plan_block_root(program->plan, chunk->kept, filter->root);
-    FailedRows failed = find_failed(program, filter, n, chunk);
-    uint64_t allowed = (filter->on_error == FALLBACK_ALLOW ? failed.errors : 0) |
-                       (filter->on_missing == FALLBACK_ALLOW ? failed.missing : 0);
+    const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
+    FailedRows failed;
+    uint64_t allowed;
 
+    if (states[0] == COLUMN_TRUE && memcmp(states, states + 1, n - 1) == 0)
+        return 0; /* every node passes, as in most chunks */
+    failed = find_failed(program, filter, n, chunk);
+    allowed = (filter->on_error == FALLBACK_ALLOW ? failed.errors : 0) |
+              (filter->on_missing == FALLBACK_ALLOW ? failed.missing : 0);
     for (size_t i = 0; i < n; i++) {
-        bool passes = column.states[i] == COLUMN_TRUE || (allowed >> i & 1);
+        bool passes = states[i] == COLUMN_TRUE || (allowed >> i & 1);
         uint16_t verdict = passes ? VERDICT_PASS : filter->number;
 
         failing[i] = failing[i] < verdict ? failing[i] : verdict;
@@ -113,13 +118,14 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-static int make_block(
-    FactsBuild *build, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
+static int make_block(FactsBuild *build, const uint32_t *rows, size_t n, PlanStrings *strings,
+    Arena *keep, const PlanBlock **ret) {
     const PlanBlockOptions options = {
         .run = &build->run,
         .scratch = build->evaluation,
         .deadline = build->clock,
         .meter = build->meter,
+        .strings = strings,
         .keep = keep,
     };
 
@@ -130,13 +136,16 @@ static int make_block(
 /* Evaluates the chunk that begins at row @first, into @keep. */
 static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk *chunk) {
     size_t n = rows_from(build->table, first);
+    SchemaBlock block = {.arena = build->scratch};
     uint32_t rows[CHUNK_ROWS];
     int r;
 
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
     arena_reset(build->scratch);
-    r = make_block(build, rows, n, keep, &chunk->kept);
+    build->rows.block = &block;
+    r = make_block(build, rows, n, build->strings, keep, &chunk->kept);
+    build->rows.block = NULL;
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     return find_failing(build->program, n, keep, chunk);
@@ -153,7 +162,7 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     for (size_t i = 0; i < n_slots; i++)
         rows[i] = first + slots[i];
     arena_reset(build->scratch);
-    r = make_block(build, rows, n_slots, build->scratch, &fresh);
+    r = make_block(build, rows, n_slots, /* strings= */ NULL, build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     r = plan_block_replace_rows(build->program->plan, known->kept, fresh, slots, n_slots,
@@ -400,6 +409,8 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
     _cleanup_(arena_freep) Arena *scratch = arena_new(scratch_budget(options->budget));
     _cleanup_(arena_freep) Arena *evaluation = arena_new(SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *costs = options->budget ? arena_new(SCRATCH_BUDGET) : NULL;
+    bool shares_strings = !options->known && table->n_chunks > 1; /* one chunk has each once */
+    _cleanup_(arena_freep) Arena *strings = shares_strings ? arena_new(SCRATCH_BUDGET) : NULL;
     FactsBudget *budget = options->budget;
     FactsBuild build = {
         .program = program,
@@ -410,6 +421,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         .evaluation = evaluation,
         .clock = options->clock,
         .meter = costs ? plan_meter_new(program->plan, budget->work_max, costs) : NULL,
+        .strings = strings ? plan_strings_new(program->plan, strings) : NULL,
         .bytes_max = budget ? budget->bytes_max : FACTS_BYTES_MAX,
     };
     int r;
@@ -417,7 +429,8 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
     *ret = (NodeFacts){.is_counted = options->is_counted};
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
     ret->blocks = ARENA_ARRAY(arena, const PlanBlock *, table->n_chunks);
-    if (!scratch || !evaluation || !ret->chunks || !ret->blocks || (budget && !build.meter))
+    if (!scratch || !evaluation || !ret->chunks || !ret->blocks || (budget && !build.meter) ||
+        (shares_strings && !build.strings))
         return -ENOMEM;
     build.run.fuel = FACTS_FUEL;
     build.run.zones = options->zones;

@@ -10,10 +10,6 @@
  * Threads: read from any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/ref.h"
 #include "cel/zone.h"
 #include "cluster/table.h"

@@ -8,13 +8,6 @@
  * results; the caller provides the clock (@is_over).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cel/zone.h"
 #include "cluster/related-objects.h"
 #include "cluster/table.h"

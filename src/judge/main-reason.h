@@ -13,11 +13,6 @@
  * closest are found among them.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "judge/judge.h"
 
 typedef struct MainReason {

@@ -2,12 +2,6 @@
 
 /* Normalize: maps the values of a score rule to 0..100 over the candidates of a request. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "policy/policy.h"
 
 /* Whether the value takes part: its state is not COLUMN_ERROR, and it is finite. */

@@ -13,8 +13,8 @@
 #include "cluster/loads.h"
 #include "judge/judge-internal.h"
 
-/* Evaluating all rows in order is cheaper than some of them out of order, if those are more than
- * one in so many. */
+/* If more than one row in so many is a candidate, evaluating all rows in order is cheaper than
+ * evaluating only the candidates. */
 #define SPARSE 5u
 
 uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order) {

@@ -5,13 +5,6 @@
  * explanations; judge.h decides.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "cel/explain.h"
 #include "judge/judge.h"
 

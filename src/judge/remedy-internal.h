@@ -2,8 +2,6 @@
 
 /* Shared by remedy*.c. */
 
-#include <stdbool.h>
-
 #include "cel/code.h"
 #include "judge/judge-internal.h"
 #include "judge/remedy.h"
@@ -170,8 +168,7 @@ bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyC
 /* A side of a comparison that is just a fact. */
 typedef struct RemedySide {
     uint32_t fact;
-    bool may_lack;      /* it may be absent: @otherwise counts */
-    CelValue otherwise; /* absent: an error */
+    bool may_lack; /* it may be absent: a constant counts */
 } RemedySide;
 
 /* Whether node @number is one, and the fact may be changed. */

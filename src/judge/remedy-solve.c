@@ -3,8 +3,6 @@
  * Every change is checked by evaluating the comparison again. < and > are in remedy-order.c.
  */
 
-#include <string.h>
-
 #include "judge/remedy-internal.h"
 
 #define LIST_TRIES 16u /* elements of `x in [...]` that are tried */
@@ -55,7 +53,7 @@ bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret
     const CelGraphNode *node = attempt_node(attempt, number);
     const RemedyRead *read = remedy_filter_read(attempt->filter_facts, number);
 
-    *ret = (RemedySide){.otherwise = cel_absent()};
+    *ret = (RemedySide){0};
     if (node->op == OP_CONDITIONAL) { /* x.orValue(c): is it there? that : c */
         const CelGraphNode *has = attempt_node(attempt, node->args[0]);
         const CelGraphNode *get = attempt_node(attempt, node->args[1]);
@@ -65,7 +63,6 @@ bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret
             other->op != OP_CONSTANT)
             return false;
         ret->may_lack = true;
-        ret->otherwise = other->constant;
         read = remedy_filter_read(attempt->filter_facts, has->args[0]);
     } else if (node->op == OP_OPT_GET) {
         read = remedy_filter_read(attempt->filter_facts, node->args[0]);
@@ -80,7 +77,6 @@ static void note_read(Remedies *remedies, uint32_t node, void *context) {
     FactsRead *reads = context;
     const RemedyRead *read = remedy_filter_read(reads->filter_facts, node);
 
-    (void)remedies;
     if (read)
         reads->is_read[read->fact] = true;
 }

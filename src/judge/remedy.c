@@ -7,7 +7,6 @@
 #include "judge/remedy.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "judge/remedy-internal.h"
 

@@ -12,12 +12,6 @@
  * preferred to changes of the pod. A remedy is for that one filter, everything else unchanged.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cel/value.h"
 #include "judge/judge.h"
 

@@ -1,5 +1,5 @@
-/* What a judge guarantees besides verdicts and scores (test-cases.c): order, errors and narrowing.
- * Deadlines are in test-late.c. */
+/* What a judge guarantees besides verdicts and scores (suite/test-cases.c): order, errors and
+ * narrowing. Deadlines are in test-late.c. */
 
 #include "judge/test-fixture.h"
 

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/ascii.h"
-#include "base/message.h"
 #include "base/nsec.h"
 #include "base/origin.h"
 #include "kube/exec.h"

@@ -12,13 +12,7 @@
  * Threads: one at a time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/message.h"
-#include "base/str.h"
 
 /* A line that an operator wants every request to carry, such as the tenant's name (X-Scope-OrgID)
  * that multi-tenant servers require. */

@@ -23,10 +23,9 @@ static WatchEventType type_of(Str word) {
         [EVENT_ERROR] = STR("ERROR"),
     };
 
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq(word, words[i]))
-            return (WatchEventType)i;
-    return EVENT_UNKNOWN;
+    size_t i = str_index(word, words, ELEMENTS_OF(words));
+
+    return i < ELEMENTS_OF(words) ? (WatchEventType)i : EVENT_UNKNOWN;
 }
 
 bool event_read(Str document, WatchEvent *ret) {
@@ -156,7 +155,6 @@ bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMet
 static void read_items(JsonReader *reader, Arena *arena, void *target) {
     ListPage *page = target;
 
-    (void)arena;
     json_skip_fast(reader, &page->items);
 }
 

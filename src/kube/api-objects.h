@@ -8,14 +8,7 @@
  * Strings are slices of the input where they can be, else in the arena.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "json/write.h"
 
 /* One document of a watch. */

@@ -6,10 +6,6 @@
  * kube-scheduler tries its unschedulable pods again.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "kube/client.h"
 #include "kube/write-queue.h"
 

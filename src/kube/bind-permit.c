@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/message.h"
 #include "kube/binding.h"
@@ -25,16 +24,7 @@ BindPermit *bind_permit_new(const BindPermitOptions *options) {
     if (!permit)
         return NULL;
     permit->options = *options;
-    permit->lease = lease_new(&(LeaseOptions){
-        .client = options->client,
-        .namespace = options->namespace,
-        .name = options->name,
-        .identity = options->identity,
-        .clock = options->clock,
-        .wall_clock = options->wall_clock,
-        .context = options->context,
-        .changed = options->changed,
-    });
+    permit->lease = lease_new(&options->lease);
     return permit->lease ? permit : bind_permit_free(permit);
 }
 
@@ -56,7 +46,7 @@ bool bind_permit_is_valid(const BindPermit *permit, int64_t now_nsec) {
 }
 
 void bind_permit_explain(const BindPermit *permit, char *text, size_t size) {
-    const BindPermitOptions *options = &permit->options;
+    const LeaseOptions *options = &permit->options.lease;
     LeaseStatus status;
 
     lease_status(permit->lease, &status);
@@ -81,7 +71,7 @@ int64_t bind_permit_tick(BindPermit *permit, int64_t now_nsec) {
 
     if (permit->term != lease_term(permit->lease)) {
         permit->term = lease_term(permit->lease);
-        permit->listed_by = permit->options.clock();
+        permit->listed_by = permit->options.lease.clock();
         reflector_list_again(permit->options.pods);
     }
     return next_at;

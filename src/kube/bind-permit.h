@@ -22,11 +22,6 @@
  * Threads: the client's.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "kube/client.h"
 #include "kube/lease.h"
 #include "kube/reflector.h"
@@ -34,13 +29,8 @@
 typedef struct BindPermit BindPermit;
 
 typedef struct BindPermitOptions {
-    Client *client;
-    const char *namespace, *name, *identity; /* of the lease, and ours; they outlive it */
-    Reflector *pods;                         /* the same */
-    int64_t (*clock)(void);                  /* monotonic, in ns */
-    int64_t (*wall_clock)(void);             /* since 1970, in ns */
-    void *context;
-    void (*changed)(void *context); /* as LeaseOptions.changed */
+    LeaseOptions lease; /* its texts outlive the permit */
+    Reflector *pods;    /* the same */
 } BindPermitOptions;
 
 BindPermit *bind_permit_new(const BindPermitOptions *options); /* NULL when out of memory */

@@ -135,7 +135,7 @@ static const char *find_fault(const BindJob *job) {
         return "the pod has no valid UID";
     if (!str_eq(job->pod->uid, job->uid) || !str_eq(job->pod->name, job->name) ||
         !str_eq(job->pod->namespace, job->namespace))
-        return "the pod that was judged is another one";
+        return "the bind is for another pod than the filter";
     return NULL;
 }
 
@@ -161,7 +161,7 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     if (job->judge(job, snapshot, error))
         return true;
     if (error[0] == '\0')
-        (void)snprintf(error, WATCHER_ERROR_MAX, "the node is refused");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "the node was rejected");
     return false;
 }
 
@@ -366,15 +366,15 @@ static void start_waiting(Binder *binder) {
         start(list_pop(&binder->waiting));
 }
 
-/* Its turn did not come. The entry is in no list, and is gone afterwards. */
+/* It was not sent in time. The entry is in no list, and is gone afterwards. */
 static void give_up(Entry *entry) {
     char error[WATCHER_ERROR_MAX] = "";
 
     if (settle_known(entry)) /* another berth has bound it */
         return;
     if (may_send(entry->binder, error))
-        (void)snprintf(
-            error, sizeof(error), "too many pods are being bound: its turn did not come");
+        (void)snprintf(error, sizeof(error),
+            "too many pods are being bound: the bind timed out before it was sent");
     settle(entry, BIND_FAILED, error);
 }
 

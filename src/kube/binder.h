@@ -26,11 +26,6 @@
  * Threads: the client's.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "cluster/store.h"
 #include "kube/client.h"
 #include "kube/cluster-watcher.h"

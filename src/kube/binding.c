@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/nsec.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
@@ -93,7 +91,7 @@ static bool read_location(Str text, Arena *arena, PodLocation *ret) {
 
 static void conclude(Binding *binding, const PodLocation *pod) {
     if (!str_eq(pod->uid, binding->options.uid))
-        finish(binding, BINDING_FAILED, "the pod has been made anew: it has another UID");
+        finish(binding, BINDING_FAILED, "the pod was recreated: it has another UID");
     else if (str_eq(pod->node, binding->options.node))
         finish(binding, BINDING_BOUND, "bound");
     else if (!str_is_empty(pod->node))

@@ -14,11 +14,6 @@
  * Threads: the client's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/client.h"
 #include "model/labels.h"
 

@@ -3,12 +3,9 @@
 #include "kube/blocking-client.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/message.h"
 #include "kube/api-objects.h"
-#include "kube/client.h"
 
 typedef struct Answer {
     Buf body;

@@ -7,12 +7,6 @@
  * It blocks, up to BLOCKING_CLIENT_SEC; the daemon uses kube/client.h.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "kube/access.h"
 #include "kube/client.h"
 

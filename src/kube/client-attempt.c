@@ -11,7 +11,6 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -173,13 +172,13 @@ static void answer_reset(Call *call) {
 
 /* --- libcurl's callbacks --- */
 
-/* Before the request goes out. libcurl sends it again when a connection that was kept
- * ends without an answer; what may have happened the first time must not happen twice. */
+/* Before the request goes out. libcurl sends it again when a connection that was kept ends without
+ * an answer; a request that the server may have handled must not be handled twice. */
 static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
     Call *call = context;
 
     if (call->handler.may_send && !call->handler.may_send(call->handler.context)) {
-        call_stop(call, CALL_REFUSED, "it was too late to send it");
+        call_stop(call, CALL_REFUSED, "it was too late to send the request");
         return CURL_PREREQFUNC_ABORT;
     }
     if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
@@ -267,15 +266,15 @@ static bool set_protocol(Call *call) {
     return set_text(easy, CURLOPT_PROTOCOLS_STR, call->client->origin.is_tls ? "https" : "http") &&
            set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
            set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
-           set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) && /* knows no identities */
+           set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) && /* it mixes identities */
            set_long(easy, CURLOPT_FOLLOWLOCATION, 0) &&
            set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
            set_long(easy, CURLOPT_PATH_AS_IS, 1) && set_long(easy, CURLOPT_NOSIGNAL, 1) &&
            set_long(easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE) &&
-           /* Or taking a call back would wait for a name server that does not answer. */
+           /* Otherwise cancelling a call would wait for a name server that does not answer. */
            set_long(easy, CURLOPT_QUICK_EXIT, 1) &&
-           /* Our own timer covers the first connection; this one that libcurl makes when
-            * a kept one was dead. */
+           /* Our own timer covers the first connection; this option covers the one that libcurl
+            * makes when a kept one was dead. */
            set_long(easy, CURLOPT_CONNECTTIMEOUT, CLIENT_CONNECT_SEC);
 }
 
@@ -307,7 +306,7 @@ static bool set_request(Call *call) {
            set_text(easy, CURLOPT_CUSTOMREQUEST, call->method);
 }
 
-/* --- its life --- */
+/* --- start and end --- */
 
 static void attempt_reset(Call *call) {
     call->started_at = clock_monotonic_nsec();
@@ -348,7 +347,7 @@ void attempt_end(Call *call) {
     call->identity = identity_unref(call->identity); /* after the handle that uses its pool */
 }
 
-/* --- errors, for people --- */
+/* --- errors, for users --- */
 
 /* libcurl has one code for many causes, and texts that change with its version. Users need to know
  * what the server, the network or the configuration did. */
@@ -367,7 +366,7 @@ static void explain_signer(Call *call, const char *remedy) {
             server, remedy, origin);
 }
 
-/* Why a certificate was not taken. */
+/* Why the server's certificate was not accepted. */
 static void explain_certificate(Call *call) {
     const char *server = access_server(call->client->access);
     Origin wanted = {0};
@@ -410,7 +409,7 @@ static const char *system_words(const Call *call) {
 }
 
 static const char *curl_words(const Call *call, CURLcode code) {
-    if (strstr(call->curl_error, "getpeername()")) /* so libcurl notices it at times */
+    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
         return "it closed the connection";
     return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
 }
@@ -442,7 +441,7 @@ void client_explain(Call *call, CURLcode code) {
     const char *origin = access_origin(call->client->access);
     const char *words = curl_words(call, code);
     const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
-    /* Before a request went out, everything is a connection that did not come about. */
+    /* Errors before a request went out are failures to connect. */
     CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
     switch (code) {
@@ -455,7 +454,7 @@ void client_explain(Call *call, CURLcode code) {
     case CURLE_COULDNT_RESOLVE_HOST:  /* 8.14 has this code for proxies, too */
     case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
         call_stop(call, CALL_REFUSED, "%s: %s", server,
-            call->identity->proxy[0] != '\0' ? "the proxy on the way to it is not known"
+            call->identity->proxy[0] != '\0' ? "the name of its proxy cannot be resolved"
                                              : "its name cannot be resolved");
         break;
     case CURLE_PEER_FAILED_VERIFICATION:

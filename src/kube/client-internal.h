@@ -9,7 +9,6 @@
 
 #include <curl/curl.h>
 
-#include "base/buf.h"
 #include "base/message.h"
 #include "base/origin.h"
 #include "kube/client.h"

@@ -17,7 +17,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "kube/client-internal.h"
@@ -270,7 +269,7 @@ static int64_t after(int64_t from, unsigned sec) {
 
 typedef struct Deadline {
     int64_t at;
-    const char *what; /* "%s: … %u s" */
+    const char *what; /* before "within 10 s" */
     unsigned sec;
 } Deadline;
 
@@ -344,7 +343,7 @@ static void free_ended(ClientLoop *loop) {
     }
 }
 
-static int fold_multi(CURLMcode code) {
+static int errno_of(CURLMcode code) {
     return code == CURLM_OK ? 0 : code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
@@ -354,7 +353,7 @@ static int loop_turn(ClientLoop *loop) {
     loop->is_busy = true;
     loop->n_turns++;
     begin_waiting(loop);
-    r = fold_multi(curl_multi_perform(loop->multi, &n_running));
+    r = errno_of(curl_multi_perform(loop->multi, &n_running));
     finish_ended(loop);
     check_times(loop);
     loop->is_busy = false;
@@ -362,8 +361,9 @@ static int loop_turn(ClientLoop *loop) {
     return r;
 }
 
-/* Up to @timeout_msec, but not past the next deadline, nor when a call waits to begin. */
-static int patience_msec(const ClientLoop *loop, int timeout_msec) {
+/* How long to wait: up to @timeout_msec, but not past the next deadline, and not at all while a
+ * call waits to begin. */
+static int wait_msec(const ClientLoop *loop, int timeout_msec) {
     int64_t now = clock_monotonic_nsec(), left = timeout_msec * NSEC_PER_MSEC;
 
     for (const Call *call = loop->first; call; call = call->next) {
@@ -384,8 +384,8 @@ static int loop_wait(ClientLoop *loop, int fd, int timeout_msec) {
     r = loop_turn(loop);
     if (r < 0 || loop->n_events != n_events)
         return r;
-    r = fold_multi(curl_multi_poll(
-        loop->multi, &more, fd >= 0 ? 1 : 0, patience_msec(loop, timeout_msec), NULL));
+    r = errno_of(
+        curl_multi_poll(loop->multi, &more, fd >= 0 ? 1 : 0, wait_msec(loop, timeout_msec), NULL));
     if (r < 0)
         return r;
     return loop_turn(loop);
@@ -403,7 +403,7 @@ void client_loop_wake(ClientLoop *loop) {
     (void)curl_multi_wakeup(loop->multi);
 }
 
-/* --- its life --- */
+/* --- create and free --- */
 
 static void start_libcurl(void) {
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -13,13 +13,7 @@
  * Threads: one, but for client_wake().
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/access.h"
 
 typedef struct Client Client;

@@ -5,6 +5,7 @@
  *
  *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
  *     cluster-watcher-needs.c      the fields of objects that are kept
+ *     cluster-watcher-version.c    the version of the API server
  *     cluster-watcher-resource.c   nodes or pods, or objects of another kind: the sink of a
  *                                  reflector
  */
@@ -12,7 +13,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/arena.h"
 #include "cluster/store.h"
 #include "kube/bind-permit.h"
 #include "kube/binder.h"
@@ -34,6 +34,16 @@ typedef struct WatchedResource {
     int64_t connected_reported_at, lost_reported_at, skipped_reported_at;
 } WatchedResource;
 
+/* The version of the API server, which decides how resized pods are counted: pods are listed once
+ * that is known. */
+typedef struct ServerVersion {
+    Call *call; /* NULL: none under way */
+    Buf answer;
+    int64_t ask_at; /* not before */
+    bool is_known;
+    ResizeRule rule;
+} ServerVersion;
+
 struct ClusterWatcher {
     WatcherOptions options;
     WatcherCallbacks callbacks;
@@ -54,6 +64,7 @@ struct ClusterWatcher {
     Arena *arena; /* of one object */
     WatchedResource resources[_WATCHER_KINDS], related[_RELATED_KINDS];
     WatchedResource policies;
+    ServerVersion version;
     uint64_t seed;         /* of the reflectors */
     ClusterNeeds *keeping; /* the fields that are kept, and how often that has changed */
     uint64_t keeping_version;
@@ -113,6 +124,10 @@ void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);
+
+/* Asks for the version until it is known; returns when to call again. */
+int64_t watcher_find_version(ClusterWatcher *watcher, int64_t now_nsec);
+void watcher_version_done(ClusterWatcher *watcher);
 
 /* The queues and writers that the options ask for; the marks exist already. False when out of
  * memory. */

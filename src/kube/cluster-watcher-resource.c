@@ -27,10 +27,6 @@ static RelatedKind related_kind(const WatchedResource *resource) {
     return (RelatedKind)(resource->kind - _WATCHER_KINDS);
 }
 
-static size_t count_related(const WatchedResource *resource) {
-    return store_count_related(resource->watcher->store, related_kind(resource));
-}
-
 static void notify_skipped(WatchedResource *resource, Str name, const char *why) {
     if (watcher_may_notify(&resource->skipped_reported_at))
         watcher_notify(resource->watcher,
@@ -57,7 +53,8 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
                 &reader, resource->watcher->arena, &node_parts_but_details, &ret->node);
         ret->name = ret->node.name;
     } else {
-        pod_decode(&reader, resource->watcher->arena, &ret->pod);
+        pod_decode_resized(
+            &reader, resource->watcher->arena, resource->watcher->version.rule, &ret->pod);
         ret->name = ret->pod.name;
     }
     json_end(&reader);
@@ -105,14 +102,21 @@ static void note_pod(const WatchedResource *resource, const Pod *pod, Str text) 
         callbacks->pod_seen(callbacks->context, pod, text);
 }
 
+static StoreKind store_kind(const WatchedResource *resource) {
+    return resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS;
+}
+
 static void on_begin(void *context) {
     WatchedResource *resource = context;
+    Store *store = resource->watcher->store;
 
     note_list(resource, /* has_ended= */ false);
     resource->list_began_at = clock_monotonic_nsec();
     resource->listing = resource->watcher->keeping_version;
-    store_list_begin(
-        resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
+    if (is_related(resource))
+        store_list_related_begin(store, related_kind(resource));
+    else
+        store_list_begin(store, store_kind(resource));
 }
 
 static int on_item(void *context, Str text) {
@@ -123,16 +127,20 @@ static int on_item(void *context, Str text) {
 
     if (r != 0)
         return r;
-    r = resource->kind == WATCHER_NODES ? store_list_node(store, &object.node)
-                                        : store_list_pod(store, &object.pod);
+    if (is_related(resource))
+        r = store_list_related(store, related_kind(resource), &object.related);
+    else
+        r = resource->kind == WATCHER_NODES ? store_list_node(store, &object.node)
+                                            : store_list_pod(store, &object.pod);
     note_pod(resource, &object.pod, text);
     return taken(resource, &object, r);
 }
 
 static int on_end(void *context) {
     WatchedResource *resource = context;
-    int r = store_list_end(
-        resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
+    Store *store = resource->watcher->store;
+    int r = is_related(resource) ? store_list_related_end(store, related_kind(resource))
+                                 : store_list_end(store, store_kind(resource));
 
     if (r == 0) {
         resource->listed = resource->listing;
@@ -141,32 +149,40 @@ static int on_end(void *context) {
     return r;
 }
 
-static void remove_object(WatchedResource *resource, const ObjectMeta *meta) {
+/* 0, or -ENOMEM: the object stays. */
+static int remove_object(WatchedResource *resource, const ObjectMeta *meta) {
     Store *store = resource->watcher->store;
+    int r = 0;
 
-    if (resource->kind == WATCHER_NODES)
+    if (is_related(resource))
+        r = store_remove_related(store, related_kind(resource), meta->namespace, meta->name);
+    else if (resource->kind == WATCHER_NODES)
         store_remove_node(store, meta->name);
     else
         store_remove_pod(store, meta->namespace, meta->name, meta->uid);
+    return r < 0 ? r : 0;
 }
 
 static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
     WatchedResource *resource = context;
     ClusterWatcher *watcher = resource->watcher;
     Object object;
-    int r;
+    int r, removed;
 
     if (type == EVENT_DELETED) {
-        remove_object(resource, meta);
+        r = remove_object(resource, meta);
         if (resource->kind == WATCHER_PODS && watcher->callbacks.pod_deleted)
             watcher->callbacks.pod_deleted(watcher->callbacks.context, meta);
-        return 0;
+        return r;
     }
     r = decode(resource, text, &object);
     if (r != 0) { /* it counts as not there, as it would in a list */
-        remove_object(resource, meta);
-        return r;
+        removed = remove_object(resource, meta);
+        return removed < 0 ? removed : r;
     }
+    if (is_related(resource))
+        return taken(resource, &object,
+            store_apply_related(watcher->store, related_kind(resource), &object.related));
     if (resource->kind == WATCHER_NODES)
         return taken(resource, &object, store_apply_node(watcher->store, &object.node));
     r = store_apply_pod(watcher->store, &object.pod);
@@ -174,45 +190,6 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     if (r == STORE_BOUND && type == EVENT_MODIFIED && watcher->callbacks.pod_bound)
         watcher->callbacks.pod_bound(watcher->callbacks.context, &object.pod);
     return taken(resource, &object, r);
-}
-
-/* --- objects that pods refer to, into the store --------------------------------------------- */
-
-static void on_related_begin(void *context) {
-    WatchedResource *resource = context;
-
-    resource->list_began_at = clock_monotonic_nsec();
-    store_list_related_begin(resource->watcher->store, related_kind(resource));
-}
-
-static int on_related_item(void *context, Str text) {
-    WatchedResource *resource = context;
-    Object object;
-    int r = decode(resource, text, &object);
-
-    if (r != 0)
-        return r;
-    r = store_list_related(resource->watcher->store, related_kind(resource), &object.related);
-    return taken(resource, &object, r);
-}
-
-static int on_related_end(void *context) {
-    WatchedResource *resource = context;
-
-    return store_list_related_end(resource->watcher->store, related_kind(resource));
-}
-
-static int on_related_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
-    WatchedResource *resource = context;
-    Store *store = resource->watcher->store;
-    RelatedKind kind = related_kind(resource);
-    Object object;
-    int r = type == EVENT_DELETED ? SINK_UNFIT : decode(resource, text, &object), removed;
-
-    if (r == 0)
-        return taken(resource, &object, store_apply_related(store, kind, &object.related));
-    removed = store_remove_related(store, kind, meta->namespace, meta->name);
-    return removed < 0 ? removed : type == EVENT_DELETED ? 0 : r;
 }
 
 /* --- PlacementPolicies ---------------------------------------------------------------------- */
@@ -268,7 +245,7 @@ static size_t count_objects(WatchedResource *resource) {
     if (resource->kind == WATCHER_POLICIES)
         return policy_objects_count(policies_of(resource));
     if (is_related(resource))
-        return count_related(resource);
+        return store_count_related(resource->watcher->store, related_kind(resource));
     store_figures(resource->watcher->store, &figures);
     return resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods;
 }
@@ -309,9 +286,6 @@ static ReflectorSink sink_of(WatchedResource *resource) {
     if (resource->kind == WATCHER_POLICIES)
         return (ReflectorSink){resource, on_policies_begin, on_policy_item, on_policies_end,
             on_policy_apply, on_notice};
-    if (is_related(resource))
-        return (ReflectorSink){resource, on_related_begin, on_related_item, on_related_end,
-            on_related_apply, on_notice};
     return (ReflectorSink){resource, on_begin, on_item, on_end, on_apply, on_notice};
 }
 

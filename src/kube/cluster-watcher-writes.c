@@ -55,6 +55,7 @@ WriteFigures watcher_nominate_figures(const ClusterWatcher *watcher) {
 
 /* --- on the watcher's thread --------------------------------------------------------------- */
 
+/* Reports once that the right for a write is missing. */
 static void notify_forbidden(
     ClusterWatcher *watcher, WriteFigures figures, bool *has_reported, WatcherEvent event) {
     if (*has_reported || !figures.is_forbidden)
@@ -106,13 +107,13 @@ int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
 static PublishWriter *make_writer(const ClusterWatcher *watcher, const char *lease_namespace,
     const char *lease_name, unsigned n_calls) {
     return publish_writer_new(&(PublishWriterOptions){
-        .client = watcher->client,
-        .lease_namespace = lease_namespace,
-        .lease_name = lease_name,
-        .identity = watcher->options.identity,
+        .lease = {.client = watcher->client,
+            .namespace = lease_namespace,
+            .name = lease_name,
+            .identity = watcher->options.identity,
+            .clock = clock_monotonic_nsec,
+            .wall_clock = clock_wall_nsec},
         .n_calls = n_calls,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
     });
 }
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,7 +50,6 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice) {
         watcher->callbacks.notice(watcher->callbacks.context, &notice);
 }
 
-/* Reports once that the right for a write is missing. */
 /* --- from other threads -------------------------------------------------------------------- */
 
 int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
@@ -424,8 +422,10 @@ static int64_t turn(ClusterWatcher *watcher) {
     next_at = clock_earlier(next_at, watcher_send_writes(watcher, now));
     watcher_keep_wanted(watcher);
     begin_related(watcher);
+    next_at = clock_earlier(next_at, watcher_find_version(watcher, now));
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
+        if (i != WATCHER_PODS || watcher->version.is_known)
+            next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
     for (size_t i = 0; i < _RELATED_KINDS; i++)
         if (watcher->related[i].reflector)
             next_at = clock_earlier(next_at, watched_resource_tick(&watcher->related[i], now));
@@ -546,15 +546,15 @@ static bool make_optional(ClusterWatcher *watcher) {
 
     if (options->lease_name)
         watcher->permit = bind_permit_new(&(BindPermitOptions){
-            .client = watcher->client,
-            .namespace = options->lease_namespace,
-            .name = options->lease_name,
-            .identity = options->identity,
+            .lease = {.client = watcher->client,
+                .namespace = options->lease_namespace,
+                .name = options->lease_name,
+                .identity = options->identity,
+                .clock = clock_monotonic_nsec,
+                .wall_clock = clock_wall_nsec,
+                .context = watcher,
+                .changed = on_lease_changed},
             .pods = watcher->resources[WATCHER_PODS].reflector,
-            .clock = clock_monotonic_nsec,
-            .wall_clock = clock_wall_nsec,
-            .context = watcher,
-            .changed = on_lease_changed,
         });
     return watcher_make_writers(watcher) && (watcher->permit || !options->lease_name);
 }
@@ -591,6 +591,7 @@ static bool make_members(ClusterWatcher *watcher) {
 
 /* Frees what make_members() made, also in part. The thread has ended, or never was. */
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
+    watcher_version_done(watcher);
     bind_permit_free(watcher->permit);
     write_queue_free(watcher->events);
     publish_writer_free(watcher->publish);

@@ -15,12 +15,6 @@
  * bound are in the first list, for the others kube-scheduler calls again.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/needs.h"
 #include "cluster/related-objects.h"
 #include "cluster/snapshot.h"

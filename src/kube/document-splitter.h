@@ -9,12 +9,7 @@
  *         ...
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define SPLITTER_KEEP_MAX ((size_t)64 * 1024) /* memory that stays after a document was given */
 

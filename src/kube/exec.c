@@ -5,14 +5,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/message.h"
-#include "kube/access.h"
 #include "kube/process-helper.h"
 #include "kube/process.h"
 #include "kube/secret.h"
@@ -27,10 +24,7 @@ static const Str api_versions[] = {
     STR("client.authentication.k8s.io/v1"), STR("client.authentication.k8s.io/v1beta1")};
 
 bool exec_is_api_version(Str version) {
-    for (size_t i = 0; i < ELEMENTS_OF(api_versions); i++)
-        if (str_eq(version, api_versions[i]))
-            return true;
-    return false;
+    return str_is_one_of(version, api_versions, ELEMENTS_OF(api_versions));
 }
 
 ExecSpec *exec_spec_free(ExecSpec *spec) {

@@ -10,13 +10,7 @@
  * Threads: one at a time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/access.h"
 
 #define EXEC_ARGS_MAX 1024u

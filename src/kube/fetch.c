@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/thread.h"

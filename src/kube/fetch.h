@@ -6,8 +6,6 @@
  * These block, up to FETCH_SEC or the given time; the daemon uses the ClusterWatcher instead.
  */
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "model/pod.h"

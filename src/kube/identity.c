@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/base64.h"
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/message.h"
 #include "kube/secret.h"

@@ -14,10 +14,7 @@
  */
 
 #include <curl/curl.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/cleanup.h"
 #include "base/origin.h"
 #include "kube/access.h"
 #include "kube/proxy.h"

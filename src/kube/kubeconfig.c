@@ -7,9 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/base64.h"
 #include "base/diag.h"
 #include "base/message.h"

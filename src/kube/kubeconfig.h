@@ -11,11 +11,6 @@
  * Text in, values out: no file is read here.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/exec.h"
 #include "kube/secret.h"
 

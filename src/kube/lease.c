@@ -12,9 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/url.h"
@@ -178,15 +176,8 @@ typedef struct LeaseFields {
     int64_t duration_sec, transitions;
 } LeaseFields;
 
-static void read_metadata(JsonReader *reader, Arena *arena, void *target) {
-    LeaseFields *fields = target;
-
-    (void)arena;
-    json_skip(reader, &fields->metadata);
-}
-
 static const JsonField lease_fields[] = {
-    {"metadata", JSON_FIELD_CUSTOM, .read = read_metadata},
+    {"metadata", JSON_FIELD_RAW, offsetof(LeaseFields, metadata)},
     {"spec.holderIdentity", JSON_FIELD_TEXT, offsetof(LeaseFields, holder)},
     {"spec.leaseDurationSeconds", JSON_FIELD_INT, offsetof(LeaseFields, duration_sec)},
     {"spec.leaseTransitions", JSON_FIELD_INT, offsetof(LeaseFields, transitions)},

@@ -16,11 +16,6 @@
  * Threads: the client's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/client.h"
 
 #define LEASE_HOLDER_MAX 288u /* a pod's name and a random part; longer ones are cut */

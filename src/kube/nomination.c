@@ -1,24 +1,16 @@
-/* The patch of a pod's status that nominates a node, or withdraws that. */
+/* The patch of a pod's status that nominates a node, or withdraws the nomination. */
 
 #include "kube/nomination.h"
 
-#include "base/url.h"
+#include "kube/api-objects.h"
 #include "model/node.h"
 #include "json/write.h"
 
 #define TEXT_MAX ((size_t)4 * 1024)
 
 void nomination_path(const Nomination *nomination, Buf *out) {
-    buf_append(out, STR("/api/v1/namespaces/"));
-    url_escape(out, nomination->namespace);
-    buf_append(out, STR("/pods/"));
-    url_escape(out, nomination->name);
+    pod_path(out, nomination->namespace, nomination->name);
     buf_append(out, STR("/status"));
-}
-
-static void write_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
 }
 
 void nomination_body(const Nomination *nomination, Buf *out) {
@@ -26,15 +18,15 @@ void nomination_body(const Nomination *nomination, Buf *out) {
 
     json_write_object(&writer);
     json_member_object(&writer, "metadata");
-    write_text(&writer, STR("uid"), nomination->uid);
+    json_write_member(&writer, STR("uid"), nomination->uid);
     if (!str_is_empty(nomination->resource_version))
-        write_text(&writer, STR("resourceVersion"), nomination->resource_version);
+        json_write_member(&writer, STR("resourceVersion"), nomination->resource_version);
     json_write_end_object(&writer);
     json_member_object(&writer, "status");
     if (str_is_empty(nomination->node))
         json_member_null(&writer, "nominatedNodeName");
     else
-        write_text(&writer, STR("nominatedNodeName"), nomination->node);
+        json_write_member(&writer, STR("nominatedNodeName"), nomination->node);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }

@@ -9,8 +9,6 @@
  * it is the one that was seen.
  */
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "kube/publish-writer.h"
 
 #define NOMINATION_CALLS 8u /* patches under way at a time */

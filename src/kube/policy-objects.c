@@ -1,23 +1,31 @@
-/* PlacementPolicies of the cluster as texts of policy files, sorted by name. */
+/* PlacementPolicies of the cluster, sorted by name. */
 
 #include "kube/policy-objects.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
+#include "base/nsec.h"
 #include "kube/reflector.h"
+#include "model/time.h"
 #include "yaml/write.h"
+#include "json/fields.h"
 #include "json/read.h"
 #include "json/write.h"
 
 #define OBJECT_BUDGET ((size_t)16 * 1024 * 1024) /* of one object while it is read */
+#define VERSIONS_MAX_BYTES (POLICY_VERSIONS_MAX * (POLICY_VERSION_SPEC_MAX + 1024))
 
-/* Sorted by name; each item is one block of memory. */
+/* An object, and the versions of its status; one block of memory. */
+typedef struct KnownObject {
+    PolicyObject object;
+    Str versions; /* JSON, not validated; empty: none */
+} KnownObject;
+
+/* Sorted by name. */
 typedef struct ObjectList {
-    PolicyObject **items;
+    KnownObject **items;
     size_t n, size;
 } ObjectList;
 
@@ -38,7 +46,7 @@ static size_t find(const ObjectList *list, Str name, bool *ret_found) {
     *ret_found = false;
     while (low < high && !*ret_found) {
         size_t middle = low + (high - low) / 2;
-        int order = str_cmp(list->items[middle]->name, name);
+        int order = str_cmp(list->items[middle]->object.name, name);
 
         if (order == 0) {
             *ret_found = true;
@@ -61,11 +69,11 @@ static void clear(ObjectList *list) {
 
 static int grow(ObjectList *list) {
     size_t size = list->size > 0 ? 2 * list->size : 16;
-    PolicyObject **items;
+    KnownObject **items;
 
     if (list->n < list->size)
         return 0;
-    items = realloc(list->items, size * sizeof(PolicyObject *));
+    items = realloc(list->items, size * sizeof(KnownObject *));
     if (!items)
         return -ENOMEM;
     list->items = items;
@@ -74,9 +82,9 @@ static int grow(ObjectList *list) {
 }
 
 /* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
-static int put(ObjectList *list, PolicyObject *object) {
+static int put(ObjectList *list, KnownObject *object) {
     bool is_found;
-    size_t at = find(list, object->name, &is_found);
+    size_t at = find(list, object->object.name, &is_found);
 
     if (is_found) {
         free(list->items[at]);
@@ -87,7 +95,7 @@ static int put(ObjectList *list, PolicyObject *object) {
         return SINK_UNFIT;
     if (grow(list) < 0)
         return -ENOMEM;
-    memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(PolicyObject *));
+    memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(KnownObject *));
     list->items[at] = object;
     list->n++;
     return 0;
@@ -101,20 +109,20 @@ static bool drop(ObjectList *list, Str name) {
         return false;
     free(list->items[at]);
     list->n--;
-    memmove(&list->items[at], &list->items[at + 1], (list->n - at) * sizeof(PolicyObject *));
+    memmove(&list->items[at], &list->items[at + 1], (list->n - at) * sizeof(KnownObject *));
     return true;
 }
 
 static bool is_same(const PolicyObject *a, const PolicyObject *b) {
     return a->generation == b->generation && str_eq(a->name, b->name) && str_eq(a->uid, b->uid) &&
-           str_eq(a->text, b->text);
+           str_eq(a->spec, b->spec);
 }
 
 static bool is_same_list(const ObjectList *a, const ObjectList *b) {
     if (a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (!is_same(a->items[i], b->items[i]))
+        if (!is_same(&a->items[i]->object, &b->items[i]->object))
             return false;
     return true;
 }
@@ -131,19 +139,20 @@ static Str append(char **end, Str text) {
 }
 
 /* One block. NULL: out of memory. */
-static PolicyObject *copy_object(const PolicyObject *object) {
-    PolicyObject *copy =
-        malloc(sizeof(*copy) + object->name.len + object->uid.len + object->text.len);
+static KnownObject *copy_object(const PolicyObject *object, Str versions) {
+    KnownObject *copy = malloc(
+        sizeof(*copy) + object->name.len + object->uid.len + object->spec.len + versions.len);
     char *end = (char *)(copy + 1);
 
     if (!copy)
         return NULL;
-    *copy = (PolicyObject){
+    copy->object = (PolicyObject){
         .name = append(&end, object->name),
         .uid = append(&end, object->uid),
         .generation = object->generation,
-        .text = append(&end, object->text),
+        .spec = append(&end, object->spec),
     };
+    copy->versions = append(&end, versions);
     return copy;
 }
 
@@ -158,15 +167,80 @@ static void read_metadata(JsonReader *reader, Arena *arena, PolicyObject *ret) {
             json_string(reader, arena, &ret->uid);
         else if (json_key_is(reader, key, STR("generation")))
             json_int64(reader, &ret->generation);
-        else
+        else if (json_key_is(reader, key, STR("deletionTimestamp"))) {
+            ret->is_terminating = json_peek(reader) == JSON_STRING;
+            json_skip_fast(reader, NULL);
+        } else
             json_skip_fast(reader, NULL);
     }
 }
 
-/* The fields that a user writes; labels and annotations say nothing to berth. */
-static int write_text(Str name, Str spec, Buf *out) {
+/* The versions of a status. A strange status is as good as none: the object must not be lost. */
+static Str find_versions(Str status) {
+    JsonReader reader;
+    Str key, versions = STR_NULL;
+
+    json_reader_init(&reader, status);
+    json_object(&reader);
+    while (json_key(&reader, &key))
+        json_skip_fast(&reader, json_key_is(&reader, key, STR("versions")) ? &versions : NULL);
+    return json_error(&reader) == JSON_OK && versions.len <= VERSIONS_MAX_BYTES ? versions
+                                                                                : STR_NULL;
+}
+
+/* As policy_object_read(), and its status. */
+static int read_fields(Str object, Arena *arena, PolicyObject *ret, Str *ret_status) {
+    JsonReader reader;
+    Str key;
+
+    *ret = (PolicyObject){0};
+    *ret_status = STR_NULL;
+    json_reader_init(&reader, object);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            read_metadata(&reader, arena, ret);
+        else if (json_key_is(&reader, key, STR("spec")))
+            json_skip_fast(&reader, &ret->spec);
+        else if (json_key_is(&reader, key, STR("status")))
+            json_skip_fast(&reader, ret_status);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK)
+        return json_error(&reader) == JSON_E_TYPE ? SINK_UNFIT : SINK_MALFORMED;
+    if (str_is_empty(ret->name))
+        return SINK_UNFIT;
+    if (ret->spec.len > POLICY_OBJECT_TEXT_MAX)
+        ret->spec = STR_NULL;
+    return 0;
+}
+
+int policy_object_read(Str object, Arena *arena, PolicyObject *ret) {
+    Str status;
+
+    return read_fields(object, arena, ret, &status);
+}
+
+/* 0 with *ret, SINK_UNFIT, SINK_MALFORMED or -ENOMEM. */
+static int read_object(PolicyObjects *objects, Str object, KnownObject **ret) {
+    PolicyObject read;
+    Str status;
+    int r;
+
+    arena_reset(objects->arena);
+    r = read_fields(object, objects->arena, &read, &status);
+    if (r != 0)
+        return r;
+    *ret = copy_object(&read, find_versions(status));
+    return *ret ? 0 : -ENOMEM;
+}
+
+int policy_object_text(Str name, Str spec, Buf *out) {
     _cleanup_(buf_done) Buf json = BUF_INIT(POLICY_OBJECT_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&json);
+    size_t before = out->len;
 
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("berth.dev/v1alpha1"));
@@ -179,37 +253,9 @@ static int write_text(Str name, Str spec, Buf *out) {
         json_write_raw(&writer, spec);
     }
     json_write_end_object(&writer);
-    return buf_error(&json) < 0 ? buf_error(&json) : yaml_from_json(buf_str(&json), out);
-}
-
-/* 0 with *ret, SINK_UNFIT, SINK_MALFORMED or -ENOMEM. A spec that is too deep or too large leaves
- * an empty text: a policy with a mistake, whose last good version stays in force. */
-static int read_object(PolicyObjects *objects, Str object, PolicyObject **ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(POLICY_OBJECT_TEXT_MAX);
-    PolicyObject read = {0};
-    Str key, spec = STR_NULL;
-    JsonReader reader;
-
-    arena_reset(objects->arena);
-    json_reader_init(&reader, object);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("metadata")))
-            read_metadata(&reader, objects->arena, &read);
-        else if (json_key_is(&reader, key, STR("spec")))
-            json_skip(&reader, &spec);
-        else
-            json_skip_fast(&reader, NULL);
-    }
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK && json_error(&reader) != JSON_E_DEPTH)
-        return json_error(&reader) == JSON_E_TYPE ? SINK_UNFIT : SINK_MALFORMED;
-    if (str_is_empty(read.name))
-        return SINK_UNFIT;
-    if (json_error(&reader) == JSON_OK && write_text(read.name, spec, &text) == 0)
-        read.text = buf_str(&text);
-    *ret = copy_object(&read);
-    return *ret ? 0 : -ENOMEM;
+    if (buf_error(&json) < 0 || yaml_from_json(buf_str(&json), out) < 0)
+        out->len = before;
+    return buf_error(&json) == -ENOMEM || buf_error(out) == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* --- the sink ------------------------------------------------------------------------------ */
@@ -219,7 +265,7 @@ void policy_objects_begin(PolicyObjects *objects) {
 }
 
 int policy_objects_item(PolicyObjects *objects, Str text) {
-    PolicyObject *object;
+    KnownObject *object;
     int r = read_object(objects, text, &object);
 
     if (r == 0) {
@@ -231,26 +277,26 @@ int policy_objects_item(PolicyObjects *objects, Str text) {
 }
 
 int policy_objects_end(PolicyObjects *objects) {
-    pthread_mutex_lock(&objects->lock);
-    if (objects->version == 0 || !is_same_list(&objects->listing, &objects->known)) {
-        ObjectList before = objects->known;
+    ObjectList before;
 
-        objects->known = objects->listing;
-        objects->listing = before;
+    pthread_mutex_lock(&objects->lock);
+    if (objects->version == 0 || !is_same_list(&objects->listing, &objects->known))
         objects->version++;
-    }
+    before = objects->known;
+    objects->known = objects->listing;
+    objects->listing = before;
     pthread_mutex_unlock(&objects->lock);
     clear(&objects->listing);
     return 0;
 }
 
 /* Takes @object, unless it fails. */
-static int put_known(PolicyObjects *objects, PolicyObject *object) {
+static int put_known(PolicyObjects *objects, KnownObject *object) {
     bool is_found, is_changed;
-    size_t at = find(&objects->known, object->name, &is_found);
+    size_t at = find(&objects->known, object->object.name, &is_found);
     int r;
 
-    is_changed = !is_found || !is_same(objects->known.items[at], object);
+    is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
     r = put(&objects->known, object);
     if (r == 0 && is_changed)
         objects->version++;
@@ -259,7 +305,7 @@ static int put_known(PolicyObjects *objects, PolicyObject *object) {
 
 int policy_objects_apply(
     PolicyObjects *objects, WatchEventType type, const ObjectMeta *meta, Str text) {
-    PolicyObject *object = NULL;
+    KnownObject *object = NULL;
     int r = type == EVENT_DELETED ? 0 : read_object(objects, text, &object);
 
     if (r != 0)
@@ -323,13 +369,13 @@ int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret
     pthread_mutex_lock(&objects->lock);
     copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
     for (size_t i = 0; copies && i < objects->known.n; i++) {
-        const PolicyObject *object = objects->known.items[i];
+        const PolicyObject *object = &objects->known.items[i]->object;
 
         copies[i] = (PolicyObject){
             .name = arena_copy(arena, object->name),
             .uid = arena_copy(arena, object->uid),
             .generation = object->generation,
-            .text = arena_copy(arena, object->text),
+            .spec = arena_copy(arena, object->spec),
         };
     }
     *ret = copies;
@@ -337,4 +383,58 @@ int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret
     *ret_version = objects->version;
     pthread_mutex_unlock(&objects->lock);
     return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
+}
+
+/* --- versions ------------------------------------------------------------------------------- */
+
+typedef struct ReadVersion {
+    PolicyVersion version;
+    Str since;
+} ReadVersion;
+
+typedef struct VersionList {
+    PolicyVersion *items;
+    size_t n;
+} VersionList;
+
+static void read_spec(JsonReader *reader, Arena *arena, void *target) {
+    json_skip_fast(reader, target);
+}
+
+/* A version without a time that can be is left out. */
+static void read_version(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"generation", JSON_FIELD_INT, offsetof(ReadVersion, version.generation)},
+        {"since", JSON_FIELD_TEXT, offsetof(ReadVersion, since)},
+        {"spec", JSON_FIELD_CUSTOM, offsetof(ReadVersion, version.spec), read_spec},
+    };
+    VersionList *list = target;
+    ReadVersion read = {0};
+    int64_t sec = 0;
+
+    JSON_READ_FIELDS(reader, arena, fields, &read);
+    if (list->n == POLICY_VERSIONS_MAX || !time_parse(read.since, &sec) || sec < 0 ||
+        sec > INT64_MAX / NSEC_PER_SEC)
+        return;
+    read.version.since_nsec = sec * NSEC_PER_SEC;
+    list->items[list->n++] = read.version;
+}
+
+size_t policy_objects_versions(
+    PolicyObjects *objects, Str name, Arena *arena, PolicyVersion ret[POLICY_VERSIONS_MAX]) {
+    VersionList list = {.items = ret};
+    Str text = STR_NULL;
+    JsonReader reader;
+    bool is_found;
+    size_t at;
+
+    pthread_mutex_lock(&objects->lock);
+    at = find(&objects->known, name, &is_found);
+    if (is_found)
+        text = arena_copy(arena, objects->known.items[at]->versions);
+    pthread_mutex_unlock(&objects->lock);
+    json_reader_init(&reader, text);
+    json_read_array(&reader, arena, read_version, &list);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && !arena_has_failed(arena) ? list.n : 0;
 }

@@ -8,7 +8,6 @@
 #include "base/nsec.h"
 #include "base/url.h"
 #include "base/utf8.h"
-#include "kube/policy-objects.h"
 #include "json/write.h"
 
 #define MESSAGE_MAX ((size_t)32 * 1024)
@@ -28,17 +27,21 @@ void policy_status_path(Str name, Buf *out) {
     buf_append(out, STR("/status"));
 }
 
-static void write_condition(JsonWriter *writer, const Condition *condition) {
+static void write_time(JsonWriter *writer, const char *key, int64_t nsec) {
     _cleanup_(buf_done) Buf time = BUF_INIT(64);
 
-    calendar_print(condition->since_nsec / NSEC_PER_SEC, 0, &time);
+    calendar_print(nsec / NSEC_PER_SEC, 0, &time);
+    json_write_member(writer, str_from_c(key), buf_str(&time));
+}
+
+static void write_condition(JsonWriter *writer, const Condition *condition) {
     json_write_object(writer);
     json_write_member(writer, STR("type"), str_from_c(condition->type));
     json_write_member(writer, STR("status"), condition->is_true ? STR("True") : STR("False"));
     json_write_member(writer, STR("reason"), str_from_c(condition->reason));
     json_write_member(writer, STR("message"), utf8_take(condition->message, MESSAGE_SHOWN));
     json_member_int(writer, "observedGeneration", condition->generation);
-    json_write_member(writer, STR("lastTransitionTime"), buf_str(&time));
+    write_time(writer, "lastTransitionTime", condition->since_nsec);
     json_write_end_object(writer);
 }
 
@@ -74,6 +77,23 @@ static void write_in_force(JsonWriter *writer, const PolicyStatus *status, int64
                                 .generation = status->generation});
 }
 
+static void write_versions(JsonWriter *writer, const PolicyStatus *status) {
+    json_member_array(writer, "versions");
+    for (size_t i = 0; i < status->n_versions; i++) {
+        const PolicyVersion *version = &status->versions[i];
+
+        json_write_object(writer);
+        json_member_int(writer, "generation", version->generation);
+        write_time(writer, "since", version->since_nsec);
+        if (!str_is_empty(version->spec)) {
+            json_write_key(writer, STR("spec"));
+            json_write_raw(writer, version->spec);
+        }
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
 void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
@@ -92,6 +112,8 @@ void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out)
         json_member_null(&writer, "inForceGeneration");
         json_member_null(&writer, "mode");
     }
+    if (status->n_versions > 0)
+        write_versions(&writer, status);
     json_member_int(&writer, "pods", (int64_t)status->counts.n_pods);
     json_member_int(&writer, "rejected", (int64_t)status->counts.n_rejected);
     json_member_int(&writer, "pending", (int64_t)status->counts.n_pending);

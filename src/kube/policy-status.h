@@ -2,11 +2,7 @@
 
 /* The status of a PlacementPolicy, as a merge patch of its subresource. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/str.h"
+#include "kube/policy-objects.h"
 
 typedef struct PolicyCounts {
     uint64_t n_pods, n_rejected, n_pending, n_errors;
@@ -20,7 +16,9 @@ typedef struct PolicyStatus {
     int64_t in_force;   /* the generation in force; 0: none */
     int64_t since_nsec; /* since 1970: from when on */
     bool is_observed;
-    Str replica; /* that writes it */
+    const PolicyVersion *versions; /* that were in force, the newest first */
+    size_t n_versions;             /* 0: they are not written */
+    Str replica;                   /* that writes it */
     PolicyCounts counts;
 } PolicyStatus;
 

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "kube/access.h"
 #include "kube/secret.h"
 

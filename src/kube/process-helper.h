@@ -9,10 +9,6 @@
  * process does, by whatever means, and ends a running program then.
  */
 
-#include <stdbool.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "kube/process.h"
 
 /* Forks it; there is one for a process. @options are copied by that. Before other threads are

@@ -7,12 +7,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 
 /* How often we check whether it has ended: if a child process remains, its pipes stay open. */

@@ -9,11 +9,7 @@
  * Blocks. Any thread.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/str.h"
 
 #define PROCESS_STDERR_MAX 512u /* of its standard error, the end */
 #define PROCESS_GRACE_MSEC 2000 /* between SIGTERM and SIGKILL */

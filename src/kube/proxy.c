@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An address of either family as 16 bytes; IPv4 is mapped. */
 typedef struct Address {

@@ -9,10 +9,7 @@
  * without a port, or "*". Names in lower case count where those in upper case are not set.
  */
 
-#include <stdbool.h>
-
 #include "base/origin.h"
-#include "base/str.h"
 
 /* NULL: not set. */
 typedef struct ProxyEnvironment {

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/url.h"
-#include "kube/lease.h"
 #include "model/node.h"
 #include "json/write.h"
 
@@ -17,7 +15,6 @@
 #define FORBIDDEN_SEC 60
 
 struct PublishWriter {
-    PublishWriterOptions options;
     Lease *lease; /* NULL: there is one berth */
     WriteQueue *queue;
     bool is_unwanted;
@@ -70,11 +67,10 @@ PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
 
     if (!writer)
         return NULL;
-    writer->options = *options;
-    atomic_init(&writer->is_ours, !options->lease_name);
+    atomic_init(&writer->is_ours, !options->lease.name);
     writer->queue = write_queue_new(&(WriteQueueOptions){
-        .client = options->client,
-        .clock = options->clock,
+        .client = options->lease.client,
+        .clock = options->lease.clock,
         .method = "PATCH",
         .content_type = PUBLISH_CONTENT_TYPE,
         .verb = "patch",
@@ -83,16 +79,9 @@ PublishWriter *publish_writer_new(const PublishWriterOptions *options) {
         .waiting_max = WRITE_QUEUE_WAITING_MAX,
         .forbidden_sec = FORBIDDEN_SEC,
     });
-    if (options->lease_name)
-        writer->lease = lease_new(&(LeaseOptions){
-            .client = options->client,
-            .namespace = options->lease_namespace,
-            .name = options->lease_name,
-            .identity = options->identity,
-            .clock = options->clock,
-            .wall_clock = options->wall_clock,
-        });
-    return writer->queue && (writer->lease || !options->lease_name) ? writer
+    if (options->lease.name)
+        writer->lease = lease_new(&options->lease);
+    return writer->queue && (writer->lease || !options->lease.name) ? writer
                                                                     : publish_writer_free(writer);
 }
 

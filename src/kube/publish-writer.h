@@ -11,13 +11,7 @@
  * Threads: publish_writer_is_ours(), _add(), _patch() and _figures() any, the rest the client's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "kube/client.h"
+#include "kube/lease.h"
 #include "kube/write-queue.h"
 
 #define PUBLISH_CONTENT_TYPE "application/merge-patch+json"
@@ -43,12 +37,8 @@ void publish_body(const PublishChange *change, Buf *out);
 typedef struct PublishWriter PublishWriter;
 
 typedef struct PublishWriterOptions {
-    Client *client;
-    const char *lease_namespace, *lease_name; /* name NULL: there is one berth */
-    const char *identity;                     /* of the holder */
-    unsigned n_calls;                         /* at a time; 0: PUBLISH_CALLS */
-    int64_t (*clock)(void);                   /* monotonic, in ns */
-    int64_t (*wall_clock)(void);              /* since 1970, in ns */
+    LeaseOptions lease; /* name NULL: there is one berth, and no lease */
+    unsigned n_calls;   /* at a time; 0: PUBLISH_CALLS */
 } PublishWriterOptions;
 
 PublishWriter *publish_writer_new(const PublishWriterOptions *options); /* NULL: out of memory */

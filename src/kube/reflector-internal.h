@@ -7,8 +7,6 @@
  *     reflector-watch.c   the documents of a watch
  */
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "kube/backoff.h"
 #include "kube/document-splitter.h"
 #include "kube/reflector.h"

@@ -6,8 +6,6 @@
 
 #include "kube/reflector-internal.h"
 
-#include <string.h>
-
 #include "base/nsec.h"
 #include "json/read.h"
 

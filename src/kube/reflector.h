@@ -16,12 +16,6 @@
  * No clock, no thread: time comes from options, answers through the client.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/store.h"
 #include "kube/api-objects.h"
 #include "kube/client.h"

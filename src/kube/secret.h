@@ -5,13 +5,7 @@
  * run, or given once and for all. Memory is wiped before it is freed.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* Differs when a file was changed or replaced, also through a swapped symlink. */
 typedef struct FileMark {

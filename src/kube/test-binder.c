@@ -270,7 +270,7 @@ static void test_rejection_has_a_reason(void **state) {
     job.has_no_reason = true;
     binder_add(fixture.binder, &job.job);
     assert_int_equal(job.n_done, 1);
-    assert_string_equal(job.error, "the node is refused");
+    assert_string_equal(job.error, "the node was rejected");
     fixture_close(&fixture);
 }
 
@@ -403,7 +403,7 @@ static void test_unanswered_bind_is_read_before_another_node_is_tried(void **sta
     } cases[] = {
         {1, POD_READ("u1", "n1"), "the pod is on node n1 already", 1, 0},
         {1, POD_READ("u1", "n2"), "", 0, 1},
-        {1, POD_READ("u0", "n2"), "the pod has been made anew: it has another UID", 1, 0},
+        {1, POD_READ("u0", "n2"), "the pod was recreated: it has another UID", 1, 0},
         {WATCHER_BIND_SEC, POD_READ("u1", ""), NULL, 0, 1},
         {WATCHER_BIND_SEC, POD_READ("u1", "n1"), "the pod is on node n1 already", 1, 0},
     };
@@ -627,7 +627,7 @@ static void test_jobs_end_within_the_deadline(void **state) {
     assert_int_equal(fixture.n_ended, N);
     assert_true(now - began <= WATCHER_BIND_SEC * NSEC_PER_SEC);
     assert_non_null(strstr(jobs[0].error, "not known whether"));
-    assert_non_null(strstr(jobs[N - 1].error, "turn did not come"));
+    assert_non_null(strstr(jobs[N - 1].error, "timed out before it was sent"));
     assert_int_equal(jobs[N - 1].n_judged, 0);
     assert_int_equal(n_assumed(&fixture), BINDER_CALLS_MAX); /* their result is unknown */
 

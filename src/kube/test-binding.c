@@ -86,7 +86,7 @@ static const Case cases[] = {
     {"conflict: bound elsewhere", {ANSWERED(409, STATUS("x")), ANSWERED(200, POD("u-1", "n2"))},
         BINDING_FAILED, "the pod is on node n2 already"},
     {"conflict: another pod", {ANSWERED(409, STATUS("x")), ANSWERED(200, POD("u-2", "n1"))},
-        BINDING_FAILED, "made anew"},
+        BINDING_FAILED, "the pod was recreated"},
     {"conflict: not bound",
         {ANSWERED(409, STATUS("is being deleted")), ANSWERED(200, POD("u-1", ""))}, BINDING_FAILED,
         "the pod was not bound: HTTP 409: is being deleted"},

@@ -430,7 +430,7 @@ static void test_unknown_proxy(void **state) {
     open_client(&setup);
     get(setup.client, &record, "/echo");
     assert_int_equal(record.result.outcome, CALL_REFUSED);
-    assert_non_null(strstr(record.error, ": the proxy on the way to it is not known"));
+    assert_non_null(strstr(record.error, ": the name of its proxy cannot be resolved"));
     assert_null(strstr(record.error, "hidden"));
     setup_done(&setup);
 }

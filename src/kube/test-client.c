@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "kube/test-client-scene.h"
+#include "version.h"
 
 /* --- requests ------- */
 
@@ -43,7 +44,8 @@ static void test_requests(void **state) {
         assert_case(cases[i].name, record.n_heads == 1 && record.head.status == 200);
         assert_text(cases[i].name, str_from_c(record.content_type), "text/plain");
         (void)snprintf(want, sizeof(want),
-            "%sHost: 127.0.0.1:%u\nUser-Agent: berth/0.1.0\nAccept: application/json\n%s%s%s%.*s",
+            "%sHost: 127.0.0.1:%u\nUser-Agent: berth/" BERTH_VERSION
+            "\nAccept: application/json\n%s%s%s%.*s",
             cases[i].says, test_server_port(setup.server),
             cases[i].options.content_type ? "Content-Type: " : "",
             cases[i].options.content_type ? cases[i].options.content_type : "",
@@ -274,7 +276,7 @@ static void test_late_request_is_not_sent(void **state) {
         assert_int_equal(post.result.outcome, post.forbids ? CALL_REFUSED : CALL_DONE);
         assert_int_equal(post.result.was_sent, !post.forbids);
         if (post.forbids)
-            assert_string_equal(post.error, "it was too late to send it");
+            assert_string_equal(post.error, "it was too late to send the request");
     }
     assert_int_equal(atomic_load(&setup.state.n_posts), 2);
     setup_done(&setup);

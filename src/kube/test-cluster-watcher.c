@@ -95,6 +95,45 @@ static void test_reports_bound_pods_once(void **state) {
     fixture_close(&fixture);
 }
 
+/* A pod of two containers: one shrinks from 3 to 1 cpu, one grows from 1 to 4. */
+static void test_counts_resized_pods_by_version(void **state) {
+    static const struct {
+        const char *version;
+        int64_t cpu;
+    } cases[] = {
+        {"{\"major\":\"1\",\"minor\":\"36\"}", 7000},
+        {"{\"major\":\"1\",\"minor\":\"33+\"}", 7000},
+        {"{\"major\":\"1\",\"minor\":\"37\"}", 5000},
+        {"{\"major\":\"1\",\"minor\":\"40+\"}", 5000},
+        {"{}", 5000},
+        {"no version", 5000},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const NodeTable *table;
+        WatcherFixture fixture;
+        const Pod *pod;
+        uint32_t row;
+
+        fixture_open_version(&fixture, &(WatcherOptions){0}, cases[i].version);
+        fixture_sync(&fixture);
+        send_text(&fixture, fixture.pods,
+            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\","
+            "\"uid\":\"u\",\"resourceVersion\":\"150\"},\"spec\":{\"nodeName\":\"n2\","
+            "\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}},"
+            "{\"name\":\"b\",\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]},"
+            "\"status\":{\"containerStatuses\":["
+            "{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}},"
+            "{\"name\":\"b\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}\n");
+        wait_for_pods(&fixture, "n2", 1);
+        table = snapshot_table(fixture.snapshot);
+        row = table_find(table, STR("n2"));
+        pod = table_chunk(table, row)->pods[table_slot(row)]->items[0];
+        assert_int_equal(resources_get(&pod->requests, STR("cpu")), cases[i].cpu);
+        fixture_close(&fixture);
+    }
+}
+
 /* Also for pods that never had a node. */
 static void test_reports_deleted_pods(void **state) {
     WatcherFixture fixture;
@@ -522,6 +561,7 @@ int main(void) {
         cmocka_unit_test(test_an_empty_cluster_is_published),
         cmocka_unit_test(test_publishes_events_together),
         cmocka_unit_test(test_reports_bound_pods_once),
+        cmocka_unit_test(test_counts_resized_pods_by_version),
         cmocka_unit_test(test_reports_deleted_pods),
         cmocka_unit_test(test_keeps_snapshot_while_the_server_is_down),
         cmocka_unit_test(test_objects_that_cannot_be_read),

@@ -127,7 +127,9 @@ static inline void on_notice(void *context, const WatcherNotice *notice) {
             (WatcherNotice){.event = notice->event, .kind = notice->kind};
 }
 
-static inline void fixture_open_with(WatcherFixture *fixture, const WatcherOptions *options) {
+/* @version: of the API server, as /version has it. */
+static inline void fixture_open_version(
+    WatcherFixture *fixture, const WatcherOptions *options, const char *version) {
     const WatcherCallbacks callbacks = {.context = fixture,
         .publish = on_publish,
         .pod_bound = on_pod_bound,
@@ -139,9 +141,16 @@ static inline void fixture_open_with(WatcherFixture *fixture, const WatcherOptio
     deadline_cond_init(&fixture->changed);
     assert_int_equal(watcher_new(fake_access_new(true), options, &callbacks, &fixture->watcher), 0);
     fixture->client = fake_client();
+    fixture->nodes = fake_wait_for(fixture->client, "GET", "/version", 0);
+    assert_true(fixture->nodes != SIZE_MAX);
+    fake_answer(fixture->client, fixture->nodes, 200, version);
     fixture->nodes = fake_wait_for(fixture->client, "GET", "/api/v1/nodes?", 0);
     fixture->pods = fake_wait_for(fixture->client, "GET", "/api/v1/pods?", 0);
     assert_true(fixture->nodes != SIZE_MAX && fixture->pods != SIZE_MAX);
+}
+
+static inline void fixture_open_with(WatcherFixture *fixture, const WatcherOptions *options) {
+    fixture_open_version(fixture, options, "{\"major\":\"1\",\"minor\":\"37\"}");
 }
 
 static inline void fixture_open(WatcherFixture *fixture) {

@@ -422,6 +422,20 @@ static void test_released_at_the_end(void **state) {
     assert_true(lease_release(lease));
 }
 
+/* Another client has taken it by force: there is nothing of ours to release. */
+static void test_release_leaves_the_lease_of_others(void **state) {
+    size_t n;
+
+    take();
+    (void)next_call(/* is_wanted= */ true);
+    answer(409, "");
+    (void)next_call(/* is_wanted= */ true);
+    answer(200, object(9, "other", 15));
+    n = fake_n_calls(client);
+    assert_true(lease_release(lease));
+    assert_int_equal(fake_n_calls(client), n);
+}
+
 static void test_release_ends_without_an_answer(void **state) {
     int64_t from = now;
 
@@ -457,6 +471,7 @@ int main(void) {
         TEST(test_rights),
         TEST(test_unreadable_answers),
         TEST(test_released_at_the_end),
+        TEST(test_release_leaves_the_lease_of_others),
         TEST(test_release_ends_without_an_answer),
     };
 

@@ -11,7 +11,8 @@
     "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"PlacementPolicy\",\"metadata\":{"           \
     "\"annotations\":{\"a\":\"b\"},\"generation\":" generation                                     \
     ",\"managedFields\":[{}],\"name\":\"" name "\",\"uid\":\"" uid "\"}" rest "}"
-#define SPEC ",\"spec\":{\"filters\":[{\"name\":\"ready\",\"nodeReady\":true}]}"
+#define SPEC_JSON "{\"filters\":[{\"name\":\"ready\",\"nodeReady\":true}]}"
+#define SPEC ",\"spec\":" SPEC_JSON
 #define SPEC_TEXT "spec:\n  filters:\n  - name: ready\n    nodeReady: true\n"
 
 typedef struct Fixture {
@@ -68,11 +69,11 @@ static void test_keeps_what_users_write_sorted_by_name(void **state) {
     assert_int_equal(policy_objects_version(fixture->objects), 0);
     list(fixture, items, 3);
     assert_int_equal(fixture->n, 3);
-    assert_true(str_is(fixture->copies[0].text, TEXT("a", SPEC_TEXT)));
-    assert_true(str_is(fixture->copies[1].text, TEXT("b", SPEC_TEXT)));
+    assert_true(str_is(fixture->copies[0].spec, SPEC_JSON));
+    assert_true(str_is(fixture->copies[1].name, "b"));
     assert_true(str_is(fixture->copies[1].uid, "2"));
     assert_int_equal(fixture->copies[1].generation, 7);
-    assert_true(str_is(fixture->copies[2].text, TEXT("c", "")));
+    assert_int_equal(fixture->copies[2].spec.len, 0);
     assert_int_equal(policy_objects_count(fixture->objects), 3);
 }
 
@@ -113,6 +114,13 @@ static void test_events_add_and_remove(void **state) {
     assert_int_equal(fixture->version, version);
 }
 
+static void assert_text_of(Str name, Str spec, const char *expected) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1 << 16);
+
+    assert_int_equal(policy_object_text(name, spec, &text), 0);
+    assert_text("text", buf_str(&text), expected);
+}
+
 /* It is there, and has a mistake: its last good version must stay in force. */
 static void test_too_deep_spec_is_an_empty_text(void **state) {
     Fixture *fixture = *state;
@@ -125,7 +133,53 @@ static void test_too_deep_spec_is_an_empty_text(void **state) {
     deep[at + 201] = '\0';
     assert_int_equal(apply(fixture, EVENT_ADDED, "a", deep), 0);
     assert_int_equal(fixture->n, 1);
-    assert_int_equal(fixture->copies[0].text.len, 0);
+    assert_text_of(STR("a"), fixture->copies[0].spec, "");
+    assert_text_of(STR("a"), STR(SPEC_JSON), TEXT("a", SPEC_TEXT));
+    assert_text_of(STR("a"), STR_NULL, TEXT("a", ""));
+}
+
+#define WITH_VERSIONS(versions)                                                                    \
+    OBJECT("a", "1", "5", SPEC ",\"status\":{\"versions\":" versions "}")
+#define VERSION(generation, since)                                                                 \
+    "{\"generation\":" generation ",\"since\":\"" since "\",\"spec\":{}}"
+
+static void test_reads_versions_of_the_status(void **state) {
+    Fixture *fixture = *state;
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
+    const char *const items[] = {WITH_VERSIONS(
+        "[" VERSION("4", "1970-01-01T00:00:02Z") "," VERSION("3", "never") "," VERSION(
+            "2", "9000-01-01T00:00:00Z") "," VERSION("1", "1970-01-01T00:00:01Z") "]")};
+
+    list(fixture, items, 1);
+    assert_int_equal(
+        policy_objects_versions(fixture->objects, STR("a"), fixture->arena, versions), 2);
+    assert_int_equal(versions[0].generation, 4);
+    assert_int_equal(versions[0].since_nsec, 2 * INT64_C(1000000000));
+    assert_true(str_is(versions[0].spec, "{}"));
+    assert_int_equal(versions[1].generation, 1);
+    assert_int_equal(
+        policy_objects_versions(fixture->objects, STR("b"), fixture->arena, versions), 0);
+}
+
+/* Users can write the status: the object must not be lost. */
+static void test_strange_status_has_no_versions(void **state) {
+    Fixture *fixture = *state;
+    static const char *const objects[] = {
+        OBJECT("a", "1", "1", SPEC),
+        OBJECT("a", "1", "1", SPEC ",\"status\":7"),
+        OBJECT("a", "1", "1", SPEC ",\"status\":null"),
+        WITH_VERSIONS("{}"),
+        WITH_VERSIONS("[7]"),
+        WITH_VERSIONS("[{\"generation\":\"x\",\"since\":\"1970-01-01T00:00:02Z\"}]"),
+    };
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
+
+    for (size_t i = 0; i < ELEMENTS_OF(objects); i++) {
+        list(fixture, &objects[i], 1);
+        assert_int_equal(fixture->n, 1);
+        assert_int_equal(
+            policy_objects_versions(fixture->objects, STR("a"), fixture->arena, versions), 0);
+    }
 }
 
 static void test_refuses_what_is_no_object(void **state) {
@@ -148,6 +202,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_events_add_and_remove, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
             test_too_deep_spec_is_an_empty_text, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(
+            test_reads_versions_of_the_status, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(
+            test_strange_status_has_no_versions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
             test_refuses_what_is_no_object, open_fixture, close_fixture),
     };

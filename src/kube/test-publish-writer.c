@@ -3,6 +3,8 @@
 #include "base/nsec.h"
 #include "base/test-assert.h"
 #include "kube/lease.h"
+#include "kube/nomination.h"
+#include "kube/policy-status.h"
 #include "test-fake-client.h"
 
 static int64_t now = NSEC_PER_SEC;
@@ -17,12 +19,12 @@ static PublishWriter *writer;
 static void make(const char *lease) {
     client = client_new(NULL);
     writer = publish_writer_new(&(PublishWriterOptions){
-        .client = client,
-        .lease_namespace = "berth-system",
-        .lease_name = lease,
-        .identity = "me",
-        .clock = clock_now,
-        .wall_clock = clock_now,
+        .lease = {.client = client,
+            .namespace = "berth-system",
+            .name = lease,
+            .identity = "me",
+            .clock = clock_now,
+            .wall_clock = clock_now},
     });
     assert_non_null(writer);
 }
@@ -95,10 +97,101 @@ static void test_lease(void **state) {
     assert_false(publish_writer_is_ours(writer));
 }
 
+/* A replica that should not publish does not take the lease, and gives it up at its end. */
+static void test_unwanted_lease(void **state) {
+    make("berth-publish");
+    publish_writer_set_wanted(writer, false);
+    (void)publish_writer_tick(writer, now);
+    assert_int_equal(fake_n_calls(client), 0);
+    publish_writer_set_wanted(writer, true);
+    (void)publish_writer_tick(writer, now);
+    assert_int_equal(fake_n_calls(client), 1);
+}
+
+/* --- patches that others send through it -------------------------------------------------------
+ */
+
+static void check_nomination(const Nomination *nomination, size_t call, const char *body) {
+    assert_true(nomination_send(nomination, writer));
+    (void)publish_writer_tick(writer, now);
+    assert_string_equal(fake_call(client, call).path, "/api/v1/namespaces/team/pods/p/status");
+    assert_string_equal(fake_call(client, call).body, body);
+}
+
+static void test_nominations(void **state) {
+    Nomination nomination = {
+        .namespace = STR("team"), .name = STR("p"), .uid = STR("u"), .node = STR("n1")};
+
+    make(NULL);
+    check_nomination(
+        &nomination, 0, "{\"metadata\":{\"uid\":\"u\"},\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    nomination.node = STR_NULL;
+    nomination.resource_version = STR("7");
+    check_nomination(&nomination, 1,
+        "{\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"7\"},"
+        "\"status\":{\"nominatedNodeName\":null}}");
+    nomination.name = STR("../p");
+    assert_false(nomination_send(&nomination, writer));
+    nomination.name = STR("p");
+    nomination.namespace = STR("../team");
+    assert_false(nomination_send(&nomination, writer));
+}
+
+#define CONDITION(type, status, reason, message, since)                                            \
+    "{\"type\":\"" type "\",\"status\":\"" status "\",\"reason\":\"" reason                        \
+    "\",\"message\":\"" message "\",\"observedGeneration\":3,\"lastTransitionTime\":\"" since      \
+    "\"}"
+#define STATUS(accepted, in_force, generation, mode)                                               \
+    "{\"status\":{\"observedGeneration\":3,\"conditions\":[" accepted "," in_force                 \
+    "],\"inForceGeneration\":" generation ",\"mode\":" mode                                        \
+    ",\"pods\":4,\"rejected\":3,\"pending\":2,\"errors\":1}}"
+#define SINCE "1970-01-01T00:00:10Z"
+#define NOW "1970-01-01T00:01:00Z"
+
+static void check_status(const PolicyStatus *status, const char *want) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(8192);
+
+    policy_status_body(status, 60 * NSEC_PER_SEC, &body);
+    assert_text("status", buf_str(&body), want);
+}
+
+static void test_status_of_a_policy(void **state) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(256);
+    PolicyStatus status = {.generation = 3,
+        .in_force = 3,
+        .since_nsec = 10 * NSEC_PER_SEC,
+        .replica = STR("r"),
+        .counts = {.n_pods = 4, .n_rejected = 3, .n_pending = 2, .n_errors = 1}};
+
+    policy_status_path(STR("a/b"), &path);
+    assert_text("path", buf_str(&path), "/apis/berth.dev/v1alpha1/placementpolicies/a%2Fb/status");
+    check_status(&status, STATUS(CONDITION("Accepted", "True", "Valid", "no mistakes", SINCE),
+                              CONDITION("InForce", "True", "InForce",
+                                  "generation 3 is in force, by replica r", SINCE),
+                              "3", "\"Enforce\""));
+    status.in_force = 1;
+    status.error = STR("line 1");
+    status.note = STR("old");
+    status.is_observed = true;
+    check_status(&status, STATUS(CONDITION("Accepted", "False", "Invalid", "line 1", NOW),
+                              CONDITION("InForce", "False", "LastGoodVersion",
+                                  "generation 1 is in force, by replica r; old", NOW),
+                              "1", "\"Observe\""));
+    status.in_force = 0;
+    status.note = STR_NULL;
+    check_status(
+        &status, STATUS(CONDITION("Accepted", "False", "Invalid", "line 1", NOW),
+                     CONDITION("InForce", "False", "NoGoodVersion", "no version was good", NOW),
+                     "null", "null"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_requests, tear_down),
         cmocka_unit_test_teardown(test_lease, tear_down),
+        cmocka_unit_test_teardown(test_unwanted_lease, tear_down),
+        cmocka_unit_test_teardown(test_nominations, tear_down),
+        cmocka_unit_test(test_status_of_a_policy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

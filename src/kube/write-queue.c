@@ -5,13 +5,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/nsec.h"
 #include "kube/api-objects.h"
 
-#define ANSWER_MAX_BYTES ((size_t)64 * 1024)
+#define ANSWER_MAX_BYTES ((size_t)2 * 1024 * 1024) /* the written object; etcd takes 1.5 MiB */
 #define ANSWER_BUDGET ((size_t)256 * 1024)
 
 typedef struct PendingWrite {

@@ -11,11 +11,6 @@
  * Threads: write_queue_add() and write_queue_figures() any, the rest the client's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "kube/client.h"
 
 #define WRITE_QUEUE_CALLS_MAX 8u

@@ -19,12 +19,6 @@
  * Threads: any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "history/recent-pods.h"
 #include "model/pod.h"
 #include "policy/exemption.h"

@@ -2,6 +2,7 @@
 
 #include "live/cluster-policies.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,22 +10,16 @@
 
 #include "input/policies.h"
 #include "input/policy-mistakes.h"
-
-/* A version of an object; the text is empty: none. */
-typedef struct Version {
-    Str text;
-    int64_t generation;
-    size_t n_filters, n_scores;
-    bool is_observed;
-} Version;
+#include "live/kept-version.h"
 
 typedef struct Entry {
     PolicyObject newest;
     Str error;
     bool is_checked; /* the result for the newest version does not depend on anything else */
     bool is_held;    /* rejected with others: see held_version */
-    Version chosen, in_force;
-    int64_t since_nsec;
+    KeptVersion *chosen, *in_force;            /* NULL: none */
+    KeptVersion *history[POLICY_VERSIONS_MAX]; /* that were in force, the newest first */
+    size_t n_history;
 } Entry;
 
 /* Filters and scores of all policies together. */
@@ -32,23 +27,46 @@ typedef struct Totals {
     size_t n_filters, n_scores;
 } Totals;
 
+/* A policy of a file: its name is taken. */
+typedef struct FilePolicy {
+    Str name, file;
+    size_t line;
+} FilePolicy;
+
+/* All of them. */
+typedef struct FilePolicies {
+    FilePolicy *items;
+    size_t n;
+    Totals totals;
+} FilePolicies;
+
 struct ClusterPolicies {
     PolicyObjects *objects;
     uint64_t held_version; /* of the objects: what was rejected is not tried again */
-    pthread_mutex_t lock;  /* for what follows; of the one that chooses, to write */
-    Arena *arena;          /* of the entries; NULL: there are none yet */
+    pthread_mutex_t lock;  /* guards what follows; the thread that chooses reads without it */
+    Arena *arena;          /* of what follows; NULL: there is nothing yet */
     Entry *entries;        /* by name */
     size_t n;
+    FilePolicies files; /* of the last choice */
 };
 
 /* A choice under way. */
 typedef struct Choice {
     ClusterPolicies *policies;
-    const Program *of_files;
+    FilePolicies files;
     Arena *arena;
     Totals totals;
     uint64_t version; /* of the objects */
 } Choice;
+
+static void entries_done(Entry *entries, size_t n) {
+    for (size_t i = 0; entries && i < n; i++) {
+        kept_version_unref(entries[i].chosen);
+        kept_version_unref(entries[i].in_force);
+        for (size_t j = 0; j < entries[i].n_history; j++)
+            kept_version_unref(entries[i].history[j]);
+    }
+}
 
 ClusterPolicies *cluster_policies_new(PolicyObjects *objects) {
     ClusterPolicies *policies = calloc(1, sizeof(*policies));
@@ -63,6 +81,7 @@ ClusterPolicies *cluster_policies_new(PolicyObjects *objects) {
 ClusterPolicies *cluster_policies_free(ClusterPolicies *policies) {
     if (!policies)
         return NULL;
+    entries_done(policies->entries, policies->n);
     arena_free(policies->arena);
     (void)pthread_mutex_destroy(&policies->lock);
     free(policies);
@@ -71,48 +90,76 @@ ClusterPolicies *cluster_policies_free(ClusterPolicies *policies) {
 
 /* --- one object ------------------------------------------------------------------------------ */
 
-static Version copy_version(Arena *arena, const Version *version) {
-    Version copy = *version;
-
-    copy.text = str_is_empty(version->text) ? STR_NULL : arena_copy(arena, version->text);
-    return copy;
+static bool is_version(const KeptVersion *version, int64_t generation, Str spec) {
+    return version->generation == generation && str_eq(buf_str(&version->spec), spec);
 }
 
-static bool is_version(const Version *version, const PolicyObject *object) {
-    return version->generation == object->generation && str_eq(version->text, object->text);
+static bool is_newest(const Entry *entry, const KeptVersion *version) {
+    return is_version(version, entry->newest.generation, entry->newest.spec);
 }
 
-static const Policy *find_in_files(const Choice *choice, Str name) {
-    for (size_t i = 0; i < choice->of_files->n_policies; i++)
-        if (str_eq(choice->of_files->policies[i].name, name))
-            return &choice->of_files->policies[i];
-    return NULL;
-}
-
-/* Whether all policies are within the limits with @version instead of that in force. */
-static bool fits(Choice *choice, Entry *entry, const Version *version) {
-    Totals with = {
-        choice->totals.n_filters - entry->in_force.n_filters + version->n_filters,
-        choice->totals.n_scores - entry->in_force.n_scores + version->n_scores,
-    };
-
-    if (with.n_filters > PROGRAM_FILTERS_MAX || with.n_scores > PROGRAM_SCORES_MAX) {
-        entry->error = arena_printf(choice->arena,
-            "with it there would be %zu filters and %zu scores in all policies, and the limit is "
-            "%u each",
-            with.n_filters, with.n_scores, PROGRAM_FILTERS_MAX);
-        return false;
-    }
-    choice->totals = with;
+/* Whether no file has a policy of that name. */
+static bool has_own_name(const FilePolicies *files, Str name, Buf *mistakes) {
+    for (size_t i = 0; i < files->n; i++)
+        if (str_eq(files->items[i].name, name)) {
+            buf_printf(mistakes,
+                "a policy file has a policy of this name, %.*s:%zu; rename one of them",
+                STR_FMT(files->items[i].file), files->items[i].line);
+            return false;
+        }
     return true;
+}
+
+/* Whether all policies together are within the limits. */
+static bool is_within(Totals with, Buf *mistakes) {
+    if (with.n_filters <= PROGRAM_FILTERS_MAX && with.n_scores <= PROGRAM_SCORES_MAX)
+        return true;
+    buf_printf(mistakes,
+        "with it there would be %zu filters and %zu scores in all policies, and the limit is %u "
+        "each",
+        with.n_filters, with.n_scores, PROGRAM_FILTERS_MAX);
+    return false;
+}
+
+/* The totals with @version (NULL: none) instead of that in force. */
+static Totals count_with(const Choice *choice, const Entry *entry, const KeptVersion *version) {
+    Totals totals = choice->totals;
+
+    if (entry->in_force) {
+        totals.n_filters -= entry->in_force->n_filters;
+        totals.n_scores -= entry->in_force->n_scores;
+    }
+    if (version) {
+        totals.n_filters += version->n_filters;
+        totals.n_scores += version->n_scores;
+    }
+    return totals;
+}
+
+/* @version (NULL: none), a new reference, is the choice instead of that in force. */
+static void set_chosen(Choice *choice, Entry *entry, KeptVersion *version) {
+    choice->totals = count_with(choice, entry, version);
+    kept_version_unref(entry->chosen);
+    entry->chosen = version;
+}
+
+/* Whether all policies are within the limits with @version. */
+static bool fits(Choice *choice, Entry *entry, const KeptVersion *version) {
+    _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
+
+    if (is_within(count_with(choice, entry, version), &mistakes))
+        return true;
+    if (str_is_empty(entry->error))
+        entry->error = arena_copy(choice->arena, buf_str(&mistakes));
+    return false;
 }
 
 /* 0, or -ENOMEM. */
 static int check_newest(Choice *choice, Entry *entry) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
-    _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_check_alone(entry->newest.name, entry->newest.text, &program, &mistakes);
-    Version version = {.text = entry->newest.text, .generation = entry->newest.generation};
+    _cleanup_(kept_version_unrefp) KeptVersion *version =
+        kept_version_new(entry->newest.generation, 0, entry->newest.spec);
+    int r = version ? kept_version_check(version, entry->newest.name, &mistakes, NULL) : -ENOMEM;
 
     if (r < 0)
         return r;
@@ -121,28 +168,36 @@ static int check_newest(Choice *choice, Entry *entry) {
         entry->error = arena_copy(choice->arena, buf_str(&mistakes));
         return 0;
     }
-    version.n_filters = program->n_filters;
-    version.n_scores = program->n_scores;
-    version.is_observed = program->policies[0].is_observed;
-    entry->is_checked = fits(choice, entry, &version);
+    entry->is_checked = fits(choice, entry, version);
     if (entry->is_checked)
-        entry->chosen = version;
+        set_chosen(choice, entry, TAKE_PTR(version));
     return 0;
 }
 
-static void leave_to_file(Choice *choice, Entry *entry, const Policy *policy) {
-    choice->totals.n_filters -= entry->in_force.n_filters;
-    choice->totals.n_scores -= entry->in_force.n_scores;
-    entry->chosen = (Version){0};
-    entry->error = arena_printf(choice->arena,
-        "a policy file has a policy of this name, %.*s:%zu; rename one of them",
-        STR_FMT(policy->place.file), policy->place.line);
+/* The newest version has a mistake and none is in force, as after a start: the last good version of
+ * the status. 0, or -ENOMEM. */
+static int choose_from_history(Choice *choice, Entry *entry) {
+    for (size_t i = 0; !entry->chosen && i < entry->n_history; i++) {
+        KeptVersion *version = entry->history[i];
+        _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
+        int r = 0;
+
+        if (is_newest(entry, version) || version->spec.len == 0)
+            continue;
+        if (version->text.len == 0)
+            r = kept_version_check(version, entry->newest.name, &mistakes, NULL);
+        if (r < 0)
+            return r;
+        if (r == 0 && fits(choice, entry, version))
+            set_chosen(choice, entry, kept_version_ref(version));
+    }
+    return 0;
 }
 
 /* The known result; false: it has to be checked. */
-static bool take_known(const Choice *choice, Entry *entry, const Entry *known) {
+static bool take_known(Choice *choice, Entry *entry, const Entry *known) {
     bool is_same = known->newest.generation == entry->newest.generation &&
-                   str_eq(known->newest.text, entry->newest.text);
+                   str_eq(known->newest.spec, entry->newest.spec);
     bool is_held = known->is_held && choice->version == choice->policies->held_version;
 
     if (!is_same || !(known->is_checked || is_held))
@@ -150,22 +205,25 @@ static bool take_known(const Choice *choice, Entry *entry, const Entry *known) {
     entry->is_checked = known->is_checked;
     entry->is_held = is_held;
     entry->error = arena_copy(choice->arena, known->error);
-    if (!is_held && is_version(&known->chosen, &known->newest))
-        entry->chosen = copy_version(choice->arena, &known->chosen);
+    if (!is_held)
+        set_chosen(choice, entry, kept_version_ref(known->chosen));
     return true;
 }
 
 /* @known: of the same object, before; NULL: it is new. 0, or -ENOMEM. */
 static int choose_version(Choice *choice, Entry *entry, const Entry *known) {
-    const Policy *policy = find_in_files(choice, entry->newest.name);
+    _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
+    int r;
 
-    if (policy) {
-        leave_to_file(choice, entry, policy);
+    if (!has_own_name(&choice->files, entry->newest.name, &mistakes)) {
+        set_chosen(choice, entry, NULL);
+        entry->error = arena_copy(choice->arena, buf_str(&mistakes));
         return 0;
     }
     if (known && take_known(choice, entry, known))
         return 0;
-    return check_newest(choice, entry);
+    r = check_newest(choice, entry);
+    return r < 0 || entry->chosen ? r : choose_from_history(choice, entry);
 }
 
 /* --- all of them -------------------------------------------------------------------------------
@@ -182,14 +240,40 @@ static const Entry *find_known(
     return &policies->entries[*at];
 }
 
+/* Of an object that was not known before. Versions of the status that cannot be of this object are
+ * left out: its status was restored, or written by another. 0, or -ENOMEM. */
+static int read_history(Choice *choice, Entry *entry) {
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
+    size_t n = policy_objects_versions(
+        choice->policies->objects, entry->newest.name, choice->arena, versions);
+
+    for (size_t i = 0; i < n; i++) {
+        KeptVersion *version =
+            kept_version_new(versions[i].generation, versions[i].since_nsec, versions[i].spec);
+
+        if (!version)
+            return -ENOMEM;
+        if (version->generation < entry->newest.generation || is_newest(entry, version))
+            entry->history[entry->n_history++] = version;
+        else
+            kept_version_unref(version);
+    }
+    return 0;
+}
+
 /* The version in force stays the choice until a newer one turns out to be good. */
-static void take_in_force(Choice *choice, Entry *entry, const Entry *known) {
+static int take_in_force(Choice *choice, Entry *entry, const Entry *known) {
     if (!known)
-        return;
-    entry->in_force = entry->chosen = copy_version(choice->arena, &known->in_force);
-    entry->since_nsec = known->since_nsec;
-    choice->totals.n_filters += entry->in_force.n_filters;
-    choice->totals.n_scores += entry->in_force.n_scores;
+        return read_history(choice, entry);
+    for (size_t i = 0; i < known->n_history; i++)
+        entry->history[entry->n_history++] = kept_version_ref(known->history[i]);
+    entry->in_force = kept_version_ref(known->in_force);
+    entry->chosen = kept_version_ref(known->in_force);
+    if (entry->in_force) {
+        choice->totals.n_filters += entry->in_force->n_filters;
+        choice->totals.n_scores += entry->in_force->n_scores;
+    }
+    return 0;
 }
 
 static int choose_all(Choice *choice, Entry **ret, size_t *ret_n) {
@@ -201,63 +285,92 @@ static int choose_all(Choice *choice, Entry **ret, size_t *ret_n) {
 
     if (r < 0)
         return r;
-    entries = ARENA_ARRAY(choice->arena, Entry, n);
-    for (size_t i = 0; entries && i < n; i++) {
+    *ret = entries = ARENA_ARRAY(choice->arena, Entry, n);
+    *ret_n = n;
+    for (size_t i = 0; entries && r == 0 && i < n; i++) {
         entries[i] = (Entry){.newest = objects[i]};
-        take_in_force(choice, &entries[i], find_known(policies, &objects[i], &at));
+        r = take_in_force(choice, &entries[i], find_known(policies, &objects[i], &at));
     }
     at = 0;
     for (size_t i = 0; entries && r == 0 && i < n; i++)
         r = choose_version(choice, &entries[i], find_known(policies, &objects[i], &at));
-    *ret = entries;
-    *ret_n = n;
     return r < 0 || arena_has_failed(choice->arena) ? -ENOMEM : 0;
 }
 
-static void exchange(ClusterPolicies *policies, Arena *arena, Entry *entries, size_t n) {
+/* Names and totals of the policies in files. Their program is not kept. */
+static void take_files(Choice *choice, const Program *program) {
+    FilePolicies *files = &choice->files;
+
+    files->totals = choice->totals = (Totals){program->n_filters, program->n_scores};
+    files->items = ARENA_ARRAY(choice->arena, FilePolicy, program->n_policies);
+    files->n = files->items ? program->n_policies : 0;
+    for (size_t i = 0; i < files->n; i++) {
+        const Policy *policy = &program->policies[i];
+
+        files->items[i] = (FilePolicy){
+            .name = arena_copy(choice->arena, policy->name),
+            .file = arena_copy(choice->arena, policy->place.file),
+            .line = policy->place.line,
+        };
+    }
+}
+
+static void exchange(
+    ClusterPolicies *policies, Arena *arena, Entry *entries, size_t n, FilePolicies files) {
     Arena *before = policies->arena;
 
     (void)pthread_mutex_lock(&policies->lock);
+    entries_done(policies->entries, policies->n);
     policies->arena = arena;
     policies->entries = entries;
     policies->n = n;
+    policies->files = files;
     (void)pthread_mutex_unlock(&policies->lock);
     arena_free(before);
+}
+
+/* The texts of @entries after those of files. Whether there are versions that were not in force. */
+static bool add_sources(
+    const Entry *entries, size_t n, Arena *arena, PolicySource *sources, size_t *n_sources) {
+    bool is_new = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const Entry *entry = &entries[i];
+
+        is_new |= entry->chosen != entry->in_force;
+        if (!entry->chosen)
+            continue;
+        sources[(*n_sources)++] = (PolicySource){
+            .file = arena_printf(arena, POLICY_OBJECT_FILE "%.*s", STR_FMT(entry->newest.name)),
+            .text = arena_copy(arena, buf_str(&entry->chosen->text)),
+        };
+    }
+    return is_new;
 }
 
 int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
     const PolicySource *files, size_t n_files, Arena *arena, const PolicySource **ret,
     size_t *ret_n, bool *ret_is_new) {
     _cleanup_(arena_freep) Arena *kept = arena_new(POLICIES_BUDGET);
-    Choice choice = {.policies = policies,
-        .of_files = of_files,
-        .arena = kept,
-        .totals = {of_files->n_filters, of_files->n_scores}};
-    PolicySource *sources;
+    Choice choice = {.policies = policies, .arena = kept};
+    PolicySource *sources = NULL;
+    Entry *entries = NULL;
     size_t n = 0;
-    Entry *entries;
 
-    if (!kept || choose_all(&choice, &entries, &n) < 0)
+    if (!kept)
         return -ENOMEM;
-    sources = ARENA_ARRAY(arena, PolicySource, n_files + n);
-    if (!sources)
+    take_files(&choice, of_files);
+    if (choose_all(&choice, &entries, &n) == 0)
+        sources = ARENA_ARRAY(arena, PolicySource, n_files + n);
+    if (!sources) {
+        entries_done(entries, n);
         return -ENOMEM;
-    *ret_is_new = false;
-    *ret_n = 0;
-    for (size_t i = 0; i < n_files; i++)
-        sources[(*ret_n)++] = files[i];
-    for (size_t i = 0; i < n; i++) {
-        const Entry *entry = &entries[i];
-
-        *ret_is_new |= entry->chosen.generation != entry->in_force.generation;
-        if (str_is_empty(entry->chosen.text))
-            continue;
-        sources[(*ret_n)++] = (PolicySource){
-            .file = arena_printf(arena, POLICY_OBJECT_FILE "%.*s", STR_FMT(entry->newest.name)),
-            .text = arena_copy(arena, entry->chosen.text),
-        };
     }
-    exchange(policies, TAKE_PTR(kept), entries, n);
+    for (size_t i = 0; i < n_files; i++)
+        sources[i] = files[i];
+    *ret_n = n_files;
+    *ret_is_new = add_sources(entries, n, arena, sources, ret_n);
+    exchange(policies, TAKE_PTR(kept), entries, n, choice.files);
     *ret = sources;
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
@@ -265,14 +378,42 @@ int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
 /* --- the result ----------------------------------------------------------------------------------
  */
 
+/* The version chosen is the first of the history. If it was before, as after a start, it is in
+ * force since then. */
+static void note_history(Entry *entry, int64_t wall_nsec) {
+    KeptVersion *version = entry->chosen;
+    KeptVersion *last = entry->n_history > 0 ? entry->history[0] : NULL;
+    size_t n = 0;
+
+    version->since_nsec = last && is_version(last, version->generation, buf_str(&version->spec))
+                              ? last->since_nsec
+                              : wall_nsec;
+    kept_version_ref(version);
+    for (size_t i = 0; i < entry->n_history; i++) {
+        KeptVersion *known = entry->history[i];
+
+        assert(known);
+        if (known->generation == version->generation || n + 1 == POLICY_VERSIONS_MAX)
+            kept_version_unref(known);
+        else
+            entry->history[n++] = known;
+    }
+    memmove(&entry->history[1], &entry->history[0], n * sizeof(entry->history[0]));
+    entry->history[0] = version;
+    entry->n_history = n + 1;
+}
+
 void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec) {
     (void)pthread_mutex_lock(&policies->lock);
     for (size_t i = 0; i < policies->n; i++) {
         Entry *entry = &policies->entries[i];
 
-        if (entry->chosen.generation != entry->in_force.generation)
-            entry->since_nsec = wall_nsec;
-        entry->in_force = entry->chosen;
+        if (entry->chosen == entry->in_force)
+            continue;
+        if (entry->chosen)
+            note_history(entry, wall_nsec);
+        kept_version_unref(entry->in_force);
+        entry->in_force = kept_version_ref(entry->chosen);
     }
     (void)pthread_mutex_unlock(&policies->lock);
 }
@@ -286,14 +427,56 @@ void cluster_policies_reject(ClusterPolicies *policies, Str error) {
     for (size_t i = 0; i < policies->n; i++) {
         Entry *entry = &policies->entries[i];
 
-        if (entry->chosen.generation == entry->in_force.generation)
+        if (entry->chosen == entry->in_force)
             continue;
         entry->error = copy;
         entry->is_checked = false;
         entry->is_held = true;
-        entry->chosen = entry->in_force;
+        kept_version_unref(entry->chosen);
+        entry->chosen = kept_version_ref(entry->in_force);
     }
     (void)pthread_mutex_unlock(&policies->lock);
+}
+
+/* All policies but the version of @name that is chosen, and @version. With the lock held. */
+static Totals count_reviewed(
+    const ClusterPolicies *policies, Str name, const KeptVersion *version) {
+    Totals totals = policies->files.totals;
+
+    for (size_t i = 0; i < policies->n; i++) {
+        const Entry *entry = &policies->entries[i];
+
+        if (!entry->chosen || str_eq(entry->newest.name, name))
+            continue;
+        totals.n_filters += entry->chosen->n_filters;
+        totals.n_scores += entry->chosen->n_scores;
+    }
+    totals.n_filters += version->n_filters;
+    totals.n_scores += version->n_scores;
+    return totals;
+}
+
+int cluster_policies_review(
+    ClusterPolicies *policies, const PolicyObject *object, Buf *mistakes, Buf *warnings) {
+    _cleanup_(kept_version_unrefp) KeptVersion *version = NULL;
+    bool is_good;
+    int r;
+
+    (void)pthread_mutex_lock(&policies->lock);
+    is_good = has_own_name(&policies->files, object->name, mistakes);
+    (void)pthread_mutex_unlock(&policies->lock);
+    if (!is_good)
+        return POLICIES_E_INVALID;
+    version = kept_version_new(object->generation, 0, object->spec);
+    if (!version)
+        return -ENOMEM;
+    r = kept_version_check(version, object->name, mistakes, warnings); /* slow: without the lock */
+    if (r != 0)
+        return r;
+    (void)pthread_mutex_lock(&policies->lock);
+    is_good = is_within(count_reviewed(policies, object->name, version), mistakes);
+    (void)pthread_mutex_unlock(&policies->lock);
+    return is_good ? 0 : POLICIES_E_INVALID;
 }
 
 int cluster_policies_copy(
@@ -310,15 +493,54 @@ int cluster_policies_copy(
                 .uid = arena_copy(arena, entry->newest.uid),
                 .generation = entry->newest.generation},
             .error = str_is_empty(entry->error) ? STR_NULL : arena_copy(arena, entry->error),
-            .in_force = entry->in_force.generation,
-            .since_nsec = entry->since_nsec,
-            .is_observed = entry->in_force.is_observed,
+            .in_force = entry->in_force ? entry->in_force->generation : 0,
+            .since_nsec = entry->in_force ? entry->in_force->since_nsec : 0,
+            .is_observed = entry->in_force && entry->in_force->is_observed,
         };
     }
     *ret = copies;
     *ret_n = policies->n;
     (void)pthread_mutex_unlock(&policies->lock);
     return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
+}
+
+/* The entry of this name; NULL: none. */
+static const Entry *find_entry(const ClusterPolicies *policies, Str name) {
+    size_t low = 0, high = policies->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(policies->entries[middle].newest.name, name);
+
+        if (order == 0)
+            return &policies->entries[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+size_t cluster_policies_versions(
+    ClusterPolicies *policies, Str name, Arena *arena, PolicyVersion ret[POLICY_VERSIONS_MAX]) {
+    const Entry *entry;
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&policies->lock);
+    entry = find_entry(policies, name);
+    for (; entry && n < entry->n_history; n++) {
+        const KeptVersion *version = entry->history[n];
+        Str spec = buf_str(&version->spec);
+
+        ret[n] = (PolicyVersion){
+            .generation = version->generation,
+            .since_nsec = version->since_nsec,
+            .spec = spec.len > POLICY_VERSION_SPEC_MAX ? STR_NULL : arena_copy(arena, spec),
+        };
+    }
+    (void)pthread_mutex_unlock(&policies->lock);
+    return arena_has_failed(arena) ? 0 : n;
 }
 
 void cluster_policies_describe(ClusterPolicies *policies, char *ret, size_t size) {

@@ -7,19 +7,17 @@
  *                                    └─> it cannot be loaded ──> reject, choose again
  *
  * Each object is checked by itself. One with a mistake, or that would exceed a limit of all
- * policies together, keeps the version that is in force, and does not affect others. An object
- * whose name a file uses has no effect. If the policies cannot be loaded together, versions that
+ * policies together, keeps the version that is in force, and does not affect others. After a start
+ * that is the first version of its status that passes the checks. An object whose name a file uses
+ * has no effect. If the policies cannot be loaded together, versions that
  * are not in force yet are rejected, and tried again when something changes.
+ *
+ * The same rules answer whether an object would be accepted (cluster_policies_review()), for the
+ * validating webhook.
  *
  * Threads: cluster_policies_choose(), _commit() and _reject() one at a time; the others any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/policy-objects.h"
 #include "policy/program.h"
 
@@ -53,9 +51,21 @@ void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec);
  * again. */
 void cluster_policies_reject(ClusterPolicies *policies, Str error);
 
+/* Whether @object, a new version or a new object, would be accepted, beside the others last chosen.
+ * Nothing is kept. What only a load can show (--load-time, --load-memory) is not known here. 0;
+ * POLICIES_E_INVALID with the error in @mistakes, of POLICY_MISTAKES_MAX; or -ENOMEM. Warnings, a
+ * line each, are appended to @warnings, of POLICY_WARNINGS_MAX. */
+int cluster_policies_review(
+    ClusterPolicies *policies, const PolicyObject *object, Buf *mistakes, Buf *warnings) MUST_CHECK;
+
 /* All objects, by name, in @arena. 0, or -ENOMEM. */
 int cluster_policies_copy(
     ClusterPolicies *policies, Arena *arena, ClusterPolicy **ret, size_t *ret_n) MUST_CHECK;
+
+/* The versions of an object that were in force, the newest first, for its status; in @arena.
+ * Returns how many; 0 also: out of memory. */
+size_t cluster_policies_versions(
+    ClusterPolicies *policies, Str name, Arena *arena, PolicyVersion ret[POLICY_VERSIONS_MAX]);
 
 /* "NAME: ERROR", of the first object whose newest version is not used, and how many more there are;
  * empty: all are. */

@@ -19,7 +19,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"

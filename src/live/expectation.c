@@ -129,7 +129,6 @@ static Expectation *expectation_new(
 static void fill_expected(void *context, const HttpRequest *request, HttpReply *reply) {
     const Expectation *expectation = context;
 
-    (void)request;
     *reply = expectation->reply;
 }
 
@@ -165,7 +164,6 @@ static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
     RequestTime time = {.now_nsec = clock_wall_nsec()};
     Str refusal;
 
-    (void)error;
     if (current_try_snapshot(current, shown, snapshot, &view) < 0)
         return false; /* not counted; the reply to the filter stays as it is */
     return extender_still_passes(view, &time, job->pod, job->node, expectation->arena, &refusal) ||

@@ -13,7 +13,6 @@
  * deleted; at most WATCHER_EXPECT_SEC.
  */
 
-#include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "http/server.h"

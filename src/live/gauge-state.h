@@ -6,10 +6,6 @@
  * Shared by pages and metrics. Threads: any.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "cluster/loads.h"
 #include "extender/view.h"
 #include "live/measuring.h"

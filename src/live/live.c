@@ -4,7 +4,6 @@
 #include "live/current.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "cluster/record.h"
 #include "kube/access.h"
 #include "live/bypass.h"
-#include "live/expectation.h"
 #include "live/publisher.h"
 #include "live/verb-reply.h"
 #include "live/wakeup.h"
@@ -40,7 +38,7 @@ struct Live {
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
-    const char *lease_namespace, *lease_name; /* as in WatcherOptions */
+    LeaseName lease, publish_lease, policies_lease, nominate_lease;
 };
 
 /* A bind under way: the request, and its job. */
@@ -81,7 +79,7 @@ static void pod_bound(void *context, const Pod *pod) {
     recent_pods_note_bound(live->recent, pod);
     if (!bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
         return;
-    log_warn("a pod was bound without asking berth", LOG_STR("namespace", pod->namespace),
+    log_warn("a pod was bound without a call to berth", LOG_STR("namespace", pod->namespace),
         LOG_STR("pod", pod->name), LOG_STR("node", pod->node_name),
         LOG_STR("scheduler", pod->scheduler_name));
     if (live->events)
@@ -130,7 +128,7 @@ static void take_notice(void *context, const WatcherNotice *notice) {
         log_info("listing again", LOG_CSTR("kind", kind), LOG_CSTR("reason", notice->why));
         break;
     case WATCHER_LOST:
-        log_warn("lost touch with the API server; what is known stays in force",
+        log_warn("lost the connection to the API server; berth decides by the last known state",
             LOG_CSTR("kind", kind), LOG_CSTR("server", notice->server),
             LOG_CSTR("error", notice->why), LOG_INT("retry_ms", notice->msec));
         break;
@@ -139,7 +137,7 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             LOG_INT("pods", notice->n_pods), LOG_INT("ms", notice->msec));
         break;
     case WATCHER_OBJECT_SKIPPED:
-        log_warn("an object of the cluster is passed over", LOG_CSTR("kind", kind),
+        log_warn("an object of the cluster is skipped", LOG_CSTR("kind", kind),
             LOG_STR("name", notice->name), LOG_CSTR("error", notice->why));
         break;
     case WATCHER_ASSUMED_EXPIRED:
@@ -530,6 +528,16 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
+static void set_leases(Live *live, const WatcherOptions *options) {
+    live->lease = (LeaseName){options->lease_namespace, options->lease_name};
+    live->publish_lease =
+        (LeaseName){options->publish_lease_namespace, options->publish_lease_name};
+    live->policies_lease =
+        (LeaseName){options->policies_lease_namespace, options->policies_lease_name};
+    live->nominate_lease =
+        (LeaseName){options->nominate_lease_namespace, options->nominate_lease_name};
+}
+
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
@@ -543,8 +551,7 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     live->recent = recent;
     live->may_bind = options->may_bind;
     live->callbacks = *callbacks;
-    live->lease_namespace = options->watcher.lease_namespace;
-    live->lease_name = options->watcher.lease_name;
+    set_leases(live, &options->watcher);
     live->bypass = bypass_new(recent, options->managed, options->n_managed, options->exempt);
     if (options->may_touch)
         live->wakeup = wakeup_new(recent);
@@ -561,6 +568,7 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
             .managed = options->managed,
             .n_managed = options->n_managed,
             .weight = options->nominate_weight,
+            .log = options->nominated,
         });
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
         (options->watcher.publishes && !live->publisher) ||
@@ -616,8 +624,11 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
     if (live->may_bind)
         recent_pods_figures(live->recent, &ret->passed);
-    ret->lease_namespace = live->lease_namespace;
-    ret->lease_name = live->lease_name;
+    ret->lease = live->lease;
+    ret->publish_lease = live->publish_lease;
+    ret->policies_lease = live->policies_lease;
+    ret->nominate_lease = live->nominate_lease;
+    ret->writes_policy_status = live->reporter && watcher_may_report(live->watcher);
     ret->publishes = live->publisher != NULL;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);

@@ -19,12 +19,6 @@
  * Threads: functions are for any thread unless they say otherwise.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/kube-events.h"
@@ -53,6 +47,7 @@ typedef struct LiveOptions {
     size_t n_managed;
     const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
     int64_t nominate_weight; /* with watcher.nominates: berth's in kube-scheduler's configuration */
+    NominationLog *nominated; /* what was nominated; borrowed, may be NULL */
     WatcherOptions watcher;
 } LiveOptions;
 
@@ -110,17 +105,24 @@ void live_tick(Live *live, int64_t now_nsec);
  * live_free() would wait for it. */
 bool live_stop(Live *live, int64_t timeout_nsec);
 
+typedef struct LeaseName {
+    const char *namespace, *name; /* name NULL: there is none */
+} LeaseName;
+
 typedef struct LiveStatus {
     WatcherStatus watcher;
     bool is_synced;
     uint64_t n_bypassed;
-    uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
-    uint64_t n_annotations_skipped;           /* of binds: their expressions failed */
-    PassedFigures passed;                     /* all zero without bind */
-    const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
+    uint64_t n_bind_refused;        /* by us: never passed, too long ago, or no longer */
+    uint64_t n_annotations_skipped; /* of binds: their expressions failed */
+    PassedFigures passed;           /* all zero without bind */
+    /* Whose holder binds, publishes, writes the status of policies, and nominates. They live as
+     * long as Live. */
+    LeaseName lease, publish_lease, policies_lease, nominate_lease;
     bool publishes;                /* watcher.publishes: and this berth is the one that writes */
     size_t n_unpublished;          /* nodes that do not offer yet what they should */
     int64_t unpublished_since;     /* monotonic: the first of them; 0: none */
+    bool writes_policy_status;     /* with watcher.watches_policies: whether this berth does */
     bool has_nominator, nominates; /* --nominate; and this berth is the one that does */
     NominatorFigures nominator;
     WriteFigures nominations;

@@ -9,10 +9,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/log.h"
@@ -49,7 +47,7 @@ static void configured_done(Configured *configured) {
 
 /* --- the sources ------------------------------------------------------------------------- */
 
-/* All problems as text, for the log and for the person at the terminal. */
+/* All problems as text, for the log and the terminal. */
 static void describe(const DiagList *diags, char *error, size_t size) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SOURCES_BUDGET);
 
@@ -149,14 +147,13 @@ static void take_notice(void *context, const PollerNotice *notice) {
     size_t n_covered = notice->report ? notice->report->n_covered : 0;
     size_t n_nodes = notice->report ? notice->report->n_nodes : 0;
 
-    (void)context;
     switch (notice->is) {
     case POLL_OK:
         log_info("metrics source answers", LOG_STR("metric", notice->gauge),
             LOG_STR("source", notice->source), LOG_STR("query", query),
             LOG_INT("nodes_covered", n_covered), LOG_INT("nodes", n_nodes),
             LOG_CSTR("join", notice->report ? notice->report->how : ""),
-            /* without a key it is not valid */
+            /* a field without a key is left out */
             notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
                                   : (LogField){0});
         break;
@@ -275,7 +272,7 @@ static void warn_without_cluster(Measuring *measuring) {
              "(--kubeconfig, --in-cluster or --cluster)");
 }
 
-/* The program's gauges, with the shortest interval applied. NULL: out of memory. */
+/* The program's gauges, with intervals of at most @most_nsec. NULL: out of memory. */
 static const Gauge *hasten(const Program *program, int64_t most_nsec, Arena *arena) {
     Gauge *gauges = ARENA_ARRAY(arena, Gauge, program->n_gauges);
 
@@ -302,7 +299,7 @@ static int follow(
     return poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret);
 }
 
-/* It is there from the first gauge, or source, on. */
+/* The poller is started with the first gauge, or source. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) {
     int r = 0;
@@ -322,7 +319,7 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
 
 /* --- for pages ------------------------------------------------------------------------------ */
 
-/* Scheme, host, port and path; what else a URL may hold is not for everybody. */
+/* Scheme, host, port and path; users, passwords and parameters are not shown. */
 static Str strip_url(Str url, Arena *arena) {
     size_t scheme = str_find(url, ':'), start = scheme == SIZE_MAX ? 0 : scheme + 3;
     Str rest = str_skip(url, start), host;

@@ -10,13 +10,6 @@
  * Threads: functions are for any thread unless they say otherwise.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/measurement.h"
 #include "extender/view.h"
 #include "live/live.h"

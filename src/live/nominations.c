@@ -3,7 +3,6 @@
 #include "live/nominations.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/set.h"
@@ -34,6 +33,7 @@ typedef struct Pending {
     bool was_asked; /* kube-scheduler has */
     bool is_late;   /* before it can have known of the nomination */
     bool has_failed;
+    NominationOutcome outcome; /* of its nomination, once that has ended */
 } Pending;
 
 typedef struct AvoidedNode {
@@ -42,6 +42,7 @@ typedef struct AvoidedNode {
 } AvoidedNode;
 
 struct Nominations {
+    NominationLog *log;
     Set pods; /* by UID */
     uint64_t n_arrived, n_lists;
     uint64_t n_asked; /* pods that kube-scheduler asked about, of those that are known */
@@ -56,9 +57,10 @@ struct Nominations {
     size_t n_results;
 
     int64_t filter_at;  /* the last filter request; 0: none yet */
+    int64_t back_at;    /* the first one after a silence */
     bool had_backlog;   /* then there were pods left */
     int64_t cycle_nsec; /* of kube-scheduler for a pod without a nomination; 0: not known */
-    int64_t pace_nsec;  /* of kube-scheduler between two pods, of either kind; the same */
+    int64_t quick_nsec; /* the same for one with a nomination */
     int64_t trial_at;
     uint64_t n_written_before_trial;
     int64_t foreign_at; /* another's nomination was new; 0: never */
@@ -67,8 +69,12 @@ struct Nominations {
     NominationFigures figures;
 };
 
-Nominations *nominations_new(void) {
-    return calloc(1, sizeof(Nominations));
+Nominations *nominations_new(NominationLog *log) {
+    Nominations *nominations = calloc(1, sizeof(*nominations));
+
+    if (nominations)
+        nominations->log = log;
+    return nominations;
 }
 
 static Str copy_text(Str text) {
@@ -121,6 +127,8 @@ static Pending *find(const Nominations *nominations, Str uid) {
 }
 
 static void set_state(Nominations *nominations, Pending *pending, PendingState state) {
+    if (pending->state == PENDING_NOMINATED && state != PENDING_NOMINATED)
+        nomination_log_end(nominations->log, pending->uid, pending->outcome);
     nominations->n_free -= pending->state == PENDING_FREE;
     nominations->n_outstanding -= pending->state == PENDING_NOMINATED;
     nominations->n_free += state == PENDING_FREE;
@@ -169,8 +177,8 @@ static void note_tried(Nominations *nominations, Str node, bool is_used, int64_t
 }
 
 /* A nomination that came too late says nothing about its node. */
-static void note_result(
-    Nominations *nominations, const Pending *pending, bool is_used, int64_t now) {
+static void note_result(Nominations *nominations, Pending *pending, bool is_used, int64_t now) {
+    pending->outcome = is_used ? NOMINATION_USED : NOMINATION_UNUSED;
     nominations->figures.n_used += is_used;
     nominations->figures.n_unused += !is_used;
     if (!pending->is_late)
@@ -229,9 +237,11 @@ static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, 
         return false;
     if (!pending)
         return true;
-    if (pending->state == PENDING_NOMINATED && !str_is_empty(pending->version) &&
-        !str_is_empty(pod->node_name))
-        note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
+    if (pending->state == PENDING_NOMINATED && !str_is_empty(pod->node_name)) {
+        pending->outcome = NOMINATION_REJECTED;
+        if (!str_is_empty(pending->version))
+            note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
+    }
     remove_pending(nominations, pending);
     return true;
 }
@@ -330,12 +340,12 @@ static void add_to_mean(int64_t *mean, int64_t value) {
 /* An interval is a cycle only if kube-scheduler had pods left at its begin. */
 static void note_pace(Nominations *nominations, const Pending *pending, int64_t now) {
     int64_t interval = now - nominations->filter_at;
+    bool is_quick = pending && pending->state == PENDING_NOMINATED && !pending->is_late;
 
     if (nominations->filter_at == 0 || !nominations->had_backlog || interval > PACE_NSEC_MAX)
         return;
-    add_to_mean(&nominations->pace_nsec, interval > 0 ? interval : 1);
-    if (!pending || pending->state != PENDING_NOMINATED || pending->is_late)
-        add_to_mean(&nominations->cycle_nsec, interval > 0 ? interval : 1);
+    add_to_mean(is_quick ? &nominations->quick_nsec : &nominations->cycle_nsec,
+        interval > 0 ? interval : 1);
 }
 
 /* A nomination that kube-scheduler gets while it evaluates nodes for the pod comes too late; later
@@ -343,6 +353,10 @@ static void note_pace(Nominations *nominations, const Pending *pending, int64_t 
 static bool is_late(const Nominations *nominations, const Pending *pending, int64_t now) {
     return str_is_empty(pending->version) ||
            now - pending->shown_at < nominations->cycle_nsec + NOMINATION_LATE_MSEC * NSEC_PER_MSEC;
+}
+
+static bool is_away(const Nominations *nominations, int64_t now) {
+    return now - nominations->filter_at > NOMINATION_SILENCE_MSEC * NSEC_PER_MSEC;
 }
 
 void nominations_note_filter(
@@ -363,6 +377,8 @@ void nominations_note_filter(
         pending->was_asked = true;
     if (pending && pending->state == PENDING_FREE)
         set_state(nominations, pending, PENDING_LEFT);
+    if (is_away(nominations, now_nsec))
+        nominations->back_at = now_nsec;
     nominations->filter_at = now_nsec;
     nominations->had_backlog = nominations->n_free + nominations->n_outstanding > 1;
 }
@@ -382,16 +398,14 @@ const char *nominator_state_name(NominatorState state) {
     return names[state];
 }
 
-static bool is_away(const Nominations *nominations, int64_t now) {
-    return now - nominations->filter_at > NOMINATION_SILENCE_MSEC * NSEC_PER_MSEC;
-}
-
 /* Until latencies are known, and once in a while, a few are nominated to find out. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
     if (is_away(nominations, now) || nominations->cycle_nsec == 0)
         return false;
+    if (nominations->cycle_nsec < NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC)
+        return true;
     if (writes->n_written - nominations->n_written_before_trial < NOMINATION_TRIAL)
         return false;
     own = (double)NOMINATION_CALLS / (double)(writes->latency_nsec > 0 ? writes->latency_nsec : 1);
@@ -429,13 +443,6 @@ NominatorState nominations_decide(
     return nominations->figures.state;
 }
 
-/* Pods that kube-scheduler tries in that time. */
-static size_t count_lead(const Nominations *nominations, int64_t lead_nsec, int64_t now) {
-    if (is_away(nominations, now) || nominations->pace_nsec == 0)
-        return 0;
-    return (size_t)(lead_nsec / nominations->pace_nsec) + 1;
-}
-
 static int by_order(const void *a, const void *b) {
     const Pending *x = *(const Pending *const *)a, *y = *(const Pending *const *)b;
 
@@ -459,19 +466,20 @@ static Pending **list_untried(const Nominations *nominations, Arena *arena, size
     return list;
 }
 
-static FreePod copy_free(
-    const Nominations *nominations, const Pending *pending, size_t position, Arena *arena) {
+static FreePod copy_free(const Pending *pending, Arena *arena) {
     return (FreePod){
         .namespace = arena_copy(arena, pending->namespace),
         .name = arena_copy(arena, pending->name),
         .uid = arena_copy(arena, pending->uid),
         .text = arena_copy(arena, pending->text),
-        .ahead = position + nominations->n_asked,
     };
 }
 
 size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
     Arena *arena, FreePod *ret) {
+    int64_t cycle = nominations->cycle_nsec, reached = 0;
+    int64_t quick = nominations->quick_nsec > 0 ? nominations->quick_nsec : cycle;
+    bool is_any = cycle == 0 || is_away(nominations, now_nsec);
     size_t n_listed = 0, n = 0;
     Pending **list;
 
@@ -481,11 +489,30 @@ size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now
     nominations->listed_at = now_nsec;
     list = list_untried(nominations, arena, &n_listed);
 
-    for (size_t i = count_lead(nominations, lead_nsec, now_nsec); list && i < n_listed && n < max;
-         i++)
-        if (list[i]->state == PENDING_FREE)
-            ret[n++] = copy_free(nominations, list[i], i, arena);
+    for (size_t i = 0; list && i < n_listed && n < max; i++) {
+        bool is_listed = list[i]->state == PENDING_FREE && (is_any || reached > lead_nsec);
+
+        if (is_listed) {
+            ret[n] = copy_free(list[i], arena);
+            ret[n].n_ahead = i;
+            ret[n].reached_nsec = reached;
+            ret[n++].n_asked = nominations->n_asked;
+        }
+        reached += is_listed || list[i]->state == PENDING_NOMINATED ? quick : cycle;
+    }
     return arena_has_failed(arena) ? 0 : n;
+}
+
+/* Whether kube-scheduler, as far as it has got since the list, tries the pod within that time. */
+static bool is_reached(
+    const Nominations *nominations, const FreePod *pod, int64_t lead_nsec, int64_t now) {
+    size_t n_tried = nominations->n_asked - pod->n_asked;
+
+    if (nominations->cycle_nsec == 0 || is_away(nominations, now))
+        return false;
+    return n_tried >= pod->n_ahead ||
+           (double)pod->reached_nsec * (double)(pod->n_ahead - n_tried) / (double)pod->n_ahead <=
+               (double)lead_nsec;
 }
 
 bool nominations_claim(
@@ -495,7 +522,7 @@ bool nominations_claim(
 
     if (!pending || pending->state != PENDING_FREE ||
         nominations->n_outstanding >= NOMINATION_OUTSTANDING_MAX ||
-        pod->ahead < nominations->n_asked + count_lead(nominations, lead_nsec, now_nsec))
+        is_reached(nominations, pod, lead_nsec, now_nsec))
         return false;
     copy = copy_text(node);
     if (!copy.ptr)
@@ -505,6 +532,7 @@ bool nominations_claim(
     drop_text(&pending->node);
     pending->node = copy;
     pending->nominated_at = now_nsec;
+    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise */
     return true;
 }
 
@@ -515,15 +543,16 @@ void nominations_leave(Nominations *nominations, Str uid) {
         set_state(nominations, pending, PENDING_LEFT);
 }
 
-/* While no scheduler has called since, nothing but the nomination itself is old. */
+/* kube-scheduler has as much time for a nomination that was made while it was away. */
 static bool is_expired(const Nominations *nominations, const Pending *pending, int64_t now) {
-    int64_t age = now - pending->nominated_at;
+    int64_t made = pending->nominated_at;
+    int64_t begin = made > nominations->back_at ? made : nominations->back_at;
 
     if (pending->state != PENDING_NOMINATED)
         return false;
-    if (pending->has_failed || age > NOMINATION_AWAY_SEC * NSEC_PER_SEC)
+    if (pending->has_failed || now - made > NOMINATION_AWAY_SEC * NSEC_PER_SEC)
         return true;
-    return age > NOMINATION_SEC * NSEC_PER_SEC && nominations->filter_at > pending->nominated_at &&
+    return now - begin > NOMINATION_SEC * NSEC_PER_SEC && nominations->filter_at > made &&
            now - nominations->filter_at < NOMINATION_SEC * NSEC_PER_SEC;
 }
 
@@ -535,9 +564,11 @@ size_t nominations_expire(
     for (size_t i = 0; n < max && (pending = set_next(&nominations->pods, &i)); i++) {
         if (!is_expired(nominations, pending, now_nsec))
             continue;
+        pending->outcome =
+            str_is_empty(pending->version) ? NOMINATION_REJECTED : NOMINATION_EXPIRED;
         set_state(nominations, pending, PENDING_LEFT);
-        if (str_is_empty(pending->version))
-            continue; /* it never came into force */
+        if (pending->outcome == NOMINATION_REJECTED)
+            continue;
         nominations->figures.n_expired++;
         if (pending->has_failed)
             note_tried(nominations, pending->node, /* is_used= */ false, now_nsec);

@@ -14,14 +14,8 @@
  * No clock and no lock: time is an argument, and the caller serialises calls.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
-#include "base/str.h"
+#include "history/nomination-log.h"
 #include "kube/nomination.h"
 #include "kube/write-queue.h"
 #include "model/pod.h"
@@ -29,9 +23,9 @@
 #define NOMINATION_PODS_MAX 20000u       /* pending pods that are known; others are left alone */
 #define NOMINATION_TEXT_MAX 65536u       /* bytes of a pod; larger ones are left alone */
 #define NOMINATION_BACKLOG_MIN 50u       /* pods that are free or nominated; fewer are left alone */
-#define NOMINATION_ROUND_MIN 10u         /* free pods for a round: fewer wait ... */
+#define NOMINATION_ROUND_MIN 64u         /* free pods for a round: fewer wait ... */
 #define NOMINATION_ROUND_SEC 1           /* ... so long after the last list */
-#define NOMINATION_OUTSTANDING_MAX 1000u /* a table counts TABLE_NOMINATED_MAX */
+#define NOMINATION_OUTSTANDING_MAX 4000u /* a table counts TABLE_NOMINATED_MAX */
 #define NOMINATION_SEC 30                /* an unused one is withdrawn */
 #define NOMINATION_AWAY_SEC 600          /* the same while no scheduler calls */
 #define NOMINATION_SILENCE_MSEC 2000     /* without a request kube-scheduler is away */
@@ -41,12 +35,14 @@
 #define NOMINATION_PAUSE_SEC 300         /* after too many were not used */
 #define NOMINATION_TRIAL 16u             /* patches until their latency is known */
 #define NOMINATION_TRIAL_SEC 60          /* and to find out whether it has become better */
+#define NOMINATION_CYCLE_MSEC 10         /* a shorter cycle costs less than a nomination */
 #define NOMINATION_MARGIN 1.5            /* so much faster than kube-scheduler, or it stops */
 #define NOMINATION_SCHEDULERS_MAX 16u
 
 typedef struct Nominations Nominations;
 
-Nominations *nominations_new(void);                      /* NULL when out of memory */
+/* Outcomes go to @log, which is borrowed; may be NULL. NULL when out of memory. */
+Nominations *nominations_new(NominationLog *log);
 Nominations *nominations_free(Nominations *nominations); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Nominations *, nominations_free)
 
@@ -87,7 +83,9 @@ NominatorState nominations_decide(
 /* A free pod. */
 typedef struct FreePod {
     Str namespace, name, uid, text;
-    size_t ahead; /* pods that kube-scheduler tries before it */
+    size_t n_ahead;       /* pods that kube-scheduler tries before it */
+    int64_t reached_nsec; /* how long that takes */
+    uint64_t n_asked;     /* pods that it had tried when they were listed */
 } FreePod;
 
 /* Those that come after the pods that kube-scheduler will have tried in @lead_nsec, copied to

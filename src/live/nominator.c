@@ -2,13 +2,11 @@
 
 #include "live/nominator.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/thread.h"
 #include "live/current.h"
 #include "scheduler/placement-plan.h"
@@ -44,7 +42,7 @@ Nominator *nominator_new(const NominatorOptions *options) {
     nominator->options = *options;
     pthread_mutex_init(&nominator->lock, NULL);
     deadline_cond_init(&nominator->woken);
-    nominator->nominations = nominations_new();
+    nominator->nominations = nominations_new(options->log);
     nominator->scratch = arena_new(CONDITION_BUDGET);
     return nominator->nominations && nominator->scratch ? TAKE_PTR(nominator) : NULL;
 }
@@ -77,20 +75,16 @@ typedef struct StatusCondition {
     Str type, status;
 } StatusCondition;
 
-static void read_conditions(JsonReader *reader, Arena *arena, void *target) {
+static void read_condition(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"type", JSON_FIELD_TEXT, offsetof(StatusCondition, type)},
         {"status", JSON_FIELD_TEXT, offsetof(StatusCondition, status)},
     };
+    StatusCondition condition = {0};
     bool *was_tried = target;
 
-    json_array(reader);
-    while (json_element(reader)) {
-        StatusCondition condition = {0};
-
-        JSON_READ_FIELDS(reader, arena, fields, &condition);
-        *was_tried |= str_is(condition.type, "PodScheduled") && str_is(condition.status, "False");
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &condition);
+    *was_tried |= str_is(condition.type, "PodScheduled") && str_is(condition.status, "False");
 }
 
 typedef struct TriedPod {
@@ -98,18 +92,12 @@ typedef struct TriedPod {
     Str workload, group; /* JSON of what makes it a member of a group */
 } TriedPod;
 
-static void take_json(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    if (!json_null(reader))
-        json_skip(reader, target);
-}
-
 /* kube-scheduler has tried it in vain or waits for its gates; or it places it with others. */
 static bool was_tried(Nominator *nominator, Str text) {
     static const JsonField fields[] = {
-        {"status.conditions", JSON_FIELD_CUSTOM, offsetof(TriedPod, was_tried), read_conditions},
-        {"spec.workloadRef", JSON_FIELD_CUSTOM, offsetof(TriedPod, workload), take_json},
-        {"spec.schedulingGroup", JSON_FIELD_CUSTOM, offsetof(TriedPod, group), take_json},
+        {"status.conditions", JSON_FIELD_ARRAY, offsetof(TriedPod, was_tried), read_condition},
+        {"spec.workloadRef", JSON_FIELD_RAW, offsetof(TriedPod, workload)},
+        {"spec.schedulingGroup", JSON_FIELD_RAW, offsetof(TriedPod, group)},
     };
     TriedPod pod = {0};
     JsonReader reader;
@@ -183,7 +171,6 @@ typedef struct Round {
     FreePod *pods;
     size_t n;
     PlacementPlan *plan;
-    int64_t plan_nsec; /* what making it took */
 } Round;
 
 static int64_t thread_cpu_nsec(void) {
@@ -227,9 +214,22 @@ static void leave(Nominator *nominator, Str uid, bool is_unmodelled) {
     pthread_mutex_unlock(&nominator->lock);
 }
 
-/* Whether the pod is nominated for it now. */
-static bool claim(Nominator *nominator, const FreePod *pod, Str node, const WriteFigures *writes,
-    bool *ret_over) {
+static void log_nomination(
+    Nominator *nominator, const FreePod *pod, Str node, const Choice *choice) {
+    nomination_log_add(nominator->options.log, &(NominationRecord){
+                                                   .namespace = pod->namespace,
+                                                   .name = pod->name,
+                                                   .uid = pod->uid,
+                                                   .node = node,
+                                                   .at_nsec = clock_wall_nsec(),
+                                                   .n_feasible = choice->n_feasible,
+                                                   .n_best = choice->n_best,
+                                               });
+}
+
+/* Whether the pod is nominated for @node now, the row of @choice. */
+static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choice *choice,
+    const WriteFigures *writes, bool *ret_over) {
     int64_t now = clock_monotonic_nsec();
     bool is_ours;
 
@@ -238,6 +238,8 @@ static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Writ
                 nominations_decide(nominator->nominations, writes, now) != NOMINATOR_NOMINATES;
     is_ours = !*ret_over && !nominations_avoids(nominator->nominations, node, now) &&
               nominations_claim(nominator->nominations, pod, node, find_lead(writes), now);
+    if (is_ours)
+        log_nomination(nominator, pod, node, choice);
     pthread_mutex_unlock(&nominator->lock);
     return is_ours;
 }
@@ -264,7 +266,7 @@ static bool nominate(Round *round, size_t i) {
     if (!wait_for_queue(nominator, &writes) || !watcher_may_nominate(nominator->watcher))
         return false;
     node = table_node(round->view->table, choice.row)->name;
-    if (claim(nominator, pod, node, &writes, &is_over) &&
+    if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
         !watcher_nominate(nominator->watcher,
             &(Nomination){
                 .namespace = pod->namespace, .name = pod->name, .uid = pod->uid, .node = node}))

@@ -15,11 +15,6 @@
  * Threads: functions are for any thread.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/cluster-watcher.h"
 #include "live/nominations.h"
 #include "model/pod.h"
@@ -35,7 +30,8 @@ typedef struct NominatorOptions {
     Current *current;   /* borrowed, like the next two */
     const Str *managed; /* only pods that request one of these; none: all */
     size_t n_managed;
-    int64_t weight; /* of berth in kube-scheduler's configuration */
+    int64_t weight;     /* of berth in kube-scheduler's configuration */
+    NominationLog *log; /* borrowed; may be NULL */
 } NominatorOptions;
 
 Nominator *nominator_new(const NominatorOptions *options); /* NULL when out of memory */

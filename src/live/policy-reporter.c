@@ -4,13 +4,12 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/hash.h"
 #include "base/nsec.h"
 
 #define REPORT_BUDGET ((size_t)256 * 1024 * 1024)
 #define PATH_MAX_BYTES ((size_t)1024)
-#define BODY_MAX_BYTES ((size_t)256 * 1024)
+#define BODY_MAX_BYTES ((size_t)512 * 1024)
 
 /* The status of one policy as it was last written. */
 typedef struct Written {
@@ -101,6 +100,7 @@ static void report_policy(const PolicyReport *report, const ClusterPolicy *polic
     };
     bool is_due =
         written->at_nsec == 0 || now_nsec - written->at_nsec >= POLICY_REPORT_SEC * NSEC_PER_SEC;
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
     uint64_t state, rest;
 
     if (status.in_force != status.generation && str_is_empty(status.error)) {
@@ -112,6 +112,13 @@ static void report_policy(const PolicyReport *report, const ClusterPolicy *polic
     state = hash_state(&status);
     if (state == written->state && !is_due)
         return;
+    if (state != written->state) {
+        status.n_versions =
+            cluster_policies_versions(report->policies, status.name, arena, versions);
+        status.versions = versions;
+        if (status.in_force > 0 && status.n_versions == 0)
+            return; /* out of memory: the next run has more */
+    }
     report->fill(report->context, arena, &status);
     rest = hash_rest(&status);
     if ((state == written->state && rest == written->rest) ||

@@ -9,10 +9,6 @@
  * Threads: one at a time.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "kube/policy-status.h"
 #include "live/cluster-policies.h"
 

@@ -3,9 +3,7 @@
 #include "live/publisher.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/token-bucket.h"
 #include "policy/publish.h"

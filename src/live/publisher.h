@@ -12,11 +12,6 @@
  * Threads: one at a time.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "kube/publish-writer.h"
 

@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "input/policies.h"
 
 #define READY "filters: [{name: ready, nodeReady: true}]"
+#define READY_JSON "\"filters\":[{\"name\":\"ready\",\"nodeReady\":true}]"
 
 typedef struct Fixture {
     PolicyObjects *objects;
@@ -183,6 +185,129 @@ static void test_rejected_versions_are_tried_again_after_a_change(void **state) 
     assert_states(fixture, "a 2/2");
 }
 
+#define GOOD_SPEC "{\"filters\":[{\"name\":\"r\",\"nodeReady\":true}]}"
+#define BAD_SPEC "{\"filters\":[{\"name\":\"r\",\"nodeRedy\":true}]}"
+
+/* "4 at 9, 3 at 1": generations and seconds of policy a. */
+static void assert_versions(Fixture *fixture, const char *expected) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1 << 16);
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
+    size_t n = cluster_policies_versions(fixture->policies, STR("a"), fixture->arena, versions);
+
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "%s%d at %d", i > 0 ? ", " : "", (int)versions[i].generation,
+            (int)(versions[i].since_nsec / NSEC_PER_SEC));
+    assert_text("versions", buf_str(&text), expected);
+}
+
+/* Policy a with @versions in its status: as a berth that starts finds it. */
+static void apply_with_versions(
+    Fixture *fixture, int generation, const char *spec, const char *versions) {
+    const ObjectMeta meta = {.name = STR("a")};
+    Str object = arena_printf(fixture->arena,
+        "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"generation\":%d},\"spec\":%s,"
+        "\"status\":{\"versions\":[%s]}}",
+        generation, spec, versions);
+
+    assert_int_equal(policy_objects_apply(fixture->objects, EVENT_ADDED, &meta, object), 0);
+}
+
+#define STORED(generation, spec)                                                                   \
+    "{\"generation\":" #generation ",\"since\":\"1970-01-01T00:00:0" #generation                   \
+    "Z\",\"spec\":" spec "}"
+
+static void test_keeps_the_last_versions(void **state) {
+    Fixture *fixture = *state;
+
+    for (int i = 1; i <= 5; i++) {
+        apply(fixture, "a", i, i != 3);
+        choose(fixture, "f.yaml placementpolicy/a");
+        cluster_policies_commit(fixture->policies, (10 + i) * NSEC_PER_SEC);
+    }
+    assert_versions(fixture, "5 at 15, 4 at 14, 2 at 12");
+}
+
+static void test_start_takes_the_last_good_version_of_the_status(void **state) {
+    Fixture *fixture = *state;
+
+    apply_with_versions(fixture, 9, BAD_SPEC,
+        STORED(4, BAD_SPEC) "," STORED(3, GOOD_SPEC) "," STORED(2, GOOD_SPEC));
+    commit(fixture, "f.yaml placementpolicy/a");
+    assert_states(fixture, "a 9/3 error");
+    assert_versions(fixture, "3 at 0, 4 at 4, 2 at 2");
+    choose(fixture, "f.yaml placementpolicy/a");
+    assert_false(fixture->is_new);
+}
+
+/* A load that was cancelled after the choice must not lose it. */
+static void test_version_of_the_status_stays_the_choice(void **state) {
+    Fixture *fixture = *state;
+
+    apply_with_versions(fixture, 9, BAD_SPEC, STORED(4, GOOD_SPEC));
+    choose(fixture, "f.yaml placementpolicy/a");
+    commit(fixture, "f.yaml placementpolicy/a");
+    assert_states(fixture, "a 9/4 error");
+    assert_versions(fixture, "4 at 4");
+}
+
+static void test_good_newest_version_keeps_its_time(void **state) {
+    Fixture *fixture = *state;
+
+    apply_with_versions(fixture, 4, GOOD_SPEC, STORED(4, GOOD_SPEC) "," STORED(3, BAD_SPEC));
+    commit(fixture, "f.yaml placementpolicy/a");
+    assert_states(fixture, "a 4/4");
+    assert_versions(fixture, "4 at 4, 3 at 3");
+}
+
+/* Such a status was restored with the object, or a user wrote it. */
+static void test_versions_that_cannot_be_are_not_used(void **state) {
+    Fixture *fixture = *state;
+
+    apply_with_versions(fixture, 4, BAD_SPEC, STORED(5, GOOD_SPEC) "," STORED(4, GOOD_SPEC));
+    commit(fixture, "f.yaml");
+    assert_states(fixture, "a 4/0 error");
+    assert_versions(fixture, "");
+}
+
+/* It is in force, and the status has its generation alone. */
+static void test_large_spec_is_not_kept(void **state) {
+    Fixture *fixture = *state;
+    PolicyVersion versions[POLICY_VERSIONS_MAX];
+    _cleanup_(buf_done) Buf spec = BUF_INIT(1 << 20);
+
+    buf_append(&spec, STR("{\"filters\":[{\"name\":\"r\",\"nodeReady\":true}]"));
+    buf_append_repeat(&spec, ' ', POLICY_VERSION_SPEC_MAX);
+    buf_append(&spec, STR("}"));
+    buf_append_char(&spec, '\0');
+    apply_spec(fixture, "a", "u", 1, spec.data);
+    commit(fixture, "f.yaml placementpolicy/a");
+    assert_int_equal(
+        cluster_policies_versions(fixture->policies, STR("a"), fixture->arena, versions), 1);
+    assert_int_equal(versions[0].spec.len, 0);
+}
+
+static void test_version_without_a_spec_is_not_used(void **state) {
+    Fixture *fixture = *state;
+
+    apply_with_versions(
+        fixture, 2, BAD_SPEC, "{\"generation\":1,\"since\":\"1970-01-01T00:00:01Z\"}");
+    commit(fixture, "f.yaml");
+    assert_versions(fixture, "1 at 1");
+}
+
+/* Whether another version of @name with one filter would be accepted. */
+static void assert_review(Fixture *fixture, const char *name, const char *expected) {
+    _cleanup_(buf_done) Buf mistakes = BUF_INIT(1 << 16), warnings = BUF_INIT(1 << 16);
+    Str json = arena_printf(
+        fixture->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{" READY_JSON "}}", name);
+    PolicyObject object;
+
+    assert_int_equal(policy_object_read(json, fixture->arena, &object), 0);
+    assert_int_equal(cluster_policies_review(fixture->policies, &object, &mistakes, &warnings),
+        expected[0] != '\0' ? POLICIES_E_INVALID : 0);
+    assert_text("mistakes", buf_str(&mistakes), expected);
+}
+
 /* The file has one filter: a policy with 999 fits, and one more does not. */
 static void test_object_over_a_limit_leaves_others_alone(void **state) {
     Fixture *fixture = *state;
@@ -198,6 +323,10 @@ static void test_object_over_a_limit_leaves_others_alone(void **state) {
     apply(fixture, "a", 1, true);
     commit(fixture, "f.yaml placementpolicy/b");
     assert_states(fixture, "a 1/0 error, b 1/1");
+    assert_review(fixture, "c",
+        "with it there would be 1001 filters and 0 scores in all policies, and the limit is 1000 "
+        "each");
+    assert_review(fixture, "b", ""); /* instead of the 999 */
     delete (fixture, "b");
     commit(fixture, "f.yaml placementpolicy/a");
     assert_states(fixture, "a 1/1");
@@ -211,6 +340,13 @@ int main(void) {
         TEST(test_object_made_anew_inherits_no_version),
         TEST(test_name_of_a_file_is_an_error_of_the_object),
         TEST(test_rejected_versions_are_tried_again_after_a_change),
+        TEST(test_keeps_the_last_versions),
+        TEST(test_start_takes_the_last_good_version_of_the_status),
+        TEST(test_version_of_the_status_stays_the_choice),
+        TEST(test_good_newest_version_keeps_its_time),
+        TEST(test_versions_that_cannot_be_are_not_used),
+        TEST(test_large_spec_is_not_kept),
+        TEST(test_version_without_a_spec_is_not_used),
         TEST(test_object_over_a_limit_leaves_others_alone),
     };
 

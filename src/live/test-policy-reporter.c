@@ -127,7 +127,8 @@ static void test_writes_versions_at_once_and_nothing_twice(void **state) {
         "\"True\","
         "\"reason\":\"InForce\",\"message\":\"generation 1 is in force, by replica berth-0\","
         "\"observedGeneration\":1,\"lastTransitionTime\":\"1970-01-01T00:01:00Z\"}],"
-        "\"inForceGeneration\":1,\"mode\":\"Enforce\",\"pods\":0,\"rejected\":0,\"pending\":0,"
+        "\"inForceGeneration\":1,\"mode\":\"Enforce\",\"versions\":[{\"generation\":1,\"since\":"
+        "\"1970-01-01T00:01:00Z\",\"spec\":" GOOD "}],\"pods\":0,\"rejected\":0,\"pending\":0,"
         "\"errors\":0}}");
     run(fixture, 1, 0);
     load(fixture, 2, BAD);
@@ -151,6 +152,7 @@ static void test_writes_counts_at_intervals(void **state) {
     run(fixture, 1, 0);
     run(fixture, 2, 0);
     assert_non_null(strstr(fixture->body, "\"pods\":5"));
+    assert_null(strstr(fixture->body, "\"versions\"")); /* they have not changed */
     fixture->now_nsec += POLICY_REPORT_SEC * NSEC_PER_SEC;
     run(fixture, 2, 0);
 }

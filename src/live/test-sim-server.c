@@ -573,6 +573,8 @@ void sim_server_handle(const SimRequest *request) {
         handle_collection(request, SIM_NODE);
     else if (strncmp(request->path, "/api/v1/pods?", 13) == 0)
         handle_collection(request, SIM_POD);
+    else if (strcmp(request->path, "/version") == 0)
+        sim_net_answer(request->call, 404, status_json(404, "NotFound"), (SimNews){0});
     else
         sim_fail("requests are known", "%s %s", request->method, request->path);
 }

@@ -3,7 +3,6 @@
 #include "live/wakeup.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/nsec.h"

@@ -20,10 +20,6 @@
  * Threads: one at a time.
  */
 
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"
 

@@ -2,16 +2,9 @@
 
 /* Shared by the files of join.h. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/message.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/hash.h"
-#include "base/message.h"
 
 /* --- which label names the nodes, and how ----------------------------------------------------- */
 

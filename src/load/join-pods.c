@@ -10,9 +10,6 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "base/map.h"
-#include "base/message.h"
-#include "base/vec.h"
 #include "load/join-internal.h"
 #include "model/workload.h"
 

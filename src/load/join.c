@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/message.h"
 #include "base/nsec.h"
 #include "load/join-internal.h"
 

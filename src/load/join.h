@@ -15,11 +15,6 @@
  * Nothing is guessed in a single value: two series for one node are none, and counted.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "load/vector.h"

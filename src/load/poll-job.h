@@ -10,10 +10,6 @@
  * Threads: the queue's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "kube/backoff.h"
 #include "load/reading.h"
 

@@ -14,11 +14,6 @@
  * SharedReadings, which is not held while something is read, joined or waited for.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "kube/client.h"
 #include "load/poll-job.h"
 #include "load/poll-request.h"

@@ -12,10 +12,6 @@
  * Threads: the queue's.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "kube/client.h"
 #include "load/poll-job.h"
 #include "load/source.h"

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -41,8 +42,8 @@ const char *poll_state_name(PollState state) {
 
 /* --- the thread --- */
 
-/* Whether to go on. */
-static bool take_orders(Poller *poller) {
+/* Takes over what other threads have set. False: the thread is to end. */
+static bool take_changes(Poller *poller) {
     SourceConnections *connections;
     bool is_ending;
 
@@ -59,7 +60,7 @@ static bool take_orders(Poller *poller) {
 static void *run(void *context) {
     Poller *poller = context;
 
-    while (take_orders(poller))
+    while (take_changes(poller))
         poll_queue_wait(&poller->queue, poll_queue_turn(&poller->queue));
 
     pthread_mutex_lock(&poller->shared.lock);
@@ -107,7 +108,7 @@ static int make_parts(
         return r;
     r = thread_start(&poller->thread, "poller", run, poller);
     if (r < 0)
-        (void)snprintf(error, POLLER_ERROR_MAX, "no thread could be started: out of resources");
+        (void)snprintf(error, POLLER_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
     return r;
 }
 
@@ -157,7 +158,7 @@ Poller *poller_free(Poller *poller) {
 
 /* --- from other threads --- */
 
-/* Puts another list on the shared. The lock is held. */
+/* Replaces the list of readings. The lock is held. */
 static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
     Readings **ret_before, Measurements **ret) {
     _cleanup_(readings_unrefp) Readings *readings = NULL;
@@ -197,8 +198,7 @@ int poller_configure(Poller *poller, const MetricSources *sources, char *error) 
     poller->pending = connections;
     pthread_mutex_unlock(&poller->shared.lock);
     client_loop_wake(poller->loop);
-    source_connections_free(
-        before); /* never taken over: they have no clients, which are the thread's */
+    source_connections_free(before); /* never taken over: the thread has made no clients of them */
     return 0;
 }
 

@@ -19,12 +19,6 @@
  * Threads: any, unless noted.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"

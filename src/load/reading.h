@@ -13,10 +13,7 @@
 
 #include <pthread.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "cluster/measurement.h"
 #include "load/join.h"
 #include "load/poller.h"

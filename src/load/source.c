@@ -5,14 +5,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "base/cleanup.h"
 #include "base/message.h"
 #include "base/origin.h"
 

@@ -7,12 +7,6 @@
  * can only cause a query to a server of this list.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "kube/access.h"
 #include "kube/client.h"
 

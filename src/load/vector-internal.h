@@ -5,8 +5,6 @@
  * Prometheus' answers and of metrics.k8s.io's lists are built on it. Errors are the JSON reader's.
  */
 
-#include <stdbool.h>
-
 #include "base/message.h"
 #include "load/vector.h"
 #include "json/read.h"

@@ -67,7 +67,6 @@ static void read_usage(JsonReader *json, Arena *arena, void *target) {
     bool has_amount = false;
     Str key;
 
-    (void)arena;
     json_object(json);
     while (json_key(json, &key)) {
         if (json_key_is(json, key, item->list->resource) && !has_amount) {
@@ -105,8 +104,6 @@ static const JsonField item_fields[] = {
 static void read_value(JsonReader *json, Arena *arena, void *target) {
     Item *item = target;
 
-    (void)json;
-    (void)arena;
     read_amount(item->list, item);
 }
 

@@ -11,11 +11,7 @@
  * Answers are not trusted: bytes, series, labels and depth have ceilings.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 #define VECTOR_BYTES_MAX ((size_t)32 * 1024 * 1024) /* of a body: 150,000 pods' series fit */
 #define VECTOR_SERIES_MAX 250000u

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "model/resources.h"
-
 static size_t locate(const Amounts *amounts, Str name) {
     size_t i = 0;
 

@@ -11,12 +11,7 @@
  * another name; where there is none, the new one is left out.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "base/quantity.h"
-#include "base/str.h"
 #include "model/resources.h"
 #include "json/read.h"
 

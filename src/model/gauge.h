@@ -17,12 +17,6 @@
  * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that stands alone.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "model/selector.h"
 

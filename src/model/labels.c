@@ -46,20 +46,6 @@ static size_t sort_unique(Label *items, size_t n, Arena *arena) {
     return n_unique;
 }
 
-static void label_decode(JsonReader *reader, Str key, Arena *arena, LabelVec *labels) {
-    Label *label;
-
-    if (reader->escaped)
-        key = json_unescape(key, arena);
-    label = key.ptr ? VEC_PUSH(labels, arena) : NULL;
-    if (!label) {
-        json_fail(reader, JSON_E_MEMORY, "too many labels");
-        return;
-    }
-    *label = (Label){.key = key};
-    json_string(reader, arena, &label->value);
-}
-
 /* Moves @labels into an array of their own. NULL when out of memory. */
 static Label *settle(const LabelVec *labels, Arena *arena) {
     Label *items = ARENA_ARRAY(arena, Label, labels->n);
@@ -89,28 +75,13 @@ static void finish(JsonReader *reader, Arena *arena, LabelVec *labels, bool is_s
     *ret = (Labels){.items = labels->items, .n = labels->n};
 }
 
-void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
-    Label near[LABELS_NEAR];
-    LabelVec labels = {.items = near, .size = LABELS_NEAR};
-    bool is_sorted = true;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        label_decode(reader, key, arena, &labels);
-        is_sorted &= is_in_order(&labels);
-    }
-    if (!json_error(reader))
-        finish(reader, arena, &labels, is_sorted, near, ret);
-}
-
 /* An escape is at most six times as long as its bytes ("\u0041"). */
 static bool is_over(Str raw, bool is_escaped, size_t max) {
     return is_escaped ? raw.len / 6 > max : raw.len > max;
 }
 
-/* As label_decode(), leaving out values that are too long, without copying them. */
-static void label_decode_bounded(
+/* Leaves out values that are too long, without copying them. */
+static void label_decode(
     JsonReader *reader, Str key, Arena *arena, size_t value_max, LabelVec *labels) {
     bool key_is_escaped = reader->escaped, is_escaped = false;
     Label *label;
@@ -143,13 +114,17 @@ void labels_decode_bounded(
     json_object(reader);
     while (json_key(reader, &key)) {
         if (labels.n < max)
-            label_decode_bounded(reader, key, arena, value_max, &labels);
+            label_decode(reader, key, arena, value_max, &labels);
         else
             json_skip(reader, NULL);
         is_sorted &= is_in_order(&labels);
     }
     if (!json_error(reader))
         finish(reader, arena, &labels, is_sorted, near, ret);
+}
+
+void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
+    labels_decode_bounded(reader, arena, SIZE_MAX, SIZE_MAX, ret);
 }
 
 /* Where @key is, or belongs, among the first @n of @items, which are sorted. */

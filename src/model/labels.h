@@ -2,11 +2,6 @@
 
 /* Labels: the key-value pairs of an object, sorted by key. */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "json/read.h"
 
 typedef struct Label {

@@ -7,8 +7,6 @@
  * Strings are slices of the input where they can be, else in the arena.
  */
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "json/read.h"
 

@@ -37,8 +37,8 @@ static void decode_value(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
     static const JsonField fields[] = {
-        {"key", JSON_FIELD_TEXT, offsetof(Condition, key), NULL},
-        {"operator", JSON_FIELD_TEXT, offsetof(Condition, op), NULL},
+        {"key", JSON_FIELD_TEXT, offsetof(Condition, key)},
+        {"operator", JSON_FIELD_TEXT, offsetof(Condition, op)},
         {"values", JSON_FIELD_ARRAY, 0, decode_value},
     };
 
@@ -123,7 +123,7 @@ static void decode_term(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_weighted(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"weight", JSON_FIELD_INT, offsetof(NodeTerm, weight), NULL},
+        {"weight", JSON_FIELD_INT, offsetof(NodeTerm, weight)},
         {"preference", JSON_FIELD_CUSTOM, 0, decode_term},
     };
     NodeTerm *term = target;

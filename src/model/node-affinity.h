@@ -8,12 +8,6 @@
  * one (an unknown operator, Gt of a text), matches no node.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "model/selector.h"
 #include "json/read.h"

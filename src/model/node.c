@@ -270,13 +270,10 @@ static const Str address_types[] = {
 
 /* False: of a type that is not kept. */
 static bool address_type(Str text, AddressType *ret) {
-    for (size_t i = 0; i < ELEMENTS_OF(address_types); i++) {
-        if (str_eq(text, address_types[i])) {
-            *ret = (AddressType)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = str_index(text, address_types, ELEMENTS_OF(address_types));
+
+    *ret = (AddressType)i;
+    return i < ELEMENTS_OF(address_types);
 }
 
 /* False: it is not kept. */

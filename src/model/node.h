@@ -8,10 +8,6 @@
  * Strings are slices of the input where they can be, else in the arena.
  */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "model/resources.h"
 #include "model/taint.h"

@@ -6,12 +6,6 @@
  * (model/node-affinity.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "json/read.h"
 

@@ -6,12 +6,6 @@
  * Values of environment variables are never read, only their names.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/amounts.h"
 #include "json/read.h"
 

@@ -4,37 +4,17 @@
 
 #include "base/vec.h"
 #include "model/pod-requests.h"
+#include "json/fields.h"
 
-typedef VEC(Str) NameVec;
 typedef VEC(PodVolume) VolumeVec;
-typedef VEC(PodResourceClaim) ClaimVec;
 
 /* --- volumes ------------------------------------------------------------------------------- */
 
 /* The storage class in the template of an ephemeral volume. */
-static void decode_template(JsonReader *reader, Arena *arena, PodVolume *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("spec")))
-            json_string_member(reader, arena, STR("storageClassName"), &ret->storage_class);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static void decode_ephemeral(JsonReader *reader, Arena *arena, PodVolume *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("volumeClaimTemplate")))
-            decode_template(reader, arena, ret);
-        else
-            json_skip(reader, NULL);
-    }
-}
+static const JsonField ephemeral_fields[] = {
+    {"volumeClaimTemplate.spec.storageClassName", JSON_FIELD_TEXT,
+        offsetof(PodVolume, storage_class)},
+};
 
 static void decode_volume(JsonReader *reader, Arena *arena, PodVolume *ret) {
     Str key;
@@ -56,7 +36,7 @@ static void decode_volume(JsonReader *reader, Arena *arena, PodVolume *ret) {
         if (str_eq(key, STR("persistentVolumeClaim")))
             json_string_member(reader, arena, STR("claimName"), &ret->claim_name);
         else if (str_eq(key, STR("ephemeral")))
-            decode_ephemeral(reader, arena, ret);
+            JSON_READ_FIELDS(reader, arena, ephemeral_fields, ret);
         else
             json_skip(reader, NULL);
     }
@@ -89,60 +69,18 @@ static void decode_volumes(JsonReader *reader, Arena *arena, PodDetails *details
 
 /* --- claims and gates ---------------------------------------------------------------------- */
 
-static void decode_claim(JsonReader *reader, Arena *arena, PodResourceClaim *ret) {
-    Str key;
+static void decode_claim(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(PodResourceClaim, name)},
+        {"resourceClaimName", JSON_FIELD_TEXT, offsetof(PodResourceClaim, claim_name)},
+        {"resourceClaimTemplateName", JSON_FIELD_TEXT, offsetof(PodResourceClaim, template_name)},
+    };
 
-    *ret = (PodResourceClaim){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("resourceClaimName")))
-            json_string(reader, arena, &ret->claim_name);
-        else if (json_key_is(reader, key, STR("resourceClaimTemplateName")))
-            json_string(reader, arena, &ret->template_name);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void decode_claims(JsonReader *reader, Arena *arena, PodDetails *details) {
-    ClaimVec claims = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        PodResourceClaim *claim =
-            claims.n < POD_RESOURCE_CLAIMS_MAX ? VEC_PUSH(&claims, arena) : NULL;
-
-        if (claim)
-            decode_claim(reader, arena, claim);
-        else if (claims.n == POD_RESOURCE_CLAIMS_MAX)
-            json_skip(reader, NULL);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many resource claims");
-    }
-    details->resource_claims = claims.items;
-    details->n_resource_claims = claims.n;
-}
-
-static void decode_gates(JsonReader *reader, Arena *arena, PodDetails *details) {
-    NameVec gates = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Str *gate = gates.n < POD_SCHEDULING_GATES_MAX ? VEC_PUSH(&gates, arena) : NULL;
-
-        if (gate) {
-            *gate = STR_NULL;
-            json_string_member(reader, arena, STR("name"), gate);
-        } else if (gates.n == POD_SCHEDULING_GATES_MAX) {
-            json_skip(reader, NULL);
-        } else {
-            json_fail(reader, JSON_E_MEMORY, "too many scheduling gates");
-        }
-    }
-    details->scheduling_gates = gates.items;
-    details->n_scheduling_gates = gates.n;
+static void decode_gate(JsonReader *reader, Arena *arena, void *target) {
+    json_string_member(reader, arena, STR("name"), target);
 }
 
 bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, Str key) {
@@ -161,9 +99,11 @@ bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, S
     else if (json_key_is(reader, key, STR("volumes")))
         decode_volumes(reader, arena, details);
     else if (json_key_is(reader, key, STR("resourceClaims")))
-        decode_claims(reader, arena, details);
+        JSON_READ_ITEMS(reader, arena, POD_RESOURCE_CLAIMS_MAX, decode_claim,
+            details->resource_claims, &details->n_resource_claims);
     else if (json_key_is(reader, key, STR("schedulingGates")))
-        decode_gates(reader, arena, details);
+        JSON_READ_ITEMS(reader, arena, POD_SCHEDULING_GATES_MAX, decode_gate,
+            details->scheduling_gates, &details->n_scheduling_gates);
     else if (json_key_is(reader, key, STR("topologySpreadConstraints")))
         spread_constraints_decode(reader, arena, &details->spread, &details->n_spread);
     else

@@ -5,12 +5,6 @@
  * (cluster/record.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "model/amounts.h"
 #include "model/labels.h"
 #include "model/node-affinity.h"

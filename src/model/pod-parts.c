@@ -9,12 +9,8 @@ bool pod_parts_is_empty(const PodParts *parts) {
 }
 
 bool pod_parts_has_annotation(const PodParts *parts, Str key) {
-    if (parts->fields & POD_BIT(POD_ANNOTATIONS))
-        return true;
-    for (size_t i = 0; i < parts->n_annotations; i++)
-        if (str_eq(parts->annotations[i], key))
-            return true;
-    return false;
+    return parts->fields & POD_BIT(POD_ANNOTATIONS) ||
+           str_is_one_of(key, parts->annotations, parts->n_annotations);
 }
 
 bool pod_parts_cover(const PodParts *kept, const PodParts *wanted) {

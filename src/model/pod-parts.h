@@ -5,10 +5,6 @@
  * that the compiled policies read, and no others (cluster/needs.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 typedef enum PodPart {

@@ -2,8 +2,6 @@
 
 #include "model/pod-requests.h"
 
-#include <string.h>
-
 /* Amounts are 2 KB, of which a pod uses 100 bytes, and no more than is filled is read. Zeroing
  * each (-ftrivial-auto-var-init) would be 7 % of the time it takes to read a pod. */
 #if __has_attribute(uninitialized)
@@ -17,6 +15,7 @@ typedef enum Stage {
     WANTED,
     ALLOCATED,
     IN_FORCE,
+    LARGEST,
 } Stage;
 
 /* --- lists ---------------------------------------------------------------- */
@@ -166,9 +165,10 @@ static void decode_container_status(JsonReader *reader, Arena *arena, ContainerS
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("name")))
             json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("resources")))
+        else if (json_key_is(reader, key, STR("resources"))) {
+            ret->has_resources = json_peek(reader) != JSON_NULL;
             decode_requirements(reader, arena, &ret->in_force, NULL);
-        else if (json_key_is(reader, key, STR("allocatedResources")))
+        } else if (json_key_is(reader, key, STR("allocatedResources")))
             ret->allocated = list_decode(reader, arena);
         else
             json_skip(reader, NULL);
@@ -185,7 +185,8 @@ static void decode_container_statuses(
         if (!status)
             continue;
         decode_container_status(reader, arena, status);
-        all->has_amounts |= status->allocated.is_given || status->in_force.is_given;
+        all->has_amounts |=
+            status->has_resources || status->allocated.is_given || status->in_force.is_given;
         *end = status;
         end = &status->next;
     }
@@ -233,6 +234,8 @@ static const AmountList *choose(const Container *container, Stage stage, bool is
     static const AmountList nothing;
     const ContainerStatus *status = container->status;
 
+    if (stage == LARGEST)
+        return container->largest.is_given ? &container->largest : &container->of.requests;
     if (stage == IN_FORCE && status && status->in_force.is_given)
         return &status->in_force;
     if (stage != WANTED && status && status->allocated.is_given)
@@ -292,6 +295,51 @@ static bool max_status(PodRequests *requests, Amounts *total) {
     return has_room;
 }
 
+/* Sets the largest amounts of each container whose status has resources. */
+static void find_largest(
+    JsonReader *reader, Arena *arena, const PodStatusRequests *status, Container *container) {
+    for (; container; container = container->next) {
+        SCRATCH Amounts amounts;
+        bool has_room;
+
+        if (!container->status || !container->status->has_resources)
+            continue;
+        amounts.n = 0;
+        has_room = put_list(&amounts, &container->status->allocated, AMOUNTS_MAX);
+        has_room &= put_list(&amounts, &container->status->in_force, AMOUNTS_MAX);
+        if (!status->is_infeasible)
+            has_room &= put_list(&amounts, &container->of.requests, AMOUNTS_MAX);
+        container->largest = list_keep(reader, arena, &amounts, !has_room);
+    }
+}
+
+/* RESIZE_BY_CONTAINER. The status of an init container that ends does not count. */
+static bool add_largest(PodRequests *requests, JsonReader *reader, Arena *arena, Amounts *total) {
+    const PodStatusRequests *status = &requests->status;
+    PodSpecRequests *spec = &requests->spec;
+
+    if (status->has_amounts) {
+        find_statuses(status, spec->containers);
+        find_statuses(status, spec->init_containers);
+        for (Container *container = spec->init_containers; container; container = container->next)
+            if (!pod_container_is_sidecar(&container->of))
+                container->status = NULL;
+        find_largest(reader, arena, status, spec->containers);
+        find_largest(reader, arena, status, spec->init_containers);
+    }
+    return add_containers(requests, LARGEST, total);
+}
+
+/* RESIZE_BY_POD */
+static bool max_of_sums(PodRequests *requests, const Amounts *wanted, Amounts *total) {
+    bool has_room = true;
+
+    total->n = 0;
+    if (!requests->status.is_infeasible)
+        has_room &= put_all(total, wanted, AMOUNTS_MAX);
+    return max_status(requests, total) && has_room;
+}
+
 static bool is_hugepages(Str name) {
     return str_has_prefix(name, STR("hugepages-"));
 }
@@ -344,17 +392,16 @@ static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Am
     return has_room;
 }
 
-bool pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret) {
+bool pod_requests_sum(
+    PodRequests *requests, ResizeRule rule, JsonReader *reader, Arena *arena, Resources *ret) {
     bool has_room = !requests->spec.is_cut && !requests->status.is_cut;
     SCRATCH Amounts wanted, total;
 
     if (json_error(reader))
         return has_room;
     has_room &= add_containers(requests, WANTED, &wanted);
-    total.n = 0;
-    if (!requests->status.is_infeasible)
-        has_room &= put_all(&total, &wanted, AMOUNTS_MAX);
-    has_room &= max_status(requests, &total);
+    has_room &= rule == RESIZE_BY_POD ? max_of_sums(requests, &wanted, &total)
+                                      : add_largest(requests, reader, arena, &total);
     has_room &= set_pod_level(requests, &wanted, &total);
     has_room &= put_list(&total, &requests->spec.overhead, AMOUNTS_ADD);
     if (amounts_round(&total, arena, ret) < 0)

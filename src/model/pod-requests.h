@@ -5,8 +5,8 @@
  *
  * A pod can be resized while it runs. Then three amounts are about: what its spec wants,
  * what the kubelet has set aside for it (allocatedResources in its status), and what is in
- * force (resources in its status). Until they meet, kube-scheduler counts the largest, and
- * so does berth; see pod_requests_sum().
+ * force (resources in its status). Until they meet, kube-scheduler counts the largest, by a rule
+ * that has changed with its versions, and so does berth; see pod_requests_sum().
  *
  * Spec and status may come in any order, and so may the fields of each: they are kept in the arena,
  * container by container, and summed at the end. A pod without resources in its status, as every
@@ -18,12 +18,6 @@
  * object.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "model/amounts.h"
 #include "model/pod-container.h"
 #include "model/resources.h"
@@ -32,9 +26,16 @@
 /* Each container looks for its status among all of them: 512 times 512 names at most. */
 #define POD_CONTAINERS_MAX 256u
 
+/* How kube-scheduler counts a pod that is being resized. */
+typedef enum ResizeRule {
+    RESIZE_BY_POD,       /* Kubernetes 1.37: the largest sum */
+    RESIZE_BY_CONTAINER, /* 1.33 to 1.36: the sum of the largest */
+} ResizeRule;
+
 typedef struct ContainerStatus {
     struct ContainerStatus *next;
     Str name;
+    bool has_resources; /* in_force may still be missing */
     AmountList allocated, in_force;
 } ContainerStatus;
 
@@ -42,6 +43,7 @@ typedef struct Container {
     struct Container *next;
     PodContainer of;
     const ContainerStatus *status; /* NULL: none, or not looked for */
+    AmountList largest;            /* of spec and status; not given: as wanted */
 } Container;
 
 typedef struct PodSpecRequests {
@@ -77,8 +79,8 @@ bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena
  */
 bool pod_level_covers(Str name);
 
-/* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 has it with the
- * features that are on by default.
+/* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 (@rule RESIZE_BY_POD) has
+ * it with the features that are on by default.
  *
  * The sum of containers is, per resource, the larger of (all containers and restartable
  * init containers) and (the peak while init containers run, each with the restartable ones
@@ -95,10 +97,13 @@ bool pod_level_covers(Str name);
  *
  * The amounts of spec.resources (cpu, memory, hugepages-*) replace those of containers, and are
  * themselves the largest of spec and status if there is a status.resources. Overhead is added
- * last. Kubernetes 1.33 to 1.36 takes the largest for each container, not for their sum, which
- * is more where one grows while another shrinks.
+ * last.
+ *
+ * RESIZE_BY_CONTAINER, as v0.36.4 has it: of each container whose status has resources, restartable
+ * init containers included, the largest of the three counts, and these are added; of others the
+ * spec. Statuses of the pod as a whole do not stand for those of its containers.
  *
  * False: something was left out of it. Errors are the reader's; then @ret is untouched. Looks
  * up statuses, so @requests changes. */
-bool pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret)
-    MUST_CHECK;
+bool pod_requests_sum(PodRequests *requests, ResizeRule rule, JsonReader *reader, Arena *arena,
+    Resources *ret) MUST_CHECK;

@@ -3,7 +3,6 @@
 #include "model/pod.h"
 
 #include "base/vec.h"
-#include "model/pod-requests.h"
 #include "model/time.h"
 
 /* The results of pod_decode(). */
@@ -304,7 +303,7 @@ static const Related *decode_related(JsonReader *reader, Arena *arena) {
     return related;
 }
 
-void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
+void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *ret) {
     Decoding decoding = {.pod = ret, .details = ARENA_NEW(arena, PodDetails)};
     bool has_room = true;
     Str key;
@@ -327,13 +326,17 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
         else
             json_skip(reader, NULL);
     }
-    has_room &= pod_requests_sum(&decoding.requests, reader, arena, &ret->requests);
+    has_room &= pod_requests_sum(&decoding.requests, rule, reader, arena, &ret->requests);
     if (!json_error(reader))
         decode_details(reader, arena, &decoding);
     if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
         json_fail(reader, JSON_E_RANGE,
             "a pod with more than 64 resources, 256 containers, 256 tolerations or 256 node "
             "affinity terms");
+}
+
+void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
+    pod_decode_resized(reader, arena, RESIZE_BY_POD, ret);
 }
 
 bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels) {

@@ -8,13 +8,9 @@
  * both must outlive the Pod. null and absent are alike.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "model/pod-details.h"
+#include "model/pod-requests.h"
 #include "model/related.h"
 #include "model/resources.h"
 #include "model/taint.h"
@@ -72,3 +68,6 @@ bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);
  * over is left out, since a pod that counts for less is better than one that is lost. Of one that
  * has none, and is to be placed by its spec, that is JSON_E_RANGE. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);
+
+/* The same by the rule of a version; pod_decode() takes that of the newest. */
+void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *ret);

@@ -2,7 +2,6 @@
 
 #include "model/related.h"
 
-#include "base/vec.h"
 #include "model/pod-details.h"
 #include "json/fields.h"
 
@@ -17,26 +16,16 @@ static void read_namespace(JsonReader *reader, Arena *arena, void *target) {
     *(const Namespace **)target = namespace;
 }
 
-typedef VEC(VolumeClaim) ClaimVec;
+static void read_claim(JsonReader *reader, Arena *arena, void *target) {
+    volume_claim_decode(reader, arena, target);
+}
 
 static void read_claims(JsonReader *reader, Arena *arena, void *target) {
     Related *related = target;
-    ClaimVec claims = {0};
 
-    json_array(reader);
-    while (json_element(reader)) {
-        VolumeClaim *claim = claims.n < POD_VOLUMES_MAX ? VEC_PUSH(&claims, arena) : NULL;
-
-        if (claim)
-            volume_claim_decode(reader, arena, claim);
-        else if (claims.n < POD_VOLUMES_MAX)
-            json_fail(reader, JSON_E_MEMORY, "claims");
-        else
-            json_skip(reader, NULL);
-    }
     related->knows_claims = true;
-    related->claims = claims.items;
-    related->n_claims = claims.n;
+    JSON_READ_ITEMS(
+        reader, arena, POD_VOLUMES_MAX, read_claim, related->claims, &related->n_claims);
 }
 
 void related_decode(JsonReader *reader, Arena *arena, Related *ret) {

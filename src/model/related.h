@@ -8,9 +8,6 @@
  * them in its text, under RELATED_KEY.
  */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "model/namespace.h"
 #include "model/volume-claim.h"
 #include "json/read.h"

@@ -7,14 +7,8 @@
  * else in whole units (bytes, devices); fractions round up, too large saturates.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/quantity.h"
-#include "base/str.h"
 #include "json/read.h"
 
 /* Per object. Amounts of "0" give way to others; more are left out: a node offers that much less,

@@ -12,10 +12,7 @@ const Str selector_op_words[SELECTOR_OPS] = {
 };
 
 static bool has_value(const Requirement *requirement, Str value) {
-    for (size_t i = 0; i < requirement->n_values; i++)
-        if (str_eq(requirement->values[i], value))
-            return true;
-    return false;
+    return str_is_one_of(value, requirement->values, requirement->n_values);
 }
 
 bool requirement_matches(const Requirement *requirement, const Str *value) {

@@ -5,11 +5,6 @@
  * for nodes only. All requirements must hold; none holds for everything.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "model/labels.h"
 
 typedef enum SelectorOp {

@@ -2,12 +2,6 @@
 
 /* Taint and Toleration: which pods a node repels, and which taints a pod tolerates. */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "json/read.h"
 
 /* Every toleration may have to be compared with every taint; real objects have a handful.

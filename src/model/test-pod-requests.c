@@ -26,24 +26,34 @@ static void print_requests(const Resources *requests, Buf *out) {
 }
 
 typedef struct Case {
-    Str name, spec, status, expect;
+    Str name, spec, status, expect, before; /* before: by RESIZE_BY_CONTAINER; ptr NULL: the same */
 } Case;
 
-static void check_case(const Case *c, bool is_status_first) {
+static void check_rule(const Case *c, Str text, ResizeRule rule, Str expect) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
-    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
     _cleanup_(buf_done) Buf got = BUF_INIT(4096);
+    JsonReader reader;
     Pod pod;
+
+    json_reader_init(&reader, text);
+    pod_decode_resized(&reader, arena, rule, &pod);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    print_requests(&pod.requests, &got);
+    if (!str_eq(buf_str(&got), expect))
+        fail_msg("%.*s: %.*s: rule %d: got \"%.*s\", want \"%.*s\"", STR_FMT(c->name),
+            STR_FMT(text), (int)rule, STR_FMT(buf_str(&got)), STR_FMT(expect));
+}
+
+static void check_case(const Case *c, bool is_status_first) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
 
     if (is_status_first)
         buf_printf(&text, "{\"status\":%.*s,\"spec\":%.*s}", STR_FMT(c->status), STR_FMT(c->spec));
     else
         buf_printf(&text, "{\"spec\":%.*s,\"status\":%.*s}", STR_FMT(c->spec), STR_FMT(c->status));
-    assert_int_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
-    print_requests(&pod.requests, &got);
-    if (!str_eq(buf_str(&got), c->expect))
-        fail_msg("%.*s: %.*s: got \"%.*s\", want \"%.*s\"", STR_FMT(c->name),
-            STR_FMT(buf_str(&text)), STR_FMT(buf_str(&got)), STR_FMT(c->expect));
+    check_rule(c, buf_str(&text), RESIZE_BY_POD, c->expect);
+    check_rule(c, buf_str(&text), RESIZE_BY_CONTAINER, c->before.ptr ? c->before : c->expect);
 }
 
 /* Each case with its spec first, and with its status first. The file documents the sources of its
@@ -61,6 +71,8 @@ static size_t check_cases(const char *path) {
             c.spec = str_skip(line, 8);
         } else if (str_has_prefix(line, STR("status  "))) {
             c.status = str_skip(line, 8);
+        } else if (str_has_prefix(line, STR("before  "))) {
+            c.before = str_skip(line, 8);
         } else if (str_has_prefix(line, STR("expect  "))) {
             c.expect = str_skip(line, 8);
             check_case(&c, false);

@@ -11,13 +11,7 @@
  * that old.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/calendar.h"
-#include "base/str.h"
 #include "json/read.h"
 
 /* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or outside of

@@ -13,19 +13,6 @@ typedef VEC(Str) TextVec;
 
 /* --- volumes ------------------------------------------------------------------------------- */
 
-static void read_zone_label(JsonReader *reader, Arena *arena, void *target) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR(ZONE_LABEL)) ||
-            json_key_is(reader, key, STR(OLD_ZONE_LABEL)))
-            json_string(reader, arena, target);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
 static void read_terms(JsonReader *reader, Arena *arena, void *target) {
     terms_decode_required(reader, arena, target);
 }
@@ -33,10 +20,8 @@ static void read_terms(JsonReader *reader, Arena *arena, void *target) {
 static bool add_zone(TextVec *zones, Arena *arena, Str zone) {
     Str *added;
 
-    for (size_t i = 0; i < zones->n; i++)
-        if (str_eq(zones->items[i], zone))
-            return true;
-    if (zones->n == CLAIM_ZONES_MAX || str_is_empty(zone))
+    if (zones->n == CLAIM_ZONES_MAX || str_is_empty(zone) ||
+        str_is_one_of(zone, zones->items, zones->n))
         return true;
     added = VEC_PUSH(zones, arena);
     if (added)
@@ -74,13 +59,28 @@ static bool add_zones_of_terms(TextVec *zones, Arena *arena, const NodeTerms *te
     return is_added;
 }
 
+static void read_is_limited(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target |= json_peek(reader) != JSON_NULL;
+    json_skip(reader, NULL);
+}
+
+#define LIMITED(field)                                                                             \
+    { "spec." field, JSON_FIELD_CUSTOM, offsetof(PersistentVolume, is_limited), read_is_limited }
+
 void persistent_volume_decode(JsonReader *reader, Arena *arena, PersistentVolume *ret) {
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, offsetof(PersistentVolume, name)},
-        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, zone_label),
-            read_zone_label},
+        {"metadata.labels." ZONE_LABEL, JSON_FIELD_TEXT, offsetof(PersistentVolume, zone_label)},
+        {"metadata.labels." OLD_ZONE_LABEL, JSON_FIELD_TEXT,
+            offsetof(PersistentVolume, zone_label)},
         {"spec.nodeAffinity.required", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, terms),
             read_terms},
+        LIMITED("csi"),
+        LIMITED("awsElasticBlockStore"),
+        LIMITED("gcePersistentDisk"),
+        LIMITED("azureDisk"),
+        LIMITED("cinder"),
+        LIMITED("vsphereVolume"),
     };
     TextVec zones = {0};
 
@@ -117,25 +117,6 @@ static void read_storage(JsonReader *reader, Arena *arena, void *target) {
         *(int64_t *)target = quantity_value(quantity);
 }
 
-static void read_modes(JsonReader *reader, Arena *arena, void *target) {
-    VolumeClaim *claim = target;
-    TextVec modes = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Str *mode = modes.n < CLAIM_ACCESS_MODES_MAX ? VEC_PUSH(&modes, arena) : NULL;
-
-        if (mode)
-            json_string(reader, arena, mode);
-        else if (modes.n < CLAIM_ACCESS_MODES_MAX)
-            json_fail(reader, JSON_E_MEMORY, "a claim");
-        else
-            json_skip(reader, NULL);
-    }
-    claim->access_modes = modes.items;
-    claim->n_access_modes = modes.n;
-}
-
 static void read_volume(JsonReader *reader, Arena *arena, void *target) {
     persistent_volume_decode(reader, arena, target);
 }
@@ -146,7 +127,8 @@ void volume_claim_decode(JsonReader *reader, Arena *arena, VolumeClaim *ret) {
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(VolumeClaim, namespace)},
         {"spec.storageClassName", JSON_FIELD_TEXT, offsetof(VolumeClaim, storage_class)},
         {"spec.volumeName", JSON_FIELD_TEXT, offsetof(VolumeClaim, volume_name)},
-        {"spec.accessModes", JSON_FIELD_CUSTOM, 0, read_modes},
+        JSON_LIST("spec.accessModes", VolumeClaim, access_modes, n_access_modes,
+            CLAIM_ACCESS_MODES_MAX, json_read_text),
         {"spec.resources.requests", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, requested),
             read_storage},
         {"status.phase", JSON_FIELD_TEXT, offsetof(VolumeClaim, phase)},

@@ -6,11 +6,6 @@
  * Strings are slices of the input where they can be, else in the arena.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/node-affinity.h"
 #include "json/read.h"
 
@@ -24,6 +19,7 @@ typedef struct PersistentVolume {
     Str zone_label;   /* of topology.kubernetes.io/zone, or its older name; several are joined by __
                        */
     NodeTerms terms;  /* nodeAffinity.required: the nodes that can reach it */
+    bool is_limited;  /* of a CSI driver or a cloud: a node has a limit for such volumes */
     const Str *zones; /* the zones that the two name: In conditions on keys that end in /zone */
     size_t n_zones;
 } PersistentVolume;

@@ -14,11 +14,6 @@
  * have nothing else in common: none.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/pod.h"
 
 /* "NAMESPACE/KIND/NAME", in @arena; a pod without an owner is in none: empty, with a pointer. A

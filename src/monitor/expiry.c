@@ -1,6 +1,6 @@
 /*
- * A gauge that has no value cannot lose it: what was seen at the last look is kept, by number, and
- * taken along by gauge_equal() when a program takes the place of another.
+ * Only a gauge that had values can lose them: whether it had any at the last look is kept, by
+ * number. When another program is in force, gauges that are equal (gauge_equal()) keep it.
  */
 
 #include "monitor/expiry.h"

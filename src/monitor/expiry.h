@@ -11,9 +11,6 @@
  * Threads: one at a time.
  */
 
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "extender/view.h"
 #include "history/changes.h"
 

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/nsec.h"
 
 #define HEALTH_NOTE_MAX (RELOAD_ERROR_MAX + 64u)
@@ -21,7 +20,7 @@ typedef struct Check {
     bool (*check)(const HealthState *state, char *note);
 } Check;
 
-/* A refused reload takes no requests away: the last good one answers. But it must be seen. */
+/* A rejected reload takes no requests away: the last good one answers. But it must be seen. */
 static void note_degraded(const HealthState *state, ReloadKind kind, char *note) {
     ReloadState reload;
 

@@ -5,7 +5,7 @@
  * components, with ?verbose and ?exclude=, so that habits and tools carry over.
  *
  *     [+]ping ok
- *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
+ *     [+]policy ok: degraded: the newest was rejected: a.yaml:3:1: error: …
  *     [+]sync ok: nodes: 5000, last update 0.4 s ago; pods: 9000, disconnected, last update 12.0 s
  * ago: …
  *     [+]sources ok: 1 of 2 metrics answered; load: connection refused
@@ -20,10 +20,6 @@
  * answer". readyz asks whether it should get requests.
  */
 
-#include <stdbool.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "live/live.h"
 #include "live/measuring.h"
 #include "monitor/reload.h"

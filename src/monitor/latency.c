@@ -7,7 +7,6 @@
 #include "monitor/latency.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"

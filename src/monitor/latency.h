@@ -15,11 +15,6 @@
  * All functions take a @latency that is NULL: nothing is counted, and nothing was.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "extender/verbs.h"
 
 #define LATENCY_SLOT_SEC 10

@@ -2,10 +2,6 @@
 
 /* The files that print parts of /metrics, and Prometheus' text format. Threads: any. */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "extender/view.h"
 #include "live/gauge-state.h"
 #include "live/live.h"

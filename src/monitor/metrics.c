@@ -12,7 +12,6 @@
 
 #include "base/nsec.h"
 #include "monitor/metrics-internal.h"
-#include "monitor/rule-figures.h"
 #include "version.h"
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
@@ -40,6 +39,7 @@ struct Metrics {
     _Atomic uint64_t nodes_unknown, nodes_narrowed;
     _Atomic uint64_t none_eligible; /* filters */
     _Atomic uint64_t late_rejected;
+    _Atomic uint64_t reviews[_REVIEW_RESULTS];
     RuleFigures *rules;
 };
 
@@ -89,6 +89,10 @@ void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome 
     count(&figures->nsec, (uint64_t)outcome->duration_nsec);
     count(&figures->bytes_in, outcome->bytes_in);
     count(&figures->bytes_out, outcome->bytes_out);
+}
+
+void metrics_note_review(Metrics *metrics, ReviewResult result) {
+    count(&metrics->reviews[result], 1);
 }
 
 void metrics_note_decision(
@@ -208,6 +212,7 @@ static const char *const kind_names[_REQUEST_KINDS] = {
     [REQUEST_PAGES] = "pages",
     [REQUEST_EVENTS] = "events",
     [REQUEST_DASHBOARD] = "dashboard",
+    [REQUEST_ADMISSION] = "admission",
     [REQUEST_OTHER] = "other",
 };
 
@@ -341,9 +346,34 @@ static void print_reloads(const MetricsState *state, Buf *out) {
         if (reloads[i].is_used)
             buf_printf(out,
                 "berth_config_reloads_total{config=\"%s\",result=\"good\"} %" PRIu64 "\n"
-                "berth_config_reloads_total{config=\"%s\",result=\"refused\"} %" PRIu64 "\n",
+                "berth_config_reloads_total{config=\"%s\",result=\"rejected\"} %" PRIu64 "\n",
                 reload_kind_name((ReloadKind)i), reloads[i].n_good, reload_kind_name((ReloadKind)i),
                 reloads[i].n_bad);
+}
+
+static void print_refused(const ServerFigures *figures, const char *name, Buf *out) {
+    for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
+        buf_printf(out, "%s{cause=\"%s\"} %" PRIu64 "\n", name,
+            server_refusal_name((ServerRefusal)i), figures->refused[i]);
+}
+
+static void print_admission(const Metrics *metrics, const Server *server, Buf *out) {
+    static const char *const results[_REVIEW_RESULTS] = {
+        [REVIEW_ALLOWED] = "allowed",
+        [REVIEW_REJECTED] = "rejected",
+        [REVIEW_ERROR] = "error",
+    };
+    ServerFigures figures;
+
+    server_figures(server, &figures);
+    exposition_head(out, "berth_admission_reviews_total", "counter",
+        "AdmissionReviews of policies, by result.");
+    for (size_t i = 0; i < _REVIEW_RESULTS; i++)
+        buf_printf(out, "berth_admission_reviews_total{result=\"%s\"} %" PRIu64 "\n", results[i],
+            load(&metrics->reviews[i]));
+    exposition_head(out, "berth_admission_refused_total", "counter",
+        "Requests and connections of AdmissionReviews refused by a limit.");
+    print_refused(&figures, "berth_admission_refused_total", out);
 }
 
 static void print_server(const MetricsState *state, Buf *out) {
@@ -358,9 +388,7 @@ static void print_server(const MetricsState *state, Buf *out) {
         "Memory held by requests: bodies and replies.", (double)figures.memory);
     exposition_head(
         out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
-    for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
-        buf_printf(out, "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
-            server_refusal_name((ServerRefusal)i), figures.refused[i]);
+    print_refused(&figures, "berth_refused_total", out);
 }
 
 static void print_state(const MetricsState *state, Buf *out) {
@@ -413,6 +441,8 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_nodes(metrics, out);
     print_pending(state, out);
     print_server(state, out);
+    if (state->admission)
+        print_admission(metrics, state->admission, out);
     print_reloads(state, out);
     print_state(state, out);
     print_decisions(state->decisions, out);

@@ -8,10 +8,6 @@
  * a pod's or node's name.
  */
 
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/decisions.h"
@@ -39,6 +35,7 @@ typedef enum RequestKind {
     REQUEST_PAGES, /* the others under /api/v1 */
     REQUEST_EVENTS,
     REQUEST_DASHBOARD,
+    REQUEST_ADMISSION,
     REQUEST_OTHER,
     _REQUEST_KINDS,
 } RequestKind;
@@ -49,6 +46,16 @@ DEFINE_CLEANUP(Metrics *, metrics_free)
 
 /* A request has ended. Any thread. */
 void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome *outcome);
+
+/* An AdmissionReview of a policy has been answered, or could not be. Any thread. */
+typedef enum ReviewResult {
+    REVIEW_ALLOWED,
+    REVIEW_REJECTED,
+    REVIEW_ERROR,
+    _REVIEW_RESULTS,
+} ReviewResult;
+
+void metrics_note_review(Metrics *metrics, ReviewResult result);
 
 /* A verb has been answered. Any thread. */
 void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
@@ -61,6 +68,7 @@ RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
 typedef struct MetricsState {
     const View *view;
     const Server *server;
+    const Server *admission; /* NULL: no AdmissionReviews are answered */
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const DecisionsFigures *decisions;

@@ -2,8 +2,6 @@
 
 #include "monitor/reload.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 
 const char *reload_kind_name(ReloadKind kind) {

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
-
 typedef enum ReloadKind {
     RELOAD_POLICY,
     RELOAD_CLUSTER,
@@ -28,7 +26,7 @@ typedef struct ReloadState {
     bool is_good;        /* the files on disk are in force */
     int64_t good_at_sec; /* when the one in force was read, since 1970 */
     uint64_t n_good, n_bad;
-    char error[RELOAD_ERROR_MAX];   /* why the newest was refused, one line; empty when good */
+    char error[RELOAD_ERROR_MAX];   /* why the newest was rejected, one line; empty when good */
     char waiting[RELOAD_ERROR_MAX]; /* what the newest waits for, one line; empty: for nothing */
 } ReloadState;
 

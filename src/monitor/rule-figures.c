@@ -4,11 +4,8 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "monitor/metrics-internal.h"
 

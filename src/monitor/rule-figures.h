@@ -14,10 +14,6 @@
  * Threads: any.
  */
 
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "policy/program.h"
 

@@ -3,7 +3,6 @@
 #include "monitor/warnings.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"

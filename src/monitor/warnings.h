@@ -9,10 +9,6 @@
  * Everything after that is in /metrics.
  */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 

@@ -10,9 +10,6 @@
  * Threads: one at a time; watch_is_lost() any.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "history/changes.h"
 #include "live/live.h"
 

@@ -1,12 +1,13 @@
 /*
  * A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
- * label. They select the same pods by labels and namespaces. Kyverno's MutatingPolicy has the same
- * fields.
+ * label. They select the same pods by labels and namespaces. Another one is for namespaces that opt
+ * in. Kyverno's MutatingPolicy has the same fields.
  */
 
 #include "policy/admission.h"
 
-#include "base/cleanup.h"
+#include <errno.h>
+
 #include "json/write.h"
 
 #define BODY_MAX ((size_t)1024 * 1024)
@@ -18,10 +19,7 @@ static void write_requirement(JsonWriter *json, const Requirement *requirement) 
     json_write_member(json, STR("key"), requirement->key);
     json_write_member(json, STR("operator"), selector_op_words[requirement->op]);
     if (requirement->n_values > 0) {
-        json_member_array(json, "values");
-        for (size_t i = 0; i < requirement->n_values; i++)
-            json_write_string(json, requirement->values[i]);
-        json_write_end_array(json);
+        json_member_texts(json, "values", requirement->values, requirement->n_values);
     }
     json_write_end_object(json);
 }
@@ -182,6 +180,17 @@ static const char label_mutation[] =
                            "matchExpressions") " + "
                                                "condition}))).flatten()}}]\n";
 
+/* New pods that some scheduler has to place. */
+static const char new_pods[] =
+    "    resourceRules:\n"
+    "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE]}\n"
+    "  matchConditions:\n"
+    "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || "
+    "object.spec.nodeName == ''\"}\n"
+    "    - name: is-not-of-a-daemonset\n"
+    "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
+    "'DaemonSet')\"\n";
+
 /* Which pods, and what happens to them: the fields below spec that both formats have. */
 static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
     static const SlotRule no_slots;
@@ -191,46 +200,91 @@ static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
     buf_append(out, STR("  matchConstraints:\n"));
     write_namespaces(&policy->match, slots, out);
     write_labels(&policy->match, slots, out);
-    buf_append(out,
-        STR("    resourceRules:\n"
-            "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: "
-            "[CREATE]}\n"
-            "  matchConditions:\n"
-            "    - {name: has-no-node, expression: \"!has(object.spec.nodeName) || "
-            "object.spec.nodeName == ''\"}\n"
-            "    - name: is-not-of-a-daemonset\n"
-            "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
-            "'DaemonSet')\"\n"));
+    buf_append(out, STR(new_pods));
     if (kind == ADMISSION_SLOTS)
         buf_printf(out, slots_mutation, STR_FMT(key), STR_FMT(key));
     else
         buf_printf(out, label_mutation, STR_FMT(key), STR_FMT(key));
 }
 
-/* The first lines of an object, without spec. */
-static void write_head(
-    const Policy *policy, AdmissionKind kind, const char *api, Digest digest, Buf *out) {
-    char text[DIGEST_TEXT_MAX];
-
-    buf_printf(out, "%s\nmetadata:\n  name: ", api);
-    admission_name(policy, kind, out);
+/* The API server has set the default scheduler where none was given, so both are the same here. The
+ * control plane and berth itself stay with it, also if every namespace gets the label. Labels are
+ * conditions: Kyverno's command line (1.19.1) did not apply an objectSelector to them. */
+static void write_opt_in_body(Str scheduler, Buf *out) {
     buf_printf(out,
-        "\n  labels: {app.kubernetes.io/name: berth}\n"
-        "  annotations: {" ADMISSION_DIGEST ": \"%s\"}\n",
-        digest_print(digest, text));
-}
-
-static void write_binding(const Policy *policy, AdmissionKind kind, Digest digest, Buf *out) {
-    buf_append(out, STR("---\n"));
-    write_head(policy, kind,
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding", digest,
-        out);
-    buf_append(out, STR("spec: {policyName: "));
-    admission_name(policy, kind, out);
-    buf_append(out, STR("}\n"));
+        "  matchConstraints:\n"
+        "    namespaceSelector:\n"
+        "      matchExpressions:\n"
+        "        - {key: " OPT_IN_LABEL ", operator: In, values: [\"%.*s\"]}\n"
+        "        - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, "
+        "berth-system]}\n",
+        STR_FMT(scheduler));
+    buf_append(out, STR(new_pods));
+    buf_printf(out,
+        "    - name: has-not-opted-out\n"
+        "      expression: \"object.metadata.?labels[?'" OPT_IN_LABEL "'].orValue('') != "
+        "'default-scheduler'\"\n"
+        "    - name: is-not-berth\n"
+        "      expression: \"object.metadata.?labels[?'app.kubernetes.io/name'].orValue('') != "
+        "'berth'\"\n"
+        "    - name: has-no-scheduler-of-its-own\n"
+        "      expression: \"object.spec.?schedulerName.orValue('') in ['', "
+        "'default-scheduler']\"\n"
+        "  mutations:\n"
+        "    - patchType: JSONPatch\n"
+        "      jsonPatch:\n"
+        "        expression: \"[JSONPatch{op: 'add', path: '/spec/schedulerName', value: "
+        "'%.*s'}]\"\n",
+        STR_FMT(scheduler));
 }
 
 /* --- the objects ------------------------------------------------------------------------------ */
+
+typedef struct FormatText {
+    const char *api, *kind;
+    bool has_binding;
+    const char *needs;
+} FormatText;
+
+#define REGISTRATION "admissionregistration.k8s.io/"
+
+static const FormatText formats[_ADMISSION_FORMATS] = {
+    [ADMISSION_V1] = {REGISTRATION "v1", "MutatingAdmissionPolicy", true,
+        "Kubernetes 1.36 and later"},
+    [ADMISSION_V1BETA1] = {REGISTRATION "v1beta1", "MutatingAdmissionPolicy", true,
+        "Kubernetes 1.34 and 1.35, with the feature gate MutatingAdmissionPolicy and this API"},
+    [ADMISSION_KYVERNO] = {"policies.kyverno.io/v1", "MutatingPolicy", false,
+        "Kyverno 1.17 and later"},
+};
+
+/* The first lines of an object, without spec. @digest may be empty. */
+static void write_head(
+    const FormatText *format, const char *suffix, Str name, const char *digest, Buf *out) {
+    buf_printf(out,
+        "apiVersion: %s\nkind: %s%s\nmetadata:\n  name: %.*s\n"
+        "  labels: {app.kubernetes.io/name: berth}\n",
+        format->api, format->kind, suffix, STR_FMT(name));
+    if (digest[0])
+        buf_printf(out, "  annotations: {" ADMISSION_DIGEST ": \"%s\"}\n", digest);
+}
+
+/* An object with this body, and its binding. @out ends with a comment about it, in whose line the
+ * requirement goes. */
+static void write_objects(AdmissionFormat given, Str name, const char *digest, Str body, Buf *out) {
+    const FormatText *format = &formats[given];
+
+    buf_printf(out, " For %s.\n", format->needs);
+    write_head(format, "", name, digest, out);
+    buf_append(out, STR("spec:\n  failurePolicy: Fail\n  reinvocationPolicy: IfNeeded\n"));
+    if (given == ADMISSION_KYVERNO)
+        buf_append(out, STR("  autogen: {podControllers: {controllers: []}}\n"));
+    buf_append(out, body);
+    if (!format->has_binding)
+        return;
+    buf_append(out, STR("---\n"));
+    write_head(format, "Binding", name, digest, out);
+    buf_printf(out, "spec: {policyName: %.*s}\n", STR_FMT(name));
+}
 
 bool admission_is_needed(const Policy *policy, AdmissionKind kind) {
     return !policy->is_observed && (kind == ADMISSION_SLOTS ? policy_slots(policy) != NULL
@@ -250,25 +304,33 @@ int admission_digest(const Policy *policy, AdmissionKind kind, Digest *ret) {
 }
 
 int admission_write(const Policy *policy, AdmissionKind kind, AdmissionFormat format, Buf *out) {
-    Digest digest;
-    int r = admission_digest(policy, kind, &digest);
+    _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX), name = BUF_INIT(ADMISSION_NAME_MAX);
+    char digest[DIGEST_TEXT_MAX];
 
-    if (r < 0)
-        return r;
+    write_body(policy, kind, &body);
+    admission_name(policy, kind, &name);
+    if (buf_error(&body) < 0 || buf_error(&name) < 0)
+        return -ENOMEM;
     if (out->len > 0)
         buf_append(out, STR("---\n"));
-    buf_printf(out, "# New pods of the policy %.*s %s. For %s and later.\n", STR_FMT(policy->name),
-        texts[kind].about, format == ADMISSION_KYVERNO ? "Kyverno 1.17" : "Kubernetes 1.36");
-    write_head(policy, kind,
-        format == ADMISSION_KYVERNO
-            ? "apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy"
-            : "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy",
-        digest, out);
-    buf_append(out, STR("spec:\n  failurePolicy: Fail\n  reinvocationPolicy: IfNeeded\n"));
-    if (format == ADMISSION_KYVERNO)
-        buf_append(out, STR("  autogen: {podControllers: {controllers: []}}\n"));
-    write_body(policy, kind, out);
-    if (format == ADMISSION_KUBERNETES)
-        write_binding(policy, kind, digest, out);
+    buf_printf(out, "# New pods of the policy %.*s %s.", STR_FMT(policy->name), texts[kind].about);
+    write_objects(format, buf_str(&name), digest_print(digest_of(buf_str(&body)), digest),
+        buf_str(&body), out);
+    return 0;
+}
+
+int opt_in_write(Str scheduler, AdmissionFormat format, Buf *out) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX), name = BUF_INIT(ADMISSION_NAME_MAX);
+
+    write_opt_in_body(scheduler, &body);
+    buf_printf(&name, "berth-scheduler.%.*s", STR_FMT(scheduler));
+    if (buf_error(&body) < 0 || buf_error(&name) < 0)
+        return -ENOMEM;
+    if (out->len > 0)
+        buf_append(out, STR("---\n"));
+    buf_printf(out,
+        "# New pods of namespaces with the label " OPT_IN_LABEL ": %.*s are for this scheduler.",
+        STR_FMT(scheduler));
+    write_objects(format, buf_str(&name), "", buf_str(&body), out);
     return 0;
 }

@@ -3,23 +3,31 @@
 /*
  * Admission: objects that let new pods of a policy use what it publishes (publish.h): request a
  * slot, avoid closed nodes. Kubernetes 1.36 and later has MutatingAdmissionPolicies for it, which
- * need a binding; before that Kyverno has MutatingPolicies.
+ * need a binding (before that as a beta, off by default); for others Kyverno has MutatingPolicies.
  *
  * An annotation has the digest of the pods that an object selects and of the change to them. `berth
  * check --live` compares it with that of the policies in force.
+ *
+ * The same kind of object sets the schedulerName of pods in namespaces that opt in by a label.
  */
 
-#include <stdbool.h>
-
-#include "base/buf.h"
 #include "base/digest.h"
 #include "policy/policy.h"
 
 #define ADMISSION_DIGEST "berth.dev/digest"
 #define ADMISSION_NAME_MAX 256u /* the longest name of an object */
 
+/* Of a namespace: the scheduler of its pods. Of a pod, with the name of the default scheduler: the
+ * pod stays with that one. */
+#define OPT_IN_LABEL "berth.dev/scheduler"
+
 typedef enum AdmissionKind { ADMISSION_SLOTS, ADMISSION_LABEL, _ADMISSION_KINDS } AdmissionKind;
-typedef enum AdmissionFormat { ADMISSION_KUBERNETES, ADMISSION_KYVERNO } AdmissionFormat;
+typedef enum AdmissionFormat {
+    ADMISSION_V1,
+    ADMISSION_V1BETA1,
+    ADMISSION_KYVERNO,
+    _ADMISSION_FORMATS,
+} AdmissionFormat;
 
 /* Whether @policy publishes something that pods must use so. Objects select pods by labels and
  * namespaces only, so one with a match.expression needs other means. */
@@ -33,3 +41,8 @@ int admission_digest(const Policy *policy, AdmissionKind kind, Digest *ret);
 
 /* Adds the objects to @out, documents of YAML. */
 int admission_write(const Policy *policy, AdmissionKind kind, AdmissionFormat format, Buf *out);
+
+/* The same for pods of namespaces with OPT_IN_LABEL: @scheduler, which is a valid value of a label
+ * and part of an object's name. They get it as their schedulerName, unless they have another than
+ * the default scheduler already. 0 or -ENOMEM. */
+int opt_in_write(Str scheduler, AdmissionFormat format, Buf *out);

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/double.h"
 #include "cel/time.h"

@@ -8,11 +8,6 @@
  * (buf_error()): check it once, at the end.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/str.h"
 #include "model/selector.h"
 #include "policy/kind.h"
 

@@ -3,21 +3,23 @@
  * writes (live/policy-status.h).
  */
 
+#include "policy/admission.h"
 #include "policy/policy.h"
 
 #include "yaml/write.h"
-#include "json/write.h"
 
 #define CRD_TEXT_MAX ((size_t)1024 * 1024)
 
 /* Azure's placement-policy plugins have a kind of this name in another group, so the short name is
  * not "pp". */
-static const char head[] =
+static const char metadata[] =
     "{\"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\","
-    " \"metadata\": {\"name\": \"" POLICY_PLURAL "." POLICY_GROUP "\","
+    " \"metadata\": {\"name\": \"" POLICY_DEFINITION "\","
     " \"labels\": {\"app.kubernetes.io/name\": \"berth\", \"app.kubernetes.io/part-of\": "
-    "\"berth\"}},"
-    " \"spec\": {\"group\": \"" POLICY_GROUP "\", \"scope\": \"Cluster\","
+    "\"berth\"}, \"annotations\": {\"" ADMISSION_DIGEST "\": \"";
+
+static const char head[] =
+    "{\"group\": \"" POLICY_GROUP "\", \"scope\": \"Cluster\","
     " \"names\": {\"kind\": \"" POLICY_KIND "\", \"listKind\": \"" POLICY_KIND "List\","
     " \"plural\": \"" POLICY_PLURAL "\", \"singular\": \"placementpolicy\","
     " \"shortNames\": [\"bpol\"], \"categories\": [\"berth\"]},"
@@ -61,6 +63,15 @@ static const char status[] =
     "generation that decides: the last good one; absent: none\"},"
     "\"mode\": {\"type\": \"string\", \"description\": \"of that generation: Enforce or "
     "Observe\"},"
+    "\"versions\": {\"type\": \"array\", \"maxItems\": 3, \"x-kubernetes-list-type\": \"atomic\","
+    " \"description\": \"generations that were in force, the newest first: to go back to one, and "
+    "for "
+    "a berth that starts while the newest has a mistake\", \"items\": {\"type\": \"object\","
+    " \"required\": [\"generation\", \"since\"], \"properties\": {"
+    "\"generation\": {\"type\": \"integer\", \"format\": \"int64\"},"
+    "\"since\": {\"type\": \"string\", \"format\": \"date-time\"},"
+    "\"spec\": {\"type\": \"object\", \"x-kubernetes-preserve-unknown-fields\": true,"
+    " \"description\": \"the policy as it was; absent: it was larger than 64 KiB\"}}}},"
     "\"pods\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"filter requests "
     "of "
     "pods that it applied to, counted by the replica that writes the status\"},"
@@ -72,14 +83,30 @@ static const char status[] =
     "\"errors\": {\"type\": \"integer\", \"format\": \"int64\", \"description\": \"nodes on which "
     "one of its rules failed\"}}}";
 
+static void write_spec(Buf *out) {
+    buf_append(out, STR(head));
+    buf_append(out, STR(status));
+    buf_append(out, STR(", \"spec\": "));
+    shape_structural_schema(&policy_spec_shape,
+        "which pods the policy applies to, and its rules: filters and scores", out);
+    buf_append(out, STR("}}}}]}"));
+}
+
+Digest policy_crd_digest(void) {
+    _cleanup_(buf_done) Buf spec = BUF_INIT(CRD_TEXT_MAX);
+
+    write_spec(&spec);
+    return digest_of(buf_str(&spec));
+}
+
 void policy_crd(Buf *out) {
     _cleanup_(buf_done) Buf json = BUF_INIT(CRD_TEXT_MAX);
+    char digest[DIGEST_TEXT_MAX];
 
-    buf_append(&json, STR(head));
-    buf_append(&json, STR(status));
-    buf_append(&json, STR(", \"spec\": "));
-    shape_structural_schema(&policy_spec_shape, NULL, &json);
-    buf_append(&json, STR("}}}}]}}"));
+    buf_append(&json, STR(metadata));
+    buf_printf(&json, "%s\"}}, \"spec\": ", digest_print(policy_crd_digest(), digest));
+    write_spec(&json);
+    buf_append_char(&json, '}');
     buf_append(
         out, STR("# Written by `berth check --crd`.\n# yamllint disable rule:line-length\n"));
     (void)!yaml_from_json(buf_str(&json), out);

@@ -5,7 +5,6 @@
 
 #include "policy/kind.h"
 #include "policy/policy.h"
-#include "policy/reader.h"
 
 #define PATH_MAX_BYTES 256u
 

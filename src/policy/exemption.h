@@ -8,10 +8,6 @@
  * scheduled. "NAMESPACE" names all pods of it, "NAMESPACE/KEY=VALUE" those with that label.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/str.h"
 #include "model/pod.h"
 
 #define EXEMPTIONS_MAX 64u

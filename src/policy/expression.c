@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "cel/limits.h"
 #include "cel/program.h"
 #include "policy/scope.h"
 #include "policy/written-text.h"

@@ -11,11 +11,7 @@
  * It points into the reader's arena and the document.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/diag.h"
-#include "base/str.h"
 #include "cel/check.h"
 #include "cel/code.h"
 #include "cel/cost.h"

@@ -6,13 +6,14 @@
 
 #include "policy/kind.h"
 #include "policy/policy.h"
-#include "policy/reader.h"
 #include "json/write.h"
 
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
 #define SELECTOR "#/$defs/selector" /* used in many places */
 #define INT_OR_STRING "x-kubernetes-int-or-string"
 #define ANY_FIELDS "x-kubernetes-preserve-unknown-fields"
+#define PATTERN_MAX 256u
+#define RULE_MAX 2048u /* of the API server: a message */
 
 /* As kind-resources.c and reader.c read them. */
 #define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
@@ -21,10 +22,12 @@
 #define DURATION "[0-9]+d|([0-9]+d)?(" NUMBER "(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+"
 
 /* The API server wants a structural schema: one type for each value, no references, and unknown
- * fields are its own affair. */
+ * fields are its own affair. A value of several types has none there; what is said about it holds
+ * for the type that it is about. */
 typedef struct SchemaWriter {
     JsonWriter json;
     bool is_structural;
+    bool is_untyped; /* structural: one of the types of a value */
 } SchemaWriter;
 
 static void write_text(JsonWriter *writer, const char *key, const char *text) {
@@ -39,6 +42,11 @@ static void write_strings(JsonWriter *writer, const char *key, const char *const
     json_write_end_array(writer);
 }
 
+static void write_type(SchemaWriter *schema, const char *type) {
+    if (!schema->is_untyped)
+        write_text(&schema->json, "type", type);
+}
+
 /* --- scalars ------------------------------------------------------------------------- */
 
 /* A bound as YAML 1.1 reads it, too, which takes 1e+18 for a string. */
@@ -50,7 +58,7 @@ static void write_range(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
     bool is_exclusive = shape->is_above && !schema->is_structural;
 
-    write_text(writer, "type", shape->kind == SHAPE_INT ? "integer" : "number");
+    write_type(schema, shape->kind == SHAPE_INT ? "integer" : "number");
     if (is_bound(schema, shape->min))
         json_member_double(writer, is_exclusive ? "exclusiveMinimum" : "minimum", shape->min);
     if (shape->is_above && schema->is_structural)
@@ -61,10 +69,26 @@ static void write_range(SchemaWriter *schema, const Shape *shape) {
 
 /* A value of one of @types; a structural schema has one type, or integer and string. */
 static void write_types(SchemaWriter *schema, const char *const *types) {
-    if (schema->is_structural)
-        json_member_bool(&schema->json, INT_OR_STRING, true);
-    else
+    if (!schema->is_structural)
         write_strings(&schema->json, "type", types);
+    else if (!schema->is_untyped)
+        json_member_bool(&schema->json, INT_OR_STRING, true);
+}
+
+/* A list of words would be about values of all types; a pattern is about strings. */
+static void write_words(SchemaWriter *schema, const Shape *shape) {
+    _cleanup_(buf_done) Buf pattern = BUF_INIT(PATTERN_MAX);
+
+    if (schema->is_structural)
+        write_type(schema, "string");
+    if (!schema->is_untyped) {
+        write_strings(&schema->json, "enum", shape->words);
+        return;
+    }
+    for (size_t i = 0; shape->words[i]; i++)
+        buf_printf(&pattern, "%s%s", i > 0 ? "|" : "^(", shape->words[i]);
+    buf_append(&pattern, STR(")$"));
+    json_write_member(&schema->json, STR("pattern"), buf_str(&pattern));
 }
 
 static void write_true(SchemaWriter *schema) {
@@ -111,16 +135,18 @@ static void write_scalar(SchemaWriter *schema, const Shape *shape) {
         write_text(writer, "pattern", "^(0|" DURATION ")$");
         return;
     case SHAPE_WORD:
-        if (schema->is_structural)
-            write_text(writer, "type", "string");
-        write_strings(writer, "enum", shape->words);
+        write_words(schema, shape);
         return;
     case SHAPE_SCALAR:
-    case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
         write_types(schema, any);
         return;
-    default: /* ANY */
+    case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
+        write_types(schema, any);
         if (schema->is_structural)
+            json_member_double(writer, "minLength", 1);
+        return;
+    default: /* ANY */
+        if (schema->is_structural && !schema->is_untyped)
             json_member_bool(writer, ANY_FIELDS, true);
         return;
     }
@@ -130,12 +156,14 @@ static void write_scalar(SchemaWriter *schema, const Shape *shape) {
 
 /* @about may be NULL. Recursive: shapes nest. */
 static void write_schema(SchemaWriter *schema, const Shape *shape, const char *about);
+static void write_body(SchemaWriter *schema, const Shape *shape);
 
 /* A limit of 0 means none. */
-static void write_limits(JsonWriter *writer, const Shape *shape) {
+static void write_limits(SchemaWriter *schema, const Shape *shape) {
+    JsonWriter *writer = &schema->json;
     bool is_list = shape->kind == SHAPE_LIST;
 
-    write_text(writer, "type", is_list ? "array" : "object");
+    write_type(schema, is_list ? "array" : "object");
     if (shape->min > 0)
         json_member_double(writer, is_list ? "minItems" : "minProperties", shape->min);
     if (shape->max > 0)
@@ -156,6 +184,27 @@ static void write_required(JsonWriter *writer, const Shape *shape) {
     json_write_end_array(writer);
 }
 
+static const Field *find_field(const Shape *shape, const char *name) {
+    for (size_t i = 0; i < shape->n_fields; i++)
+        if (str_is(shape->fields[i].name, name))
+            return &shape->fields[i];
+    return NULL;
+}
+
+/* A validation of the API server: @text in a list of CEL, and the message. */
+static void write_rule(JsonWriter *writer, const Buf *text, const char *about, const Buf *names) {
+    _cleanup_(buf_done) Buf rule = BUF_INIT(RULE_MAX), message = BUF_INIT(RULE_MAX);
+
+    buf_printf(&rule, "[%.*s", STR_FMT(buf_str(text)));
+    buf_printf(&message, "%s%.*s", about, STR_FMT(buf_str(names)));
+    json_member_array(writer, "x-kubernetes-validations");
+    json_write_object(writer);
+    json_write_member(writer, STR("rule"), buf_str(&rule));
+    json_write_member(writer, STR("message"), buf_str(&message));
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
 static void write_choice(JsonWriter *writer, Str name) {
     json_write_object(writer);
     json_member_array(writer, "required");
@@ -164,16 +213,61 @@ static void write_choice(JsonWriter *writer, Str name) {
     json_write_end_object(writer);
 }
 
-/* Exactly one of the kinds, or of some fields. */
-static void write_choices(JsonWriter *writer, const Shape *shape) {
+/* The kinds, or some fields, of which exactly one is given. The first is what the API server calls
+ * missing if none is there: an expression would do. */
+typedef struct Choice {
+    Str name;
+    const Shape *shape;
+} Choice;
+
+static bool next_choice(const Shape *shape, size_t i, Choice *ret) {
+    if (shape->kinds && i == 0)
+        *ret = (Choice){str_from_c(shape->or_field), &shape_expression};
+    else if (shape->kinds && i <= *shape->n_kinds)
+        *ret = (Choice){shape->kinds[i - 1]->field, shape->kinds[i - 1]->shape};
+    else if (!shape->kinds && shape->one_of[i])
+        *ret = (Choice){str_from_c(shape->one_of[i]), find_field(shape, shape->one_of[i])->shape};
+    else
+        return false;
+    return true;
+}
+
+static void write_one_of(JsonWriter *writer, const Shape *shape) {
+    Choice choice;
+
     json_member_array(writer, "oneOf");
-    for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++)
-        write_choice(writer, shape->kinds[i]->field);
-    if (shape->or_field)
-        write_choice(writer, str_from_c(shape->or_field));
-    for (size_t i = 0; shape->one_of && shape->one_of[i]; i++)
-        write_choice(writer, str_from_c(shape->one_of[i]));
+    for (size_t i = 0; next_choice(shape, i, &choice); i++)
+        write_choice(writer, choice.name);
     json_write_end_array(writer);
+}
+
+/* Whether expressions of the API server see a value: it must have a type. */
+static bool is_exposed(const Shape *shape) {
+    if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
+        return is_exposed(shape->of);
+    return shape->kind != SHAPE_EITHER && shape->kind != SHAPE_ANY;
+}
+
+/* With a message that names the choices. Those that expressions do not see are left to oneOf, whose
+ * message does not. */
+static void write_choices(SchemaWriter *schema, const Shape *shape) {
+    _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
+    JsonWriter *writer = &schema->json;
+    size_t n = 0, n_exposed = 0;
+    bool are_all;
+
+    for (Choice choice; next_choice(shape, n, &choice); n++) {
+        buf_printf(&names, "%s%.*s", n > 0 ? ", " : "", STR_FMT(choice.name));
+        if (is_exposed(choice.shape))
+            buf_printf(&has, "%shas(self.%.*s)", n_exposed++ > 0 ? ", " : "", STR_FMT(choice.name));
+    }
+    are_all = n_exposed == n;
+    if (!schema->is_structural || !are_all)
+        write_one_of(writer, shape);
+    if (!schema->is_structural)
+        return;
+    buf_printf(&has, "].filter(given, given).size() %s 1", are_all ? "==" : "<=");
+    write_rule(writer, &has, are_all ? "needs exactly one of: " : "needs only one of: ", &names);
 }
 
 static void write_properties(SchemaWriter *schema, const Shape *shape) {
@@ -192,7 +286,7 @@ static void write_properties(SchemaWriter *schema, const Shape *shape) {
     }
     if (shape->or_field) {
         json_write_key(writer, str_from_c(shape->or_field));
-        write_schema(schema, &shape_expression, NULL);
+        write_schema(schema, &shape_expression, shape->or_about);
     }
     json_write_end_object(writer);
 }
@@ -200,20 +294,24 @@ static void write_properties(SchemaWriter *schema, const Shape *shape) {
 static void write_object(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
 
-    write_limits(writer, shape);
+    write_limits(schema, shape);
     write_properties(schema, shape);
     if (!schema->is_structural)
         json_member_bool(writer, "additionalProperties", false);
     write_required(writer, shape);
     if (shape->kinds || shape->one_of)
-        write_choices(writer, shape);
+        write_choices(schema, shape);
 }
 
 static void write_either(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
 
     if (schema->is_structural) {
-        json_member_bool(writer, ANY_FIELDS, true);
+        if (!schema->is_untyped)
+            json_member_bool(writer, ANY_FIELDS, true);
+        schema->is_untyped = true;
+        write_body(schema, shape->of);
+        write_body(schema, shape->other);
         return;
     }
     json_member_array(writer, "anyOf");
@@ -222,13 +320,29 @@ static void write_either(SchemaWriter *schema, const Shape *shape) {
     json_write_end_array(writer);
 }
 
+/* Rules of a policy have names of their own; so the API server refuses a name that is used twice,
+ * and changes by field managers are merged. */
+static bool has_names(const Shape *shape) {
+    return shape->kind == SHAPE_OBJECT && shape->n_fields > 0 && shape->fields[0].is_required &&
+           str_is(shape->fields[0].name, "name");
+}
+
+static void write_list_map(JsonWriter *writer) {
+    static const char *const keys[] = {"name", NULL};
+
+    write_text(writer, "x-kubernetes-list-type", "map");
+    write_strings(writer, "x-kubernetes-list-map-keys", keys);
+}
+
 static void write_body(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
 
     switch (shape->kind) {
     case SHAPE_LIST:
     case SHAPE_MAP:
-        write_limits(writer, shape);
+        write_limits(schema, shape);
+        if (schema->is_structural && shape->kind == SHAPE_LIST && has_names(shape->of))
+            write_list_map(writer);
         json_write_key(
             writer, shape->kind == SHAPE_LIST ? STR("items") : STR("additionalProperties"));
         write_schema(schema, shape->of, NULL);
@@ -246,7 +360,9 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
 
 static void write_schema(SchemaWriter *schema, const Shape *shape, const char *about) {
     JsonWriter *writer = &schema->json;
+    bool was_untyped = schema->is_untyped;
 
+    schema->is_untyped = false;
     json_write_object(writer);
     if (shape->kind == SHAPE_EXPRESSION)
         about = about ? about : "CEL";
@@ -257,6 +373,7 @@ static void write_schema(SchemaWriter *schema, const Shape *shape, const char *a
     else
         write_body(schema, shape);
     json_write_end_object(writer);
+    schema->is_untyped = was_untyped;
 }
 
 void policy_json_schema(Buf *out) {

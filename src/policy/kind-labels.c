@@ -18,7 +18,6 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
@@ -246,11 +245,13 @@ static const Shape condition_shape = {
     .kind = SHAPE_EITHER, .of = &plain_shape, .other = &object_shape};
 const Shape kind_label_conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
 
-const RuleKind kind_node_labels = {STR("nodeLabels"), "the node's labels meet these conditions",
+const RuleKind kind_node_labels = {STR("nodeLabels"),
+    "the node's labels meet these conditions: a value, several, or an object",
     &kind_label_conditions_shape, write_labels};
 
 const RuleKind kind_node_annotations = {STR("nodeAnnotations"),
-    "the node's annotations meet these conditions", &kind_label_conditions_shape, write_labels};
+    "the node's annotations meet these conditions: a value, several, or an object",
+    &kind_label_conditions_shape, write_labels};
 
 /* --- dedicated --------------------------------------------------------------------- */
 

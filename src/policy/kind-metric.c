@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/scope.h"

@@ -10,7 +10,6 @@
  *     imageLocality: true
  */
 
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
@@ -129,7 +128,8 @@ static const Shape statuses_shape = {
 static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &statuses_shape, .min = 1};
 
 const RuleKind kind_node_conditions = {STR("nodeConditions"),
-    "the node's conditions have these statuses", &conditions_shape, write_conditions};
+    "the node's conditions have these statuses: one, or several of which one is enough",
+    &conditions_shape, write_conditions};
 
 /* --- taints ---------------------------------------------------------------------- */
 

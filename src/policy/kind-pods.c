@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/pod-rule.h"
@@ -66,7 +65,6 @@ static void write_max_pods(
     Buf *out = &ret->expression;
     char before[64], after[64];
 
-    (void)kind;
     pod_rule_unless(out, &rule, /* counts= */ true);
     if (!str_is_empty(rule.topology_key))
         pod_rule_has_key(out, &rule, " && ");
@@ -80,8 +78,8 @@ static void write_max_pods(
     pod_rule_counted_message(&ret->message, &rule, before, after);
 }
 
-const RuleKind kind_max_pods = {
-    STR("maxPods"), "limits the number of pods", &max_shape, write_max_pods};
+const RuleKind kind_max_pods = {STR("maxPods"),
+    "limits the number of pods: a number for each node, or an object", &max_shape, write_max_pods};
 
 /* --- maxFreshPods ------------------------------------------------------------------ */
 

@@ -12,7 +12,6 @@
  */
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/vec.h"
 #include "model/resources.h"
 #include "policy/cel-text.h"
@@ -41,7 +40,6 @@ typedef struct PoolRule {
 /* --- reading -------------------------------------------------------------------------- */
 
 static void read_labels(YamlReader *reader, const YamlNode *value, void *into) {
-    (void)reader;
     ((PoolRule *)into)->labels = value;
 }
 

@@ -11,7 +11,6 @@
  */
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/quantity.h"
 #include "model/resources.h"
 #include "policy/cel-text.h"

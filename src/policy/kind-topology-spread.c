@@ -13,7 +13,6 @@
  * it.
  */
 
-#include "base/cleanup.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/pod-rule.h"
@@ -26,7 +25,6 @@ static const Shape policy_shape = {.kind = SHAPE_WORD, .words = policy_words};
 static void read_node_labels(YamlReader *reader, const YamlNode *value, void *into) {
     PodRule *rule = into;
 
-    (void)reader;
     rule->node_labels = value;
 }
 

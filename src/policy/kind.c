@@ -2,7 +2,6 @@
 
 #include "policy/kind.h"
 
-#include "base/cleanup.h"
 #include "policy/cel-text.h"
 
 const RuleKind *const filter_kinds[] = {

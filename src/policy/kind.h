@@ -17,8 +17,6 @@
  * ("cpu: 100m would remain free, 500m required").
  */
 
-#include "base/buf.h"
-#include "base/str.h"
 #include "policy/reader.h"
 #include "policy/shape.h"
 #include "yaml/document.h"

@@ -2,9 +2,6 @@
 
 /* Shared by lint*.c. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "policy/lint.h"
 #include "policy/scope.h"
 

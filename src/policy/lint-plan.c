@@ -4,7 +4,6 @@
  */
 
 #include "policy/lint.h"
-#include "schema/schema.h"
 
 /* A mark for each node of a graph. */
 #define MARKS_BUDGET ((size_t)64 * 1024 * 1024)

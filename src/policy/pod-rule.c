@@ -2,7 +2,6 @@
 
 #include "policy/pod-rule.h"
 
-#include "base/cleanup.h"
 #include "policy/cel-text.h"
 
 #define LABELS "node.metadata.labels"

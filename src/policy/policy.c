@@ -13,7 +13,7 @@ typedef struct PolicyReading {
     Policy policy;
     unsigned mode;
     int64_t narrow_to, wire_max;
-    unsigned api_version, kind; /* one word each */
+    unsigned api_version, kind; /* read to be checked; not used */
     const Schema *schema;
     ScopeCommon *common;
 } PolicyReading;
@@ -35,7 +35,7 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
             expression->metrics == 0 ? "node" : "metrics, which belong to a node");
 }
 
-/* As an expression it has the errors, the watch and the explanation of one. */
+/* Written as an expression, so that errors, watches and explanations work as for expressions. */
 static void read_namespace_selector(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
@@ -108,7 +108,9 @@ static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
     scores_read(reader, value, &((PolicyReading *)into)->policy);
 }
 
-static const char *const mode_words[] = {"Enforce", "Observe", NULL};
+enum { MODE_ENFORCE, MODE_OBSERVE };
+static const char *const mode_words[] = {
+    [MODE_ENFORCE] = "Enforce", [MODE_OBSERVE] = "Observe", NULL};
 static const Shape mode_shape = {.kind = SHAPE_WORD,
     .words = mode_words,
     .hint = "Enforce (the default), or Observe: count verdicts, do not act on them"};
@@ -123,9 +125,13 @@ static const Field spec_fields[] = {
         .about = "measured values: metrics.NAME in expressions"},
     {OPTIONAL("variables"), .shape = &scope_variables_shape,
         .about = "named expressions: variables.NAME in later expressions"},
-    {OPTIONAL("filters"), .shape = &filters_shape, .about = "which nodes a pod may be placed on",
+    {OPTIONAL("filters"), .shape = &filters_shape,
+        .about = "which nodes a pod may be placed on: those that pass all filters; each has a name "
+                 "and one rule: a built-in one, or an expression",
         .read = read_filters},
-    {OPTIONAL("scores"), .shape = &scores_shape, .about = "which of these nodes are preferred",
+    {OPTIONAL("scores"), .shape = &scores_shape,
+        .about = "which of these nodes are preferred: each score gives 0 to 100 and counts by its "
+                 "weight",
         .read = read_scores},
     {OPTIONAL("narrow"), .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
@@ -158,17 +164,15 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     if (!policy->scope)
         return; /* out of memory: arena_has_failed() */
     reader_fields(reader, value, "spec", &policy_spec_shape, reading);
-    policy->is_observed = reading->mode == 1;
+    policy->is_observed = reading->mode == MODE_OBSERVE;
     policy->narrow_to = (uint32_t)reading->narrow_to;
     policy->wire_max = (uint32_t)reading->wire_max;
     if (reader->diags->n_errors == n_errors)
         warn_without_effect(reader, value, policy);
 }
 
+/* A namespace is accepted, but policies apply to the whole cluster. */
 static void ignore(YamlReader *reader, const YamlNode *value, void *into) {
-    (void)reader;
-    (void)value;
-    (void)into;
 }
 
 static const Field metadata_fields[] = {

@@ -7,12 +7,7 @@
  * is an expression, written as such or by a built-in rule (kind.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/diag.h"
-#include "base/str.h"
 #include "model/labels.h"
 #include "model/selector.h"
 #include "policy/expression.h"
@@ -25,6 +20,7 @@
 #define POLICY_API_VERSION POLICY_GROUP "/" POLICY_VERSION
 #define POLICY_KIND "PlacementPolicy"
 #define POLICY_PLURAL "placementpolicies"
+#define POLICY_DEFINITION POLICY_PLURAL "." POLICY_GROUP /* the CustomResourceDefinition */
 
 typedef struct Policy Policy;
 

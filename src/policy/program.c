@@ -313,8 +313,10 @@ static int plan(ProgramCompiler *compiler) {
 static int note_dependence(ProgramCompiler *compiler) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
     const Program *program = compiler->program;
+    const uint8_t *dependence =
+        scratch ? schema_dependence(program->schema, program->graph, scratch) : NULL;
 
-    if (!scratch)
+    if (!dependence)
         return -ENOMEM;
     for (size_t i = 0; i < compiler->policies.n; i++) {
         Policy *policy = &compiler->policies.items[i];
@@ -322,11 +324,9 @@ static int note_dependence(ProgramCompiler *compiler) {
         for (size_t j = 0; j < policy->n_filters; j++) {
             Filter *filter = &policy->filters[j];
 
-            filter->is_permanent =
-                filter->is_unresolvable ||
-                schema_is_permanent(program->schema, program->graph, filter->test.node, scratch);
-            filter->counts_pods =
-                schema_counts_pods(program->schema, program->graph, filter->test.node, scratch);
+            filter->is_permanent = filter->is_unresolvable || schema_is_permanent(program->graph,
+                                                                  dependence, filter->test.node);
+            filter->counts_pods = schema_counts_pods(program->graph, dependence, filter->test.node);
         }
     }
     return 0;
@@ -398,7 +398,6 @@ static int collect_parts(const ProgramCompiler *compiler) {
 static void note_related(void *context, const Policy *policy, const Expression *expression) {
     Program *program = context;
 
-    (void)policy;
     program->related |= schema_related(program->schema, expression->checked);
 }
 

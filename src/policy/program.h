@@ -12,16 +12,9 @@
  * unresolvable if any unresolvable filter rejects it.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/digest.h"
 #include "base/ref.h"
-#include "base/str.h"
 #include "cluster/needs.h"
 #include "columnar/plan.h"
 #include "model/node.h"

@@ -11,10 +11,8 @@
 #include "policy/promql.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/double.h"
 #include "base/nsec.h"
 

@@ -7,10 +7,6 @@
  * A wrong result, which would add a pod's cores to bytes or to free capacity, is worse than none.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "model/gauge.h"
 
 typedef struct PromqlLoad {

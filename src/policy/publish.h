@@ -16,10 +16,6 @@
  * `berth config --admission` writes what lets pods do so.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/str.h"
 #include "model/pod.h"
 #include "model/selector.h"
 #include "policy/reader.h"

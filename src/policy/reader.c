@@ -42,19 +42,13 @@ static Names names_of(const Shape *shape) {
     return names;
 }
 
-static bool has_name(const Names *names, Str name) {
-    for (size_t i = 0; i < names->n; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return false;
-}
-
 /* Whether an unknown field was meant to be @name: its absence has been reported then. */
 static bool is_misspelt(const YamlNode *mapping, Str name, const Names *names) {
     for (size_t i = 0; i < mapping->n; i++) {
         Str key = mapping->pairs[i].key->text;
 
-        if (!has_name(names, key) && str_eq(str_nearest(key, names->items, names->n), name))
+        if (!str_is_one_of(key, names->items, names->n) &&
+            str_eq(str_nearest(key, names->items, names->n), name))
             return true;
     }
     return false;
@@ -85,7 +79,8 @@ void reader_fields(
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
 
-        if (!read_field(reader, &mapping->pairs[i], shape, into) && !has_name(&names, key->text))
+        if (!read_field(reader, &mapping->pairs[i], shape, into) &&
+            !str_is_one_of(key->text, names.items, names.n))
             reader_unknown_field(reader, DIAG_ERROR, key, what, names.items, names.n);
     }
     for (size_t i = 0; i < shape->n_fields; i++) {

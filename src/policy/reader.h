@@ -8,8 +8,6 @@
  * by arena_has_failed() only.
  */
 
-#include <stdint.h>
-
 #include "model/selector.h"
 #include "policy/shape.h"
 

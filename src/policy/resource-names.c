@@ -25,11 +25,8 @@ static const struct {
 };
 
 bool resource_name_is_possible(Str name) {
-    if (str_find(name, '/') != SIZE_MAX)
+    if (str_find(name, '/') != SIZE_MAX || str_is_one_of(name, names, ELEMENTS_OF(names)))
         return true;
-    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
-        if (str_eq(name, names[i]))
-            return true;
     for (size_t i = 0; i < ELEMENTS_OF(prefixes); i++)
         if (str_has_prefix(name, prefixes[i]))
             return true;

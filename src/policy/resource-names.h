@@ -7,8 +7,6 @@
  * is a mistake in every cluster. Names with a domain (nvidia.com/gpu) are anybody's.
  */
 
-#include <stdbool.h>
-
 #include "base/str.h"
 
 /* Whether a pod could request it. */

@@ -5,7 +5,6 @@
 
 #include "policy/rules.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/map.h"
@@ -54,7 +53,8 @@ const Shape fallback_shape = {.kind = SHAPE_WORD,
 static const Shape missing_shape = {.kind = SHAPE_WORD,
     .words = fallback_words,
     .hint = "reject, or allow: as if the node had passed; default: as onError"};
-static const Shape reason_shape = {.kind = SHAPE_STRING, .check = check_reason};
+static const Shape reason_shape = {
+    .kind = SHAPE_STRING, .pattern = "^[^\\x00-\\x1f\\x7f]{1,200}$", .check = check_reason};
 static const Shape weight_shape = {.kind = SHAPE_NUMBER,
     .min = 0,
     .max = 1000000,
@@ -67,13 +67,17 @@ static const Shape normalize_shape = {.kind = SHAPE_WORD,
 
 static const Field filter_fields[] = {
     {REQUIRED("name"), INTO(RuleFields, name, shape_name),
-        .about = "name in metrics and explanations"},
+        .about = "name in metrics and explanations; used once in the policy"},
     {OPTIONAL("reason"), INTO(RuleFields, reason, reason_shape),
-        .about = "sent to kube-scheduler for a rejected node; fixed text"},
+        .about = "text that kube-scheduler shows for rejected nodes (kubectl describe pod); the "
+                 "same for all, "
+                 "without numbers"},
     {OPTIONAL("messageExpression"), INTO(RuleFields, message, shape_expression),
-        .about = "string for explain: the value and the limit it failed"},
+        .about =
+            "CEL, a string: shown by berth explain for a rejected node, as a value and its limit"},
     {OPTIONAL("unresolvable"), INTO(RuleFields, is_unresolvable, shape_bool),
-        .about = "preemption cannot help"},
+        .about = "preemption cannot help: kube-scheduler evicts no pods to make a rejected node "
+                 "pass"},
     {OPTIONAL("onError"), INTO(RuleFields, on_error, fallback_shape),
         .about = "verdict when the expression fails on a node; default reject"},
     {OPTIONAL("onMissing"), INTO(RuleFields, on_missing, missing_shape),
@@ -86,7 +90,7 @@ static const Field filter_fields[] = {
 
 static const Field score_fields[] = {
     {REQUIRED("name"), INTO(RuleFields, name, shape_name),
-        .about = "name in metrics and explanations"},
+        .about = "name in metrics and explanations; used once in the policy"},
     {OPTIONAL("weight"), INTO(RuleFields, weight, weight_shape),
         .about = "weight among all scores that apply; default 1"},
     {OPTIONAL("onError"), INTO(RuleFields, score_on_error, shape_points),
@@ -98,9 +102,11 @@ static const Field score_fields[] = {
 };
 
 static const Shape filter_shape = {SHAPE_OF(filter_fields), .kinds = filter_kinds,
-    .n_kinds = &n_filter_kinds, .or_field = "expression"};
+    .n_kinds = &n_filter_kinds, .or_field = "expression",
+    .or_about = "CEL: true for nodes that pass"};
 static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
-    .n_kinds = &n_score_kinds, .or_field = "expression"};
+    .n_kinds = &n_score_kinds, .or_field = "expression",
+    .or_about = "CEL: a number from 0 to 100; more is better"};
 const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
 const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 

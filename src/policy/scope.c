@@ -19,7 +19,6 @@ typedef struct Values {
 } Values;
 
 static CelValue get_value(const CelRecord *record, uint32_t field, CelRun *run) {
-    (void)run;
     return ((const Values *)(const void *)record)->items[field];
 }
 

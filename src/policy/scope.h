@@ -12,9 +12,6 @@
  *                 workload.metrics, of the pod's workload
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/vec.h"
 #include "cel/env.h"
 #include "cel/type.h"

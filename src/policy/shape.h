@@ -7,12 +7,7 @@
  * fields, and becomes the JSON Schema and the tables of the documentation. So these cannot differ.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/digest.h"
 #include "yaml/reader.h"
 
 /* In brackets: the type that reader_value() stores. */
@@ -55,7 +50,7 @@ struct Shape {
     size_t n_fields;
     const RuleKind *const *kinds; /* OBJECT: exactly one of these in addition, or @or_field */
     const size_t *n_kinds;
-    const char *or_field;
+    const char *or_field, *or_about;
     const char *const *one_of; /* OBJECT: exactly one of these fields; ends with NULL */
     /* STRING, SCALAR: reports a value that is not accepted, and returns false. May be NULL. */
     bool (*check)(YamlReader *reader, const YamlNode *value);
@@ -96,6 +91,7 @@ void policy_json_schema(Buf *out);
 /* The same as a CustomResourceDefinition, in YAML (crd.c); and the schema of one shape in it, as
  * JSON: structural, as the API server requires. @about may be NULL. */
 void policy_crd(Buf *out);
+Digest policy_crd_digest(void); /* of its spec; an annotation has it */
 void shape_structural_schema(const Shape *shape, const char *about, Buf *out);
 
 /* As Markdown tables for docs/policy.md. */

@@ -2,7 +2,6 @@
 
 #include "policy/short-objects.h"
 
-#include "base/cleanup.h"
 #include "model/time.h"
 #include "policy/reader.h"
 #include "json/write.h"
@@ -14,8 +13,9 @@
 
 typedef enum ShortKind {
     SHORT_TEXT,
-    SHORT_TEXTS, /* any key to a scalar: labels, amounts */
-    SHORT_NAMES, /* a list of scalars */
+    SHORT_TEXTS,  /* any key to a scalar: amounts */
+    SHORT_LABELS, /* the same: strings, even if they look like numbers */
+    SHORT_NAMES,  /* a list of scalars */
     SHORT_INT,
     SHORT_BOOL,
     SHORT_READY, /* a bool, or "absent" */
@@ -28,7 +28,48 @@ typedef enum ShortKind {
 typedef struct ShortField {
     Str name;
     ShortKind kind;
+    const char *section; /* of the object: "metadata"; NULL: it takes more than a copy */
+    Str key;             /* in it */
 } ShortField;
+
+static const ShortField node_fields[] = {
+    {STR("labels"), SHORT_LABELS, "metadata", STR("labels")},
+    {STR("annotations"), SHORT_LABELS, "metadata", STR("annotations")},
+    {STR("created"), SHORT_TIME, "metadata", STR("creationTimestamp")},
+    {STR("taints"), SHORT_LIST, "spec", STR("taints")},
+    {STR("ready"), SHORT_READY},
+    {STR("cordoned"), SHORT_BOOL, "spec", STR("unschedulable")},
+    {STR("conditions"), SHORT_TEXTS},
+    {STR("images"), SHORT_IMAGES},
+    {STR("allocatable"), SHORT_TEXTS, "status", STR("allocatable")},
+    {STR("capacity"), SHORT_TEXTS, "status", STR("capacity")},
+    {STR("nodeInfo"), SHORT_TEXTS, "status", STR("nodeInfo")},
+};
+
+static const ShortField pod_fields[] = {
+    {STR("name"), SHORT_TEXT, "metadata", STR("name")},
+    {STR("namespace"), SHORT_TEXT, "metadata", STR("namespace")},
+    {STR("uid"), SHORT_TEXT, "metadata", STR("uid")},
+    {STR("labels"), SHORT_LABELS, "metadata", STR("labels")},
+    {STR("annotations"), SHORT_LABELS, "metadata", STR("annotations")},
+    {STR("owner"), SHORT_TEXT},
+    {STR("ownerKind"), SHORT_TEXT},
+    {STR("created"), SHORT_TIME, "metadata", STR("creationTimestamp")},
+    {STR("scheduled"), SHORT_TIME},
+    {STR("deleted"), SHORT_TIME, "metadata", STR("deletionTimestamp")},
+    {STR("images"), SHORT_NAMES},
+    {STR("on"), SHORT_TEXT, "spec", STR("nodeName")},
+    {STR("phase"), SHORT_TEXT, "status", STR("phase")},
+    {STR("nominated"), SHORT_TEXT, "status", STR("nominatedNodeName")},
+    {STR("priority"), SHORT_INT, "spec", STR("priority")},
+    {STR("priorityClassName"), SHORT_TEXT, "spec", STR("priorityClassName")},
+    {STR("requests"), SHORT_TEXTS},
+    {STR("limits"), SHORT_TEXTS},
+    {STR("tolerations"), SHORT_LIST, "spec", STR("tolerations")},
+    {STR("nodeSelector"), SHORT_LABELS, "spec", STR("nodeSelector")},
+    {STR("nodeSelectorTerms"), SHORT_LIST},
+    {STR("spec"), SHORT_MAPPING},
+};
 
 static bool check_texts(YamlReader *reader, const YamlNode *value, const char *what) {
     bool is_right = reader_mapping(reader, value, what);
@@ -101,6 +142,7 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     case SHORT_TEXT:
         return reader_label_value(reader, value, what, &text);
     case SHORT_TEXTS:
+    case SHORT_LABELS:
         return check_texts(reader, value, what);
     case SHORT_NAMES:
         return check_names(reader, value, what);
@@ -157,30 +199,38 @@ static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_raw(writer, buf_str(&json));
 }
 
-static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
-    if (!value)
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, value->text);
-}
-
-/* Values of labels and annotations are strings, even if they look like numbers. */
-static void write_labels(JsonWriter *writer, Str key, const YamlNode *labels) {
-    if (!labels)
-        return;
+static void write_texts(JsonWriter *writer, Str key, const YamlNode *mapping) {
     json_write_key(writer, key);
     json_write_object(writer);
-    for (size_t i = 0; i < labels->n; i++)
-        write_text(writer, labels->pairs[i].key->text, labels->pairs[i].value);
+    for (size_t i = 0; i < mapping->n; i++)
+        json_write_member(writer, mapping->pairs[i].key->text, mapping->pairs[i].value->text);
     json_write_end_object(writer);
 }
 
+/* Begins the section of the object with the fields that are copied to it. */
+static void write_section(JsonWriter *writer, const char *section, const YamlNode *object,
+    const ShortField *fields, size_t n_fields) {
+    json_member_object(writer, section);
+    for (size_t i = 0; i < n_fields; i++) {
+        const YamlNode *value = yaml_find(object, fields[i].name);
+
+        if (!value || !fields[i].section || strcmp(fields[i].section, section) != 0)
+            continue;
+        if (fields[i].kind == SHORT_LABELS)
+            write_texts(writer, fields[i].key, value);
+        else if (fields[i].kind == SHORT_TEXT || fields[i].kind == SHORT_TIME)
+            json_write_member(writer, fields[i].key, value->text);
+        else
+            write_tree(writer, fields[i].key, value);
+    }
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
 static void write_condition(JsonWriter *writer, Str type, Str status) {
     json_write_object(writer);
-    json_write_key(writer, STR("type"));
-    json_write_string(writer, type);
-    json_write_key(writer, STR("status"));
-    json_write_string(writer, status);
+    json_write_member(writer, STR("type"), type);
+    json_write_member(writer, STR("status"), status);
     json_write_end_object(writer);
 }
 
@@ -188,8 +238,7 @@ static void write_conditions(JsonWriter *writer, const YamlNode *node) {
     const YamlNode *ready = yaml_find(node, STR("ready"));
     const YamlNode *others = yaml_find(node, STR("conditions"));
 
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
+    json_member_array(writer, "conditions");
     if (!ready || ready->kind == YAML_BOOL)
         write_condition(
             writer, STR("Ready"), !ready || ready->boolean ? STR("True") : STR("False"));
@@ -200,11 +249,8 @@ static void write_conditions(JsonWriter *writer, const YamlNode *node) {
 
 /* Each image is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static void write_images(JsonWriter *writer, const YamlNode *images) {
-    if (!images)
-        return;
-    json_write_key(writer, STR("images"));
-    json_write_array(writer);
-    for (size_t i = 0; i < images->n; i++) {
+    json_member_array(writer, "images");
+    for (size_t i = 0; images && i < images->n; i++) {
         const YamlNode *sized = images->items[i];
         const YamlNode *image =
             sized->kind == YAML_MAPPING ? yaml_find(sized, STR("names")) : sized;
@@ -212,8 +258,7 @@ static void write_images(JsonWriter *writer, const YamlNode *images) {
 
         json_write_object(writer);
         write_tree(writer, STR("sizeBytes"), yaml_find(sized, STR("sizeBytes")));
-        json_write_key(writer, STR("names"));
-        json_write_array(writer);
+        json_member_array(writer, "names");
         for (size_t n = 0; n < (is_list ? image->n : 1); n++)
             json_write_string(writer, is_list ? image->items[n]->text : image->text);
         json_write_end_array(writer);
@@ -222,63 +267,38 @@ static void write_images(JsonWriter *writer, const YamlNode *images) {
     json_write_end_array(writer);
 }
 
-static void write_status(JsonWriter *writer, const YamlNode *node) {
-    json_write_object(writer);
-    write_conditions(writer, node);
-    write_images(writer, yaml_find(node, STR("images")));
-    write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
-    write_tree(writer, STR("capacity"), yaml_find(node, STR("capacity")));
-    write_tree(writer, STR("nodeInfo"), yaml_find(node, STR("nodeInfo")));
-    json_write_end_object(writer);
-}
-
 bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out) {
-    static const ShortField fields[] = {
-        {STR("labels"), SHORT_TEXTS},
-        {STR("annotations"), SHORT_TEXTS},
-        {STR("created"), SHORT_TIME},
-        {STR("taints"), SHORT_LIST},
-        {STR("ready"), SHORT_READY},
-        {STR("cordoned"), SHORT_BOOL},
-        {STR("conditions"), SHORT_TEXTS},
-        {STR("images"), SHORT_IMAGES},
-        {STR("allocatable"), SHORT_TEXTS},
-        {STR("capacity"), SHORT_TEXTS},
-        {STR("nodeInfo"), SHORT_TEXTS},
-    };
+    static const size_t n = ELEMENTS_OF(node_fields);
     JsonWriter writer = JSON_WRITER(out);
 
-    if (!check_fields(reader, node->value, "a node", fields, ELEMENTS_OF(fields)))
+    if (!check_fields(reader, node->value, "a node", node_fields, n))
         return false;
     json_write_object(&writer);
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
-    write_text(&writer, STR("name"), node->key);
-    write_text(&writer, STR("creationTimestamp"), yaml_find(node->value, STR("created")));
-    write_labels(&writer, STR("labels"), yaml_find(node->value, STR("labels")));
-    write_labels(&writer, STR("annotations"), yaml_find(node->value, STR("annotations")));
+    write_section(&writer, "metadata", node->value, node_fields, n);
+    json_write_member(&writer, STR("name"), node->key->text);
     json_write_end_object(&writer);
-    json_write_key(&writer, STR("spec"));
-    json_write_object(&writer);
-    write_tree(&writer, STR("taints"), yaml_find(node->value, STR("taints")));
-    write_tree(&writer, STR("unschedulable"), yaml_find(node->value, STR("cordoned")));
+    write_section(&writer, "spec", node->value, node_fields, n);
     json_write_end_object(&writer);
-    json_write_key(&writer, STR("status"));
-    write_status(&writer, node->value);
+    write_section(&writer, "status", node->value, node_fields, n);
+    write_conditions(&writer, node->value);
+    write_images(&writer, yaml_find(node->value, STR("images")));
+    json_write_end_object(&writer);
     json_write_end_object(&writer);
     return true;
 }
+
+/* --- pods ------------------------------------------------------------------------------------ */
 
 /* A container for each image, or one without an image; the first has all requests. */
 static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     const YamlNode *images = yaml_find(pod, STR("images"));
 
-    json_write_array(writer);
+    json_member_array(writer, "containers");
     for (size_t i = 0; i < (images ? images->n : 1); i++) {
         json_write_object(writer);
-        write_text(writer, STR("image"), images ? images->items[i] : NULL);
-        json_write_key(writer, STR("resources"));
-        json_write_object(writer);
+        if (images)
+            json_write_member(writer, STR("image"), images->items[i]->text);
+        json_member_object(writer, "resources");
         write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
         write_tree(writer, STR("limits"), i == 0 ? yaml_find(pod, STR("limits")) : NULL);
         json_write_end_object(writer);
@@ -294,10 +314,8 @@ static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
 
     if (!terms)
         return;
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
-        json_write_key(writer, str_from_c(path[i]));
-        json_write_object(writer);
-    }
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
+        json_member_object(writer, path[i]);
     write_tree(writer, STR("nodeSelectorTerms"), terms);
     for (size_t i = 0; i < ELEMENTS_OF(path); i++)
         json_write_end_object(writer);
@@ -309,33 +327,16 @@ static void write_more(JsonWriter *writer, const YamlNode *fields) {
         write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
 }
 
-static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
-    json_write_object(writer);
-    write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
-    write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
-    write_tree(writer, STR("priorityClassName"), yaml_find(pod, STR("priorityClassName")));
-    write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
-    write_labels(writer, STR("nodeSelector"), yaml_find(pod, STR("nodeSelector")));
-    write_affinity(writer, yaml_find(pod, STR("nodeSelectorTerms")));
-    write_more(writer, yaml_find(pod, STR("spec")));
-    json_write_key(writer, STR("containers"));
-    write_containers(writer, pod);
-    json_write_end_object(writer);
-}
-
 /* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (!owner)
         return;
-    json_write_key(writer, STR("ownerReferences"));
-    json_write_array(writer);
+    json_member_array(writer, "ownerReferences");
     json_write_object(writer);
-    write_text(writer, STR("uid"), owner);
-    write_text(writer, STR("name"), owner);
-    json_write_key(writer, STR("kind"));
-    json_write_string(writer, kind ? kind->text : STR("ReplicaSet"));
-    json_write_key(writer, STR("controller"));
-    json_write_bool(writer, true);
+    json_write_member(writer, STR("uid"), owner->text);
+    json_write_member(writer, STR("name"), owner->text);
+    json_write_member(writer, STR("kind"), kind ? kind->text : STR("ReplicaSet"));
+    json_member_bool(writer, "controller", true);
     json_write_end_object(writer);
     json_write_end_array(writer);
 }
@@ -344,65 +345,31 @@ static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNod
 static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
     if (!time)
         return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
+    json_member_array(writer, "conditions");
     json_write_object(writer);
-    json_write_key(writer, STR("type"));
-    json_write_string(writer, STR("PodScheduled"));
-    json_write_key(writer, STR("status"));
-    json_write_string(writer, STR("True"));
-    write_text(writer, STR("lastTransitionTime"), time);
+    json_write_member(writer, STR("type"), STR("PodScheduled"));
+    json_write_member(writer, STR("status"), STR("True"));
+    json_write_member(writer, STR("lastTransitionTime"), time->text);
     json_write_end_object(writer);
     json_write_end_array(writer);
 }
 
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
-    static const ShortField fields[] = {
-        {STR("name"), SHORT_TEXT},
-        {STR("namespace"), SHORT_TEXT},
-        {STR("uid"), SHORT_TEXT},
-        {STR("labels"), SHORT_TEXTS},
-        {STR("annotations"), SHORT_TEXTS},
-        {STR("owner"), SHORT_TEXT},
-        {STR("ownerKind"), SHORT_TEXT},
-        {STR("created"), SHORT_TIME},
-        {STR("scheduled"), SHORT_TIME},
-        {STR("deleted"), SHORT_TIME},
-        {STR("images"), SHORT_NAMES},
-        {STR("on"), SHORT_TEXT},
-        {STR("phase"), SHORT_TEXT},
-        {STR("nominated"), SHORT_TEXT},
-        {STR("priority"), SHORT_INT},
-        {STR("priorityClassName"), SHORT_TEXT},
-        {STR("requests"), SHORT_TEXTS},
-        {STR("limits"), SHORT_TEXTS},
-        {STR("tolerations"), SHORT_LIST},
-        {STR("nodeSelector"), SHORT_TEXTS},
-        {STR("nodeSelectorTerms"), SHORT_LIST},
-        {STR("spec"), SHORT_MAPPING},
-    };
+    static const size_t n = ELEMENTS_OF(pod_fields);
     JsonWriter writer = JSON_WRITER(out);
 
-    if (!check_fields(reader, pod, "a pod", fields, ELEMENTS_OF(fields)))
+    if (!check_fields(reader, pod, "a pod", pod_fields, n))
         return false;
     json_write_object(&writer);
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
-    write_text(&writer, STR("name"), yaml_find(pod, STR("name")));
-    write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
-    write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
-    write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
-    write_text(&writer, STR("deletionTimestamp"), yaml_find(pod, STR("deleted")));
-    write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
-    write_labels(&writer, STR("annotations"), yaml_find(pod, STR("annotations")));
+    write_section(&writer, "metadata", pod, pod_fields, n);
     write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));
     json_write_end_object(&writer);
-    json_write_key(&writer, STR("spec"));
-    write_pod_spec(&writer, pod);
-    json_write_key(&writer, STR("status"));
-    json_write_object(&writer);
-    write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
-    write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
+    write_section(&writer, "spec", pod, pod_fields, n);
+    write_affinity(&writer, yaml_find(pod, STR("nodeSelectorTerms")));
+    write_more(&writer, yaml_find(pod, STR("spec")));
+    write_containers(&writer, pod);
+    json_write_end_object(&writer);
+    write_section(&writer, "status", pod, pod_fields, n);
     write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
     json_write_end_object(&writer);
     json_write_end_object(&writer);

@@ -17,7 +17,6 @@
  * no other kind. A pod's field `spec` has further fields of its spec, as Kubernetes has them.
  */
 
-#include "base/buf.h"
 #include "yaml/reader.h"
 
 /* Each appends one object to @out. False: it has mistakes, which were reported. @node: its name and

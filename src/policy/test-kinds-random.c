@@ -152,7 +152,7 @@ static void check_score(Scene *scene, const char *name, const char *expression) 
 static void check_scene(Scene *scene, const Case *test, bool is_score) {
     WrittenRule written;
 
-    /* Rules over metrics do fail without a measurement: test/data/policy/metric-limit.test. */
+    /* Rules over metrics do fail without a measurement: test/data/policy/metric-limit.test.yaml. */
     if (str_has_prefix(str_from_c(test->source), STR("metric")))
         return;
 

@@ -163,15 +163,6 @@ static void compile(TestScene *scene, const YamlNode *policy, const YamlNode *po
 
 /* --- measurements --------------------------------------------------------------------- */
 
-/* The only zone of a scene: China, which has no summer time. */
-static bool from_china(const LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec) {
-    (void)zones;
-    *ret_sec = local_sec - 8 * 3600;
-    return str_is(zone, "Asia/Shanghai");
-}
-
-static const LoadZones scene_zones = {.to_utc = from_china};
-
 static void measure(TestScene *scene) {
     DiagList diags = DIAG_LIST_IN(scene->arena);
     YamlReader reader = {.arena = scene->arena, .diags = &diags};
@@ -192,8 +183,7 @@ static void measure(TestScene *scene) {
         .n_gauges = scene->program->n_gauges,
         .measurements = scene->measurements,
         .now_nsec = scene->now,
-        .uptime_nsec = SCENE_UPTIME,
-        .zones = &scene_zones};
+        .uptime_nsec = SCENE_UPTIME};
     scene_require(loads_build(&scene->input, &scene->table,
                       /* known= */ NULL, scene->arena, &scene->loads) == 0,
         scene->document->place, "no memory");

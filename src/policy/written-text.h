@@ -7,11 +7,7 @@
  * quotes only.
  */
 
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/diag.h"
-#include "base/str.h"
 
 typedef struct WrittenText {
     Str source;  /* the file's */

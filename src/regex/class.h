@@ -4,13 +4,6 @@
  * folding and the end of a bracket bring it into order first: ascending, nothing touching. No
  * memory or too many ranges set @failed, which is checked once, at the end. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "base/vec.h"
 
 #define REGEX_CODE_POINT_MAX 0x10FFFFu

@@ -3,7 +3,6 @@
  * its own stack, in the arena. */
 
 #include <errno.h>
-#include <string.h>
 
 #include "regex/regex-internal.h"
 

@@ -2,7 +2,6 @@
  * a class is folded before it is negated: [^k] then leaves out K and the Kelvin sign too. */
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "regex/parse-internal.h"

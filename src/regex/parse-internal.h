@@ -8,12 +8,6 @@
  * properties are already applied. Repetitions keep their counts; the compiler writes them out.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "regex/class.h"
 #include "regex/regex.h"

@@ -3,7 +3,6 @@
  * is refused, and in which words, follows Go's regexp, as Kubernetes uses it. */
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "base/utf8.h"

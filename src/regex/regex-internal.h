@@ -8,12 +8,6 @@
  * members have, and an invalid byte is U+FFFD of length one, as in Go.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "base/utf8.h"
 #include "regex/class.h"
 #include "regex/parse-internal.h"

@@ -3,7 +3,6 @@
 #include "regex/regex.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "regex/regex-internal.h"
 

@@ -9,13 +9,7 @@
  * back-references, and \C is refused. Words (\b, \w) are ASCII.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 typedef struct Regex Regex;
 typedef struct RegexScan RegexScan;

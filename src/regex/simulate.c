@@ -2,8 +2,6 @@
  * saved positions) lie in order of priority; a MATCH cuts off those behind it. No instruction is
  * twice in a list, so time is text × program, whatever the pattern. */
 
-#include <string.h>
-
 #include "regex/regex-internal.h"
 
 typedef struct Threads {

@@ -4,8 +4,6 @@
 
 #include "regex/class.h"
 
-#include "base/cleanup.h"
-
 const RegexUnicodeTable regex_unicode_tables[] = {
     {"Cc", "aFbRdGb"}, {"Cf", "RgaKAcfwaKhaXbaUobCdaJTfaQAdeAbeXbebjJHGdaPjcZIgapaKKnpUQZbdXWhhMZKT"
     "baEbRd"}, {"Co", "OVGdDMjOXHAcNYSdcNYSd"}, {"Cs", "UUDdTAd"}, {"Ll", "TdzGcaPbxbhbabababababab"

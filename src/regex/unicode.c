@@ -4,8 +4,6 @@
 
 #include "regex/class.h"
 
-#include <string.h>
-
 #define NAME_MAX_LENGTH 40 /* the longest in the table has 21 */
 
 /* The name as the table has it; false when it cannot be one. */

@@ -2,9 +2,6 @@
 
 #include "replay/recording.h"
 
-#include <string.h>
-
-#include "base/buf.h"
 #include "json/write.h"
 
 void recording_done(Recording *recording) {

@@ -10,13 +10,7 @@
  * Pure. Threads: read from any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/digest.h"
-#include "base/str.h"
 #include "extender/verbs.h"
 #include "replay/saved-view.h"
 

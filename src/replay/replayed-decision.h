@@ -14,11 +14,6 @@
  * Pure. Threads: one at a time for a saved view's view; saved views are shared.
  */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "extender/explain.h"
 #include "extender/view.h"
 #include "model/pod.h"

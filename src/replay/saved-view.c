@@ -124,7 +124,7 @@ static size_t pods_bytes(const PodList *list, const PodList *other) {
 
     if (!list || list == other)
         return 0;
-    return sizeof(*list) + list->n * sizeof(list->items[0]) +
+    return sizeof(*list) + list->n * (sizeof(list->items[0]) + sizeof(list->owners[0])) +
            (list->n > n_other ? list->n - n_other : 1) * POD_COST;
 }
 

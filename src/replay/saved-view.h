@@ -11,11 +11,6 @@
  * Pure. Threads: reference and read from any.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
 #include "cluster/measurement.h"

@@ -140,6 +140,9 @@ static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Co
 
     if (n_differ == 0) {
         into->change = WHAT_IF_EQUAL;
+    } else if (moves && !str_is_empty(decision_nominated(pair->answer))) {
+        into->change = WHAT_IF_NOMINATED;
+        into->rule = most_of(blame->lost, blame->gained, n);
     } else if (into->n_before > 0 && into->n_after == 0) {
         into->change = WHAT_IF_NEWLY_REJECTED;
         into->rule = most_of(blame->lost, NULL, n);

@@ -2,11 +2,6 @@
 
 /* Shared by the files of what-if only; what-if.h is the interface. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "extender/verbs.h"

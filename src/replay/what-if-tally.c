@@ -154,7 +154,7 @@ static uint32_t take_chosen(PodTally *pod, Verb verb) {
     return chosen;
 }
 
-/* From the newest to the oldest: a bind comes after what led to it. */
+/* From the newest to the oldest, so that a bind is met before the filter that led to it. */
 static void find_chosen(Tallies *tallies) {
     const Recording *recording = tallies->recording;
 

@@ -1,7 +1,5 @@
 /* The report as JSON. Keys and their order stay. */
 
-#include <inttypes.h>
-
 #include "base/calendar.h"
 #include "replay/what-if.h"
 #include "json/write.h"

@@ -40,6 +40,7 @@ const char *what_if_change_name(WhatIfChange change) {
         [WHAT_IF_REASONS] = "reasons",
         [WHAT_IF_SCORES] = "scores",
         [WHAT_IF_BEST] = "best",
+        [WHAT_IF_NOMINATED] = "nominated",
         [WHAT_IF_SKIPPED] = "skipped",
     };
 

@@ -14,13 +14,6 @@
  * Pure: the caller provides the clock. Threads: one at a time.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/str.h"
 #include "policy/program.h"
 #include "replay/recording.h"
 
@@ -30,10 +23,13 @@ typedef enum WhatIfChange {
     WHAT_IF_NODES,          /* filter: other nodes pass, but some do before and after */
     WHAT_IF_NEWLY_REJECTED, /* filter: some node passed, now none does */
     WHAT_IF_NEWLY_PASSING,  /* filter: no node passed, now some does */
-    WHAT_IF_REASONS, /* filter: the same nodes pass; others are rejected for another reason */
-    WHAT_IF_SCORES,  /* prioritize: other scores, but the same best */
-    WHAT_IF_BEST,    /* prioritize: another best node */
-    WHAT_IF_SKIPPED, /* it cannot be replayed */
+    WHAT_IF_REASONS,   /* filter: the same nodes pass; others are rejected for another reason */
+    WHAT_IF_SCORES,    /* prioritize: other scores, but the same best */
+    WHAT_IF_BEST,      /* prioritize: another best node */
+    WHAT_IF_NOMINATED, /* filter: only the nominated node was a candidate, and it passes where it
+                          was rejected or the reverse; kube-scheduler tries others if it is rejected
+                        */
+    WHAT_IF_SKIPPED,   /* it cannot be replayed */
     _WHAT_IF_MAX,
 } WhatIfChange;
 
@@ -105,7 +101,8 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
  *   whole                         false: time was up, and the oldest decisions are not in it
  *   unmeasured                    metrics of the new policies that were not polled then
  *   changes                       {"equal", "nodes", "newly-rejected", "newly-passing", "reasons",
- *                                 "scores", "best", "skipped"}: how many decisions of each
+ *                                 "scores", "best", "nominated", "skipped"}: how many decisions of
+ *                                 each
  *   skippedWhy                    why one of those was skipped; absent: none was
  *   rules[]                       policy, rule, rejectedBefore, rejectedAfter (pairs of pod and
  *                                 node), newlyRejected, newlyPassing (pods)

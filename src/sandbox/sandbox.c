@@ -25,7 +25,7 @@ static void note(Sandbox *sandbox, const char *part, int r) {
     list_add(r < 0 ? sandbox->missing : sandbox->active, r < 0 ? text : part);
 }
 
-/* The flag is enough. The limit, which systemd may have set and forbidden to change, shows it. */
+/* The flag is enough. The limit only shows it to users; systemd may have locked it. */
 static int refuse_core_dumps(void) {
     const struct rlimit none = {0};
 

@@ -10,12 +10,6 @@
  * keeps an autoscaler from removing the node.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cluster/table.h"
 #include "scheduler/inter-pod.h"
 #include "scheduler/pod-request.h"

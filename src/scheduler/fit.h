@@ -5,10 +5,6 @@
  * the plugins round.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
 

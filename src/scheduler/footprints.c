@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
 #include "cluster/object-text.h"
 
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)

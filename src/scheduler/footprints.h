@@ -7,8 +7,6 @@
  * one workload share all of it, so it is found once for all of them.
  */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/pod-parts.h"

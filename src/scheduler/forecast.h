@@ -8,11 +8,6 @@
  * (PodRequest.place_key): these are evaluated once and cached.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/images.h"
 #include "scheduler/pod-request.h"

@@ -10,8 +10,9 @@
 #define BEST 100
 #define SPREAD_SKEW 3 /* maxSkew by hostname of the default constraints */
 
-/* Requests that a pod without any counts for: 100m and 200Mi. */
-static const int64_t nonzero[] = {100, 200 * 1024 * 1024};
+/* What a pod that requests none counts for: 100m and 200Mi. */
+#define CPU_WITHOUT 100
+#define MEMORY_WITHOUT (INT64_C(200) * 1024 * 1024)
 
 enum {
     WEIGHT_TAINTS = 3,
@@ -32,28 +33,14 @@ typedef struct RowMax {
     double spread, spread_least;
 } RowMax;
 
-/* Adds what pods without requests count for, and counts pods of @pod's owner. */
-static int64_t read_pods(const NodeTable *table, uint32_t row, const Pod *pod, int64_t *requested) {
-    const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
-    bool is_owned = !str_is_empty(pod->owner_uid);
-    int64_t n_siblings = 0;
-
-    for (uint32_t i = 0; list && i < list->n; i++) {
-        const Pod *other = list->items[i];
-
-        for (size_t resource = TABLE_CPU; resource <= TABLE_MEMORY; resource++)
-            if (resources_get(&other->requests, table->resources[resource]) == 0)
-                requested[resource] += nonzero[resource];
-        n_siblings += is_owned && str_eq(other->owner_uid, pod->owner_uid);
-    }
-    return n_siblings;
-}
-
-static RowScore score_row(const GuessInput *input, uint32_t row) {
+/* @spread_weight: kube-scheduler's weight of a topology with as many domains as rows. */
+static RowScore score_row(const GuessInput *input, uint32_t row, double spread_weight) {
     const PodRequest *request = input->request;
     const NodeTable *table = input->table;
     const Node *node = table_node(table, row);
-    int64_t allocatable[2], without[2], with[2], scored[2], n_siblings;
+    const NodeChunk *chunk = table_chunk(table, row);
+    size_t slot = table_slot(row);
+    int64_t allocatable[2], without[2], with[2], scored[2], n_siblings = 0;
     RowScore ret = {0};
 
     for (size_t i = TABLE_CPU; i <= TABLE_MEMORY; i++) {
@@ -61,17 +48,18 @@ static RowScore score_row(const GuessInput *input, uint32_t row) {
         without[i] = scored[i] = table_amount(table, row, i, AMOUNT_REQUESTED);
         with[i] = without[i] + resources_get(&request->pod.requests, table->resources[i]);
     }
-    n_siblings = read_pods(table, row, &request->pod, scored);
-    scored[TABLE_CPU] += request->scored.cpu;
-    scored[TABLE_MEMORY] += request->scored.memory;
+    if (!str_is_empty(request->pod.owner_uid))
+        n_siblings = pod_list_count_owned(chunk->pods[slot], request->pod.owner_uid);
+    scored[TABLE_CPU] += chunk->n_without_cpu[slot] * CPU_WITHOUT + request->scored.cpu;
+    scored[TABLE_MEMORY] += chunk->n_without_memory[slot] * MEMORY_WITHOUT + request->scored.memory;
     ret.total = least_allocated_score(scored, allocatable, 2);
     if (with[0] != without[0] || with[1] != without[1])
         ret.total += balanced_score(with, without, allocatable);
-    ret.n_untolerated = forecast_count_untolerated(&request->pod.tolerations,
-        &table->taint_sets[table_chunk(table, row)->taint_set[table_slot(row)]]);
+    ret.n_untolerated = forecast_count_untolerated(
+        &request->pod.tolerations, &table->taint_sets[chunk->taint_set[slot]]);
     if (request->preferred.n > 0 && node)
         ret.preferred = (int64_t)terms_weigh(&request->preferred, node->name, &node->labels);
-    ret.spread = (double)n_siblings * log((double)input->n + 2) + (SPREAD_SKEW - 1);
+    ret.spread = (double)n_siblings * spread_weight + (SPREAD_SKEW - 1);
     return ret;
 }
 
@@ -101,6 +89,7 @@ static int64_t sum_up(const RowScore *score, const RowMax *max, uint8_t extender
 
 size_t guess_choose(const GuessInput *input, Arena *arena) {
     RowScore *scores = ARENA_RAW(arena, RowScore, input->n);
+    double spread_weight = log((double)input->n + 2);
     int64_t best = INT64_MIN;
     RowMax max = {0};
     size_t ret = 0;
@@ -108,7 +97,7 @@ size_t guess_choose(const GuessInput *input, Arena *arena) {
     if (!scores)
         return SIZE_MAX;
     for (size_t i = 0; i < input->n; i++) {
-        scores[i] = score_row(input, input->rows[i]);
+        scores[i] = score_row(input, input->rows[i], spread_weight);
         note_max(&scores[i], i == 0, &max);
     }
     for (size_t i = 0; i < input->n; i++) {

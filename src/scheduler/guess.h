@@ -14,10 +14,6 @@
  * profiles. Of equals kube-scheduler takes one at random; the guess is the first.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "cluster/table.h"
 #include "scheduler/pod-request.h"
 

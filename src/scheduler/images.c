@@ -41,7 +41,6 @@ static int index_name(Images *images, uint32_t row, Str name, int64_t size, Str 
     uint32_t number = map_find(&images->index, name);
     ImageState *state;
 
-    (void)wanted;
     if (number == MAP_NONE) {
         number = (uint32_t)images->states.n;
         state = VEC_PUSH(&images->states, images->arena);

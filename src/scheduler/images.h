@@ -9,14 +9,7 @@
  * The first IMAGES_SCANS look-ups walk over all nodes; then an index is worth it.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "cluster/table.h"
 

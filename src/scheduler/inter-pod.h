@@ -8,12 +8,6 @@
  * reads them: for a node one number for each term that the pod has or that selects it.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "scheduler/term-index.h"
 
 typedef struct InterPod InterPod;

@@ -84,7 +84,6 @@ static int each_pod(
 static int find_footprint(PlacementPlan *plan, const Pod *pod, uint32_t row) {
     uint32_t number;
 
-    (void)row;
     return footprints_find(&plan->footprints, pod, &number);
 }
 

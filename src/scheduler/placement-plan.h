@@ -8,12 +8,6 @@
  * count on their nodes.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cluster/needs.h"
 #include "extender/view.h"
 #include "scheduler/scheduler.h"

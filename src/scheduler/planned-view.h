@@ -7,10 +7,6 @@
  * Nominated pods of the view's table do not count by themselves: add them.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "extender/view.h"
 #include "scheduler/scheduler.h"
 

@@ -2,9 +2,6 @@
 
 #include "scheduler/pod-request.h"
 
-#include <errno.h>
-
-#include "base/buf.h"
 #include "base/quantity.h"
 #include "base/vec.h"
 #include "cluster/object-text.h"
@@ -28,6 +25,7 @@ static const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_NAMESPACES] = "pod affinity by namespaceSelector, without Namespaces in the files",
     [UNMODELLED_TERMS] = "pod affinity or topology spread beside too many other terms",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
+    [UNMODELLED_VOLUME_LIMITS] = "volumes that nodes limit in number",
     [UNMODELLED_CLAIMS] = "resourceClaims",
     [UNMODELLED_NODE_FEATURES] = "features that nodes must declare",
 };
@@ -161,7 +159,7 @@ static void decode_containers(
 /* Whether volumes of this type restrict nodes, apart from claims. */
 static bool binds_to_nodes(JsonReader *reader, Str key) {
     static const char *const sorts[] = {
-        "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "iscsi", "rbd"};
+        "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "iscsi", "rbd", "ephemeral"};
 
     for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
         if (json_key_is(reader, key, str_from_c(sorts[i])))
@@ -186,6 +184,8 @@ static void decode_volumes(JsonReader *reader, Arena *arena, PodRequest *request
             }
             if (binds_to_nodes(reader, key))
                 request->unmodelled |= 1u << UNMODELLED_VOLUMES;
+            if (json_key_is(reader, key, STR("csi")))
+                request->unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
             json_skip(reader, NULL);
         }
     }
@@ -193,30 +193,21 @@ static void decode_volumes(JsonReader *reader, Arena *arena, PodRequest *request
 
 /* --- affinity ----------------------------------------------------------- */
 
-static void decode_node_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
-    Str key;
+static void decode_preferred(JsonReader *reader, Arena *arena, void *target) {
+    NodeTerms *ret = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("preferredDuringSchedulingIgnoredDuringExecution")))
-            terms_decode_preferred(reader, arena, &request->preferred);
-        else
-            json_skip(reader, NULL);
-    }
-    if (request->preferred.is_too_large)
+    terms_decode_preferred(reader, arena, ret);
+    if (ret->is_too_large)
         json_fail(reader, JSON_E_RANGE, "a node affinity is too large");
 }
 
 static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
-    Str key;
+    static const JsonField fields[] = {
+        {"nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", JSON_FIELD_CUSTOM,
+            offsetof(PodRequest, preferred), decode_preferred},
+    };
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("nodeAffinity")))
-            decode_node_affinity(reader, arena, request);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, request);
 }
 
 /* --- the spec ------------------------------------------------------------ */
@@ -320,7 +311,7 @@ static void fill_in_all(
 
 static NonzeroRequests sum_nonzero(JsonReader *reader, Arena *arena, PodRequests *requests) {
     Resources sum = {0};
-    bool is_whole = pod_requests_sum(requests, reader, arena, &sum);
+    bool is_whole = pod_requests_sum(requests, RESIZE_BY_POD, reader, arena, &sum);
 
     (void)is_whole; /* pod_decode() has checked it */
     return (NonzeroRequests){

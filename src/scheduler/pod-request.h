@@ -6,12 +6,6 @@
  * not modelled.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "model/pod.h"
 #include "scheduler/term-index.h"
 #include "json/read.h"
@@ -34,6 +28,7 @@ typedef enum UnmodelledFeature {
     UNMODELLED_NAMESPACES,    /* namespaceSelector, and the namespaces are not known */
     UNMODELLED_TERMS,         /* more pod affinity terms, or kinds of pods, than are counted */
     UNMODELLED_VOLUMES,       /* claims that are not bound, or not known, and disks of clouds */
+    UNMODELLED_VOLUME_LIMITS, /* volumes of CSI drivers or clouds: nodes have limits for them */
     UNMODELLED_CLAIMS,        /* resourceClaims */
     UNMODELLED_NODE_FEATURES, /* NodeDeclaredFeatures */
     UNMODELLED_MAX,

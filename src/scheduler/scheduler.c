@@ -52,6 +52,7 @@ typedef struct Cycle {
     uint32_t inspected;
     size_t n; /* rows still feasible */
     Choice *choice;
+    const uint8_t *extender_scores; /* by place in the rows; NULL: none */
 } Cycle;
 
 int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster) {
@@ -287,6 +288,7 @@ static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
             scheduler->rows, cycle->n, scheduler->cycle, &scores);
     if (r < 0)
         return r;
+    cycle->extender_scores = scores;
     for (size_t i = 0; i < cycle->n; i++) {
         scheduler->scores[i] = score_node(scheduler, cycle, &max, scheduler->rows[i]);
         if (spread)
@@ -336,6 +338,8 @@ static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
             choice->any_best = scheduler->rows[i];
         if (pick-- == 0) {
             choice->row = scheduler->rows[i];
+            if (cycle->extender_scores)
+                choice->extender_score = cycle->extender_scores[i];
             return;
         }
     }
@@ -346,7 +350,7 @@ int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t no
     Cycle cycle = {.request = request, .now_nsec = now_nsec, .inspected = inspected, .choice = ret};
     int r = forecast_cache_find(scheduler->forecasts, request, &cycle.forecast);
 
-    *ret = (Choice){.row = NO_ROW, .any_best = NO_ROW};
+    *ret = (Choice){.row = NO_ROW, .any_best = NO_ROW, .extender_score = -1};
     if (r < 0)
         return r;
     arena_reset(scheduler->cycle);

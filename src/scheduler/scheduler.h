@@ -24,13 +24,6 @@
  * docs/simulate.md lists what is not modelled.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/forecast.h"
 #include "scheduler/pod-request.h"
@@ -89,9 +82,10 @@ typedef struct Choice {
     uint32_t row;            /* NO_ROW: none */
     SchedulingReason reason; /* if none: the most frequent one */
     size_t n_feasible;
-    size_t n_best;     /* nodes with the same score, itself included */
-    int64_t score;     /* its score; 0 if only one node was feasible */
-    uint32_t any_best; /* the first of the best */
+    size_t n_best;      /* nodes with the same score, itself included */
+    int64_t score;      /* its score; 0 if only one node was feasible */
+    uint32_t any_best;  /* the first of the best */
+    int extender_score; /* of the extender alone; -1: none */
 
     /* Of the row to inspect. */
     bool is_feasible, is_best;

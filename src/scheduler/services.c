@@ -10,12 +10,6 @@ typedef struct ServiceText {
     Str namespace, selector; /* selector: JSON */
 } ServiceText;
 
-static void take_text(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    if (!json_null(reader))
-        json_skip(reader, target);
-}
-
 /* NULL: no room. */
 static NamespaceServices *group_of(Services *services, Str namespace) {
     uint32_t number = map_find(&services->by_namespace, namespace);
@@ -50,8 +44,8 @@ static void keep_selector(Services *services, JsonReader *reader, const ServiceT
 
 void services_add(Services *services, JsonReader *reader) {
     static const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceText, namespace), NULL},
-        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceText, selector), take_text},
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceText, namespace)},
+        {"spec.selector", JSON_FIELD_RAW, offsetof(ServiceText, selector)},
     };
     ServiceText service = {0};
 

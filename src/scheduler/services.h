@@ -5,11 +5,6 @@
  * selects, if they have no constraints of their own (PodTopologySpread's defaults).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/pod.h"

@@ -6,12 +6,6 @@
  * Counts come from an InterPod: by domain, or, where not all nodes count, by node, added up here.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/forecast.h"
 

@@ -2,7 +2,6 @@
 
 /* TermIndex while it is filled: term-index.c, and term-spread.c for spread constraints. */
 
-#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "scheduler/term-index.h"

@@ -9,12 +9,6 @@
  * (scheduler/inter-pod.h).
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/pod.h"

@@ -115,9 +115,8 @@ int term_selector_make(
 
 static TermSelects selects_namespace(
     const TermSelector *selector, Str name, const Namespace *namespace) {
-    for (size_t i = 0; i < selector->n_namespaces; i++)
-        if (str_eq(selector->namespaces[i], name))
-            return TERM_SELECTS;
+    if (str_is_one_of(name, selector->namespaces, selector->n_namespaces))
+        return TERM_SELECTS;
     if (!selector->by_namespace_labels)
         return TERM_SELECTS_NOT;
     if (selector->namespace_labels.n > 0 && !namespace)

@@ -7,12 +7,6 @@
  * mismatchLabelKeys conditions on labels; here the term's own pod does.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "model/namespace.h"
 #include "model/pod.h"
 #include "model/selector.h"

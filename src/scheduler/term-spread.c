@@ -41,7 +41,7 @@ static int find_selected(TermIndex *index, const TermSource *source, SpreadUse *
 }
 
 /* @n_alike: constraints of the pod with the same whenUnsatisfiable; nodes must have all their keys.
- * 0; 1; or -ENOMEM. */
+ * Returns as term_index_number(). */
 static int add_constraint(TermIndex *index, const Pod *pod, const SpreadConstraint *constraint,
     size_t n_alike, bool by_owner, SpreadUse *use) {
     PodAffinityTerm term = {
@@ -91,6 +91,7 @@ static int add_own(TermIndex *index, const Pod *pod, SpreadUse *uses) {
 static int add_defaults(
     TermIndex *index, const Pod *pod, const Labels *services, bool by_owner, SpreadUse *uses) {
     SpreadConstraint constraints[] = {
+        /* kube-scheduler's system defaults */
         {.topology_key = BY_NODE, .max_skew = 3},
         {.topology_key = BY_ZONE, .max_skew = 5},
     };

@@ -6,12 +6,6 @@
  * Policies in mode Observe do not take part, as in a reply to kube-scheduler.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "extender/view.h"
 
 /* Who asks for which rows. */

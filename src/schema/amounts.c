@@ -16,6 +16,30 @@ SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
 
 static const CelValue nothing = {.kind = CEL_DOUBLE};
 
+typedef struct AmountMap {
+    CelMap map;
+    const Resources *resources; /* an object's own */
+    const NodeTable *table;     /* of a row, and of sums */
+    const Node *node;           /* of a row, as the next two */
+    uint32_t row;
+    AmountKind kind;
+    const int64_t *totals; /* sums, by resource of the table */
+} AmountMap;
+
+static const AmountMap *amounts_of(const CelMap *map) {
+    return OBJECT_OF(map, AmountMap, map);
+}
+
+static CelValue make_map(CelRun *run, AmountMap amounts) {
+    AmountMap *made = cel_alloc(run, sizeof(*made));
+
+    if (!made)
+        return cel_no_memory(run);
+    *made = amounts;
+    made->map.depth = 1;
+    return cel_map(&made->map);
+}
+
 AmountKey amount_key(Str key) {
     if (str_eq(key, STR(AMOUNT_MILLI_CPU)))
         return (AmountKey){.resource = STR("cpu"), .scale = 1.0};
@@ -27,14 +51,6 @@ static CelValue number(Str resource, int64_t amount) {
 }
 
 /* --- rows -------------------------------------------------------------------------- */
-
-typedef struct RowAmounts {
-    CelMap map;
-    const NodeTable *table;
-    const Node *node;
-    uint32_t row;
-    AmountKind kind;
-} RowAmounts;
 
 /* A resource without a column (TABLE_RESOURCES_MAX) is offered, but not counted. */
 int64_t amount_of_row(
@@ -62,11 +78,10 @@ bool amount_is_there(
 }
 
 static CelValue row_find(const CelMap *map, CelValue key, CelRun *run) {
-    const RowAmounts *amounts = OBJECT_OF(map, RowAmounts, map);
+    const AmountMap *amounts = amounts_of(map);
     AmountKey wanted;
     size_t column;
 
-    (void)run;
     if (key.kind != CEL_STRING)
         return cel_absent();
     wanted = amount_key(cel_str(key));
@@ -78,46 +93,30 @@ static CelValue row_find(const CelMap *map, CelValue key, CelRun *run) {
 }
 
 static CelEntry row_at(const CelMap *map, uint32_t i, CelRun *run) {
-    const RowAmounts *amounts = OBJECT_OF(map, RowAmounts, map);
-    CelValue key = schema_text(amounts->node->allocatable.items[i].name);
+    CelValue key = schema_text(amounts_of(map)->node->allocatable.items[i].name);
 
     return (CelEntry){.key = key, .value = row_find(map, key, run)};
 }
 
 CelValue schema_amounts_of_row(
     CelRun *run, const NodeTable *table, uint32_t row, const Node *node, AmountKind kind) {
-    RowAmounts *amounts = cel_alloc(run, sizeof(*amounts));
+    const CelMap map = {
+        .n = (uint32_t)node->allocatable.n, .find = row_find, .at = row_at, .otherwise = &nothing};
 
-    if (!amounts)
-        return cel_no_memory(run);
-    *amounts = (RowAmounts){.map = {.n = (uint32_t)node->allocatable.n,
-                                .depth = 1,
-                                .find = row_find,
-                                .at = row_at,
-                                .otherwise = &nothing},
-        .table = table,
-        .node = node,
-        .row = row,
-        .kind = kind};
-    return cel_map(&amounts->map);
+    return make_map(
+        run, (AmountMap){.map = map, .table = table, .node = node, .row = row, .kind = kind});
 }
 
 /* --- an object's own ---------------------------------------------------------------- */
-
-typedef struct ObjectAmounts {
-    CelMap map;
-    const Resources *resources;
-} ObjectAmounts;
 
 static CelValue plain_find(const CelMap *map, CelValue key, CelRun *run) {
     const Resource *found;
     AmountKey wanted;
 
-    (void)run;
     if (key.kind != CEL_STRING)
         return cel_absent();
     wanted = amount_key(cel_str(key));
-    found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, wanted.resource);
+    found = resources_find(amounts_of(map)->resources, wanted.resource);
     return found ? cel_double(amount_number(wanted, found->amount)) : cel_absent();
 }
 
@@ -128,21 +127,14 @@ static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
 }
 
 static CelEntry object_at(const CelMap *map, uint32_t i, CelRun *run) {
-    const Resource *item = &OBJECT_OF(map, ObjectAmounts, map)->resources->items[i];
+    const Resource *item = &amounts_of(map)->resources->items[i];
 
-    (void)run;
     return (CelEntry){.key = schema_text(item->name), .value = number(item->name, item->amount)};
 }
 
 static CelValue make_object_map(CelRun *run, const Resources *resources, CelMap map) {
-    ObjectAmounts *amounts = cel_alloc(run, sizeof(*amounts));
-
-    if (!amounts)
-        return cel_no_memory(run);
     map.n = (uint32_t)resources->n;
-    map.depth = 1;
-    *amounts = (ObjectAmounts){.map = map, .resources = resources};
-    return cel_map(&amounts->map);
+    return make_map(run, (AmountMap){.map = map, .resources = resources});
 }
 
 CelValue schema_amounts_of(CelRun *run, const Resources *resources) {
@@ -181,12 +173,12 @@ static CelValue quantity_find(const CelMap *map, CelValue key, CelRun *run) {
 
     if (key.kind != CEL_STRING)
         return cel_absent();
-    found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, cel_str(key));
+    found = resources_find(amounts_of(map)->resources, cel_str(key));
     return found ? quantity(run, found) : cel_absent();
 }
 
 static CelEntry quantity_at(const CelMap *map, uint32_t i, CelRun *run) {
-    const Resource *item = &OBJECT_OF(map, ObjectAmounts, map)->resources->items[i];
+    const Resource *item = &amounts_of(map)->resources->items[i];
 
     return (CelEntry){.key = schema_text(item->name), .value = quantity(run, item)};
 }
@@ -197,18 +189,11 @@ CelValue schema_quantities_of(CelRun *run, const Resources *resources) {
 
 /* --- the sums of a table --------------------------------------------------------------- */
 
-typedef struct TableAmounts {
-    CelMap map;
-    const NodeTable *table;
-    const int64_t *totals;
-} TableAmounts;
-
 static CelValue table_find_amount(const CelMap *map, CelValue key, CelRun *run) {
-    const TableAmounts *amounts = OBJECT_OF(map, TableAmounts, map);
+    const AmountMap *amounts = amounts_of(map);
     AmountKey wanted;
     size_t column;
 
-    (void)run;
     if (key.kind != CEL_STRING)
         return cel_absent();
     wanted = amount_key(cel_str(key));
@@ -218,24 +203,17 @@ static CelValue table_find_amount(const CelMap *map, CelValue key, CelRun *run) 
 }
 
 static CelEntry table_amount_at(const CelMap *map, uint32_t i, CelRun *run) {
-    const TableAmounts *amounts = OBJECT_OF(map, TableAmounts, map);
+    const AmountMap *amounts = amounts_of(map);
     Str name = amounts->table->resources[i];
 
-    (void)run;
     return (CelEntry){.key = schema_text(name), .value = number(name, amounts->totals[i])};
 }
 
 CelValue schema_amounts_of_table(CelRun *run, const NodeTable *table, const int64_t *totals) {
-    TableAmounts *amounts = cel_alloc(run, sizeof(*amounts));
+    const CelMap map = {.n = (uint32_t)table->n_resources,
+        .find = table_find_amount,
+        .at = table_amount_at,
+        .otherwise = &nothing};
 
-    if (!amounts)
-        return cel_no_memory(run);
-    *amounts = (TableAmounts){.map = {.n = (uint32_t)table->n_resources,
-                                  .depth = 1,
-                                  .find = table_find_amount,
-                                  .at = table_amount_at,
-                                  .otherwise = &nothing},
-        .table = table,
-        .totals = totals};
-    return cel_map(&amounts->map);
+    return make_map(run, (AmountMap){.map = map, .table = table, .totals = totals});
 }

@@ -3,14 +3,6 @@
 
 #include "schema/schema-internal.h"
 
-GET_ITEM(VolumeClaim, claim_name, schema_text(item->name))
-GET_ITEM(VolumeClaim, claim_class, schema_text(item->storage_class))
-GET_ITEM(VolumeClaim, claim_phase, schema_text(item->phase))
-GET_ITEM(VolumeClaim, claim_volume, schema_text(item->volume_name))
-GET_ITEM(VolumeClaim, claim_requested, cel_double((double)item->requested))
-GET_ITEM(VolumeClaim, claim_capacity, cel_double((double)item->capacity))
-GET_ITEM(VolumeClaim, claim_modes, schema_strings(run, item->access_modes, item->n_access_modes))
-
 /* A volume that it is bound to must be known to say where it is. */
 static bool is_volume_unknown(const VolumeClaim *claim) {
     return claim->volume_name.len > 0 && claim->volume.name.len == 0;
@@ -25,24 +17,26 @@ static CelValue zones_of(CelRun *run, const VolumeClaim *claim) {
                ? volume_unknown(run, claim)
                : schema_strings(run, claim->volume.zones, claim->volume.n_zones);
 }
-GET_ITEM(VolumeClaim, claim_zones, zones_of(run, item))
 
 #define CLAIM(X)                                                                                   \
-    X("name", TEXT(NAME_MAX_BYTES), claim_name, "its name")                                        \
-    X("storageClassName", TEXT(NAME_MAX_BYTES), claim_class, "its StorageClass")                   \
-    X("phase", TEXT(WORD_MAX_BYTES), claim_phase,                                                  \
+    X(name, TEXT(NAME_MAX_BYTES), schema_text(item->name), "its name")                             \
+    X(storageClassName, TEXT(NAME_MAX_BYTES), schema_text(item->storage_class),                    \
+        "its StorageClass")                                                                        \
+    X(phase, TEXT(WORD_MAX_BYTES), schema_text(item->phase),                                       \
         "Pending, Bound or Lost; empty: there is no such claim, or berth has not seen it yet")     \
-    X("volumeName", TEXT(NAME_MAX_BYTES), claim_volume,                                            \
+    X(volumeName, TEXT(NAME_MAX_BYTES), schema_text(item->volume_name),                            \
         "the PersistentVolume that it is bound to; empty: none yet")                               \
-    X("requested", &cel_double_type, ALWAYS, 0, claim_requested, "requested storage in bytes")     \
-    X("capacity", &cel_double_type, ALWAYS, 0, claim_capacity,                                     \
+    X(requested, &cel_double_type, ALWAYS, 0, cel_double((double)item->requested),                 \
+        "requested storage in bytes")                                                              \
+    X(capacity, &cel_double_type, ALWAYS, 0, cel_double((double)item->capacity),                   \
         "capacity of the bound volume in bytes; 0.0: it is not bound")                             \
-    X("accessModes", VALUE(schema_strings_type, CLAIM_ACCESS_MODES_MAX), claim_modes,              \
+    X(accessModes, VALUE(schema_strings_type, CLAIM_ACCESS_MODES_MAX),                             \
+        schema_strings(run, item->access_modes, item->n_access_modes),                             \
         "ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod")                          \
-    X("zones", VALUE(schema_strings_type, CLAIM_ZONES_MAX), claim_zones,                           \
+    X(zones, VALUE(schema_strings_type, CLAIM_ZONES_MAX), zones_of(run, item),                     \
         "zones of the bound volume, by its node affinity (keys that end in /zone) and its zone "   \
         "label; empty: any, or it is not bound. See selects()")
-SCHEMA_RECORD(schema_claim, "PersistentVolumeClaim", CLAIM);
+SCHEMA_RECORD(schema_claim, "PersistentVolumeClaim", ITEM(VolumeClaim), CLAIM);
 SCHEMA_LIST_TYPE(schema_claims_type, &schema_claim.of);
 
 static bool has_claims(const Pod *pod) {
@@ -61,8 +55,7 @@ CelValue schema_claims(CelRun *run, const Pod *pod) {
     if (!related || !related->knows_claims)
         return cel_fail(run, "claims are not known: no API server, no right to list them, or none "
                              "in the --cluster file");
-    return schema_items(
-        run, &schema_claim, related->claims, related->n_claims, sizeof(related->claims[0]));
+    return ITEMS(schema_claim, related->claims, related->n_claims);
 }
 
 CelValue schema_call_claim_selects(CelRun *run, const CelValue *args, const void *prepared) {
@@ -71,7 +64,6 @@ CelValue schema_call_claim_selects(CelRun *run, const CelValue *args, const void
     const Node *node = table_node(at->table, at->row);
     static const Labels none;
 
-    (void)prepared;
     if (is_volume_unknown(claim))
         return volume_unknown(run, claim);
     if (!cel_charge(run, 1 + claim->volume.terms.n))

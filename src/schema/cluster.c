@@ -8,28 +8,21 @@
 #include "base/num.h"
 #include "schema/amounts.h"
 
-static const ClusterValue *value_of(const CelRecord *record) {
-    return OBJECT_OF(record, ClusterValue, head);
-}
-
 static CelValue totals(CelRun *run, const ClusterValue *value, AmountKind kind) {
     return schema_amounts_of_table(run, value->table, value->totals[kind]);
 }
 
-GET(cluster_nodes, cel_int(value_of(record)->n_nodes))
-GET(cluster_pods, cel_int(value_of(record)->n_pods))
-GET(cluster_allocatable, totals(run, value_of(record), AMOUNT_ALLOCATABLE))
-GET(cluster_requested, totals(run, value_of(record), AMOUNT_REQUESTED))
-GET(cluster_free, totals(run, value_of(record), AMOUNT_FREE))
-
 #define AMOUNTS VALUE(schema_amounts_type, TABLE_RESOURCES_MAX)
 #define CLUSTER(X)                                                                                 \
-    X("nodes", INT, cluster_nodes, "number of nodes")                                              \
-    X("pods", INT, cluster_pods, "number of pods on them")                                         \
-    X("allocatable", AMOUNTS, cluster_allocatable, "sum of node.allocatable", PART_ALLOCATABLE)    \
-    X("requested", AMOUNTS, cluster_requested, "sum of node.requested", PART_ALLOCATABLE)          \
-    X("free", AMOUNTS, cluster_free, "sum of node.free", PART_ALLOCATABLE)
-SCHEMA_RECORD(schema_cluster_record, "Cluster", CLUSTER);
+    X(nodes, INT, cel_int(value->n_nodes), "number of nodes")                                      \
+    X(pods, INT, cel_int(value->n_pods), "number of pods on them")                                 \
+    X(allocatable, AMOUNTS, totals(run, value, AMOUNT_ALLOCATABLE), "sum of node.allocatable",     \
+        PART_ALLOCATABLE)                                                                          \
+    X(requested, AMOUNTS, totals(run, value, AMOUNT_REQUESTED), "sum of node.requested",           \
+        PART_ALLOCATABLE)                                                                          \
+    X(free, AMOUNTS, totals(run, value, AMOUNT_FREE), "sum of node.free", PART_ALLOCATABLE)
+SCHEMA_RECORD(schema_cluster_record, "Cluster",
+    const ClusterValue *value = OBJECT_OF(record, ClusterValue, head), CLUSTER);
 
 static void add_row(ClusterValue *value, const NodeTable *table, uint32_t row) {
     if (!table_node(table, row))

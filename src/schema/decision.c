@@ -11,21 +11,15 @@ typedef struct DecisionValue {
     double score;
 } DecisionValue;
 
-static const DecisionValue *value_of(const CelRecord *record) {
-    return OBJECT_OF(record, DecisionValue, head);
-}
-
-GET(decision_policies,
-    schema_strings(run, value_of(record)->policies, value_of(record)->n_policies))
-GET(decision_score, cel_double(value_of(record)->score))
-
 #define DECISION(X)                                                                                \
-    X("policies", VALUE(schema_strings_type, POLICIES_ASSUMED), decision_policies,                 \
+    X(policies, VALUE(schema_strings_type, POLICIES_ASSUMED),                                      \
+        schema_strings(run, value->policies, value->n_policies),                                   \
         "names of the policies that apply to the pod, without those in mode Observe")              \
-    X("score", VALUE(cel_double_type, 0), decision_score,                                          \
+    X(score, VALUE(cel_double_type, 0), cel_double(value->score),                                  \
         "the node's score, 0 to 100, computed again at the bind and for this node alone: a rule "  \
         "with `normalize` gives it 100")
-SCHEMA_RECORD(schema_decision_record, "Decision", DECISION);
+SCHEMA_RECORD(schema_decision_record, "Decision",
+    const DecisionValue *value = OBJECT_OF(record, DecisionValue, head), DECISION);
 
 CelValue schema_decision(const Str *policies, size_t n, double score, Arena *arena) {
     DecisionValue *value = ARENA_RAW(arena, DecisionValue, 1);

@@ -7,8 +7,6 @@
  *     the pods that are on nodes      a list of the fields that count or sum them
  */
 
-#include "schema/schema.h"
-
 #include "schema/schema-internal.h"
 
 typedef struct FieldName {
@@ -73,7 +71,7 @@ static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
     return false;
 }
 
-/* By a key of which the type does not tell the field: dyn(node).free, optional.of(node).free. */
+/* By a key whose field the type does not tell: dyn(node).free, optional.of(node).free. */
 static bool loses_type(const CelGraphNode *node) {
     return node->type->kind == CEL_T_DYN || node->op == OP_SELECT || node->op == OP_TEST_SELECT ||
            node->op == OP_OPT_SELECT;
@@ -102,44 +100,39 @@ static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
                record_of(node->type) != &schema_cluster_record);
 }
 
-typedef bool Reads(const CelGraph *graph, const CelGraphNode *node);
-
-/* Whether a part of @root @reads, or may do so: its type was lost, or @scratch is used up. */
-static bool may_read(
-    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch, Reads *reads) {
-    bool *is_seen;
-
-    arena_reset(scratch);
-    is_seen = ARENA_ARRAY(scratch, bool, root + (size_t)1);
-    if (!is_seen)
-        return true;
-    is_seen[root] = true;
-    for (size_t i = root + (size_t)1; i-- > 0;) { /* arguments have lower numbers */
-        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
-
-        if (!is_seen[i])
-            continue;
-        if (is_untyped(schema, node) || reads(graph, node))
-            return true;
-        for (uint32_t k = 0; k < node->n_args; k++)
-            is_seen[node->args[k]] = true;
-    }
-    return false;
+/* What a node reads itself, or may read: its type was lost. */
+static uint8_t dependence_of(
+    const Schema *schema, const CelGraph *graph, const CelGraphNode *node) {
+    if (is_untyped(schema, node))
+        return SCHEMA_MAY_CHANGE | SCHEMA_MAY_COUNT_PODS;
+    return (uint8_t)((reads_changing(graph, node) ? SCHEMA_MAY_CHANGE : 0) |
+                     (reads_counted(graph, node) ? SCHEMA_MAY_COUNT_PODS : 0));
 }
 
-bool schema_is_permanent(
-    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch) {
+const uint8_t *schema_dependence(const Schema *schema, const CelGraph *graph, Arena *arena) {
+    uint8_t *ret = ARENA_RAW(arena, uint8_t, cel_graph_size(graph));
+
+    for (uint32_t i = 0; ret && i < cel_graph_size(graph); i++) { /* arguments come first */
+        const CelGraphNode *node = cel_graph_node(graph, i);
+
+        ret[i] = dependence_of(schema, graph, node);
+        for (uint32_t k = 0; k < node->n_args; k++)
+            ret[i] |= ret[node->args[k]];
+    }
+    return ret;
+}
+
+bool schema_is_permanent(const CelGraph *graph, const uint8_t *dependence, uint32_t root) {
     uint8_t groups = cel_graph_node(graph, root)->groups;
 
     return groups & SCHEMA_BIT(SCHEMA_NODE) &&
            !(groups & (SCHEMA_BIT(SCHEMA_CLUSTER) | SCHEMA_BIT(SCHEMA_NOW))) &&
-           !may_read(schema, graph, root, scratch, reads_changing);
+           !(dependence[root] & SCHEMA_MAY_CHANGE);
 }
 
-bool schema_counts_pods(
-    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch) {
+bool schema_counts_pods(const CelGraph *graph, const uint8_t *dependence, uint32_t root) {
     uint8_t groups = cel_graph_node(graph, root)->groups;
 
     return groups & (SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_CLUSTER)) &&
-           may_read(schema, graph, root, scratch, reads_counted);
+           dependence[root] & SCHEMA_MAY_COUNT_PODS;
 }

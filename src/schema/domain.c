@@ -5,8 +5,6 @@
 
 #include "schema/schema-internal.h"
 
-#include <string.h>
-
 #include "base/map.h"
 
 typedef struct DomainValue {
@@ -16,10 +14,6 @@ typedef struct DomainValue {
     const uint32_t *rows;
     uint32_t n_rows;
 } DomainValue;
-
-static const DomainValue *domain_of(const CelRecord *record) {
-    return OBJECT_OF(record, DomainValue, head);
-}
 
 static CelValue domain_pods(CelRun *run, const DomainValue *domain) {
     size_t total = 0, n_taken = 0;
@@ -44,18 +38,16 @@ static CelValue domain_pods(CelRun *run, const DomainValue *domain) {
     return schema_pods(run, pods, total);
 }
 
-GET(get_value, schema_text(domain_of(record)->value))
-GET(get_nodes,
-    schema_rows(run, domain_of(record)->table, domain_of(record)->rows, domain_of(record)->n_rows))
-GET(get_pods, domain_pods(run, domain_of(record)))
-
 #define DOMAIN(X)                                                                                  \
-    X("value", TEXT(WORD_MAX_BYTES), get_value, "of the label; empty when the node has none")      \
-    X("nodes", VALUE(schema_nodes_type, 0), get_nodes,                                             \
+    X(value, TEXT(WORD_MAX_BYTES), schema_text(domain->value),                                     \
+        "of the label; empty when the node has none")                                              \
+    X(nodes, VALUE(schema_nodes_type, 0),                                                          \
+        schema_rows(run, domain->table, domain->rows, domain->n_rows),                             \
         "the nodes that have that value, the node itself included; empty when the node lacks the " \
         "label")                                                                                   \
-    X("pods", VALUE(schema_pods_type, 0), get_pods, "the pods on these nodes")
-SCHEMA_RECORD(schema_domain, "Domain", DOMAIN);
+    X(pods, VALUE(schema_pods_type, 0), domain_pods(run, domain), "the pods on these nodes")
+SCHEMA_RECORD(schema_domain, "Domain",
+    const DomainValue *domain = OBJECT_OF(record, DomainValue, head), DOMAIN);
 
 static DomainValue domain(const NodeTable *table, Str value, const uint32_t *rows, size_t n) {
     return (DomainValue){.head = {.type = &schema_domain.type},

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/buf.h"
 #include "model/taint.h"
 #include "schema/amounts.h"
 
@@ -13,17 +12,14 @@
 CelValue schema_call_domain(CelRun *run, const CelValue *args, const void *prepared) {
     const NodeValue *node = node_value_of(args[0]);
 
-    (void)prepared;
     return schema_domain_of_row(run, node->table, node->row, cel_str(args[1]));
 }
 
 CelValue schema_call_domains(CelRun *run, const CelValue *args, const void *prepared) {
-    (void)prepared;
     return schema_domains(run, cluster_value_of(args[0])->table, cel_str(args[1]));
 }
 
 CelValue schema_call_nodes_by_label(CelRun *run, const CelValue *args, const void *prepared) {
-    (void)prepared;
     return schema_nodes_by_label(run, cluster_value_of(args[0])->table, cel_str(args[1]));
 }
 
@@ -38,7 +34,6 @@ static CelValue tolerates_taint(CelRun *run, const CelRecord *record, const Tain
 }
 
 CelValue schema_call_tolerates(CelRun *run, const CelValue *args, const void *prepared) {
-    (void)prepared;
     return tolerates_taint(run, args[0].record, item_of(args[1].record));
 }
 
@@ -46,7 +41,6 @@ CelValue schema_call_tolerates(CelRun *run, const CelValue *args, const void *pr
 CelValue schema_call_tolerates_text(CelRun *run, const CelValue *args, const void *prepared) {
     Taint taint;
 
-    (void)prepared;
     if (!taint_parse(cel_str(args[1]), &taint))
         return cel_fail(run, "not a taint: key=value:Effect or key:Effect is one");
     return tolerates_taint(run, args[0].record, &taint);
@@ -58,7 +52,6 @@ CelValue schema_call_selects(CelRun *run, const CelValue *args, const void *prep
     const Node *node = table_node(at->table, at->row);
     static const Labels none;
 
-    (void)prepared;
     if (!cel_charge(run, pod->details ? pod->details->node_selector.n : 0) ||
         !cel_charge(run, pod->details ? pod->details->required_terms.n : 0))
         return cel_exhausted(run);
@@ -76,7 +69,6 @@ static CelValue print_amount(CelRun *run, const CelValue *args, const void *prep
     _cleanup_(buf_done) Buf text = BUF_INIT(AMOUNT_TEXT_MAX);
     AmountKey key = amount_key(cel_str(args[0]));
 
-    (void)prepared;
     if (isnan(args[1].d))
         return cel_fail(run, "amount(): not a number");
     resource_amount_print(key.resource, to_units(args[1].d * key.scale), &text);
@@ -86,8 +78,6 @@ static CelValue print_amount(CelRun *run, const CelValue *args, const void *prep
 }
 
 static CelValue raise(CelRun *run, const CelValue *args, const void *prepared) {
-    (void)run;
-    (void)prepared;
     return cel_double(pow(args[0].d, args[1].d));
 }
 

@@ -1,7 +1,6 @@
 /* Loads leaves of measured values: runs of rows in one chunk are copied at once. */
 
 #include <math.h>
-#include <string.h>
 
 #include "cluster/loads.h"
 #include "schema/leaf.h"

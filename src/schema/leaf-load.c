@@ -13,7 +13,8 @@ typedef struct LeafLoad {
     const Leaf *leaf;
     const NodeTable *table;
     const uint32_t *rows;
-    const CelValue *pods; /* instead of rows */
+    const CelValue *pods;    /* instead of rows */
+    const Str *const *known; /* values of a label by row; NULL: to be searched */
     size_t n;
     Column *ret;
     CelValue *texts;
@@ -67,27 +68,38 @@ static const Node *node_at(const LeafLoad *load, size_t i) {
     return node ? node : &nothing;
 }
 
-/* labels_find() for one node after the other. Nodes have similar labels, so the key is usually at
- * @near, where it was or would have been the last time: that place and its neighbour are compared
- * first. */
-static const Str *find_near(const Labels *labels, Str key, size_t *near) {
-    size_t low = 0, high = labels->n, at = *near < high ? *near : high - 1;
+/* Where a key of labels was the last time. */
+typedef struct NearKey {
+    size_t at; /* or where it would have been */
+    Str found; /* the key itself, as the last object with it has it */
+} NearKey;
 
+/* labels_find() for one object after the other. They have similar labels, so the key is usually at
+ * @near: that place and its neighbour are compared first. Objects of a store share the strings of
+ * their keys. */
+static const Str *find_near(const Labels *labels, Str key, NearKey *near) {
+    size_t low = 0, high = labels->n, at = near->at < high ? near->at : high - 1;
+
+    if (high > 0 && near->found.ptr && labels->items[at].key.ptr == near->found.ptr &&
+        labels->items[at].key.len == near->found.len)
+        return &labels->items[at].value;
     for (unsigned n = 0; low < high; n++) {
         int r;
 
         if (n >= 2 || at < low || at >= high)
             at = low + (high - low) / 2;
         r = str_cmp(key, labels->items[at].key);
-        *near = at;
-        if (r == 0)
+        near->at = at;
+        if (r == 0) {
+            near->found = labels->items[at].key;
             return &labels->items[at].value;
+        }
         if (r < 0)
             high = at--;
         else
             low = ++at;
     }
-    *near = low;
+    near->at = low;
     return NULL;
 }
 
@@ -126,7 +138,7 @@ static bool object_at(const LeafLoad *load, size_t i, LeafObject *ret) {
 }
 
 /* NULL: not set. */
-static const Str *find_text(const LeafLoad *load, const LeafObject *object, size_t *near) {
+static const Str *find_text(const LeafLoad *load, const LeafObject *object, NearKey *near) {
     switch (load->leaf->source) {
     case LEAF_NAME:
         return object->name;
@@ -144,10 +156,12 @@ static const Str *find_text(const LeafLoad *load, const LeafObject *object, size
 
 /* Whether any needs the fallback. */
 static bool load_texts(const LeafLoad *load) {
-    size_t near = 0;
+    NearKey near = {0};
     bool has_fallback = false;
 
-    for (size_t i = 0; i < load->n; i++) {
+    for (size_t i = 0; load->known && i < load->n; i++)
+        set_text(load, i, load->known[i]);
+    for (size_t i = 0; !load->known && i < load->n; i++) {
         LeafObject object;
 
         if (object_at(load, i, &object)) {
@@ -254,9 +268,14 @@ static void load_amounts(const LeafLoad *load) {
 }
 
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
-    Column *ret, CelValue *ret_texts) {
-    const LeafLoad load = {
-        .leaf = leaf, .table = table, .rows = rows, .n = n, .ret = ret, .texts = ret_texts};
+    const Str *const *known, Column *ret, CelValue *ret_texts) {
+    const LeafLoad load = {.leaf = leaf,
+        .table = table,
+        .rows = rows,
+        .known = known,
+        .n = n,
+        .ret = ret,
+        .texts = ret_texts};
 
     switch (leaf->source) {
     case LEAF_NAME:
@@ -290,6 +309,7 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
         break;
     case LEAF_TERMINATING:
     case LEAF_SELECTED:
+    case LEAF_TOLERATED:
         assert(false); /* loaded below */
         break;
     }
@@ -318,7 +338,7 @@ void leaf_load_selected(
     memset(ret->states, COLUMN_TRUE, n);
     for (size_t k = 0; details && k < details->node_selector.n; k++) {
         const Label *wanted = &details->node_selector.items[k];
-        size_t near = 0;
+        NearKey near = {0};
 
         for (size_t i = 0; i < n; i++) {
             const Str *value = find_near(&node_at(&load, i)->labels, wanted->key, &near);
@@ -334,4 +354,40 @@ void leaf_load_selected(
             !terms_hold(&details->required_terms, node->name, &node->labels))
             ret->states[i] = COLUMN_FALSE;
     }
+}
+
+#define TOLERATED_SETS 64u /* lists of taints that are looked up by number */
+
+/* The text of a taint does not keep such a key apart from the value: for the scalar machine. */
+static uint8_t tolerated(const Pod *pod, const Taints *taints) {
+    for (size_t i = 0; i < taints->n; i++) {
+        Str key = taints->items[i].key;
+
+        if (str_is_empty(key) || str_find(key, '=') != SIZE_MAX)
+            return COLUMN_FALLBACK;
+    }
+    return tolerations_admit(&pod->tolerations, taints) ? COLUMN_TRUE : COLUMN_FALSE;
+}
+
+/* Arrays are restrict: a byte that is written could be any part of them otherwise. */
+static void look_up_sets(const NodeChunk *const *restrict chunks, const uint32_t *restrict rows,
+    size_t n, const uint8_t *restrict known, uint8_t *restrict ret) {
+    for (size_t i = 0; i < n; i++)
+        ret[i] = known[chunks[rows[i] / CHUNK_ROWS]->taint_set[table_slot(rows[i])]];
+}
+
+/* Once for each list of taints, if there are few: most nodes have the same. */
+void leaf_load_tolerated(
+    const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
+    uint8_t known[TOLERATED_SETS] = {COLUMN_TRUE}; /* the empty list */
+
+    if (table->n_taint_sets <= TOLERATED_SETS) {
+        for (size_t i = 0; i < table->n_taint_sets; i++)
+            known[i] = tolerated(pod, &table->taint_sets[i]);
+        look_up_sets(table->chunks, rows, n, known, ret->states);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        ret->states[i] = tolerated(
+            pod, &table->taint_sets[table_chunk(table, rows[i])->taint_set[table_slot(rows[i])]]);
 }

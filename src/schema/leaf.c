@@ -266,11 +266,32 @@ static bool is_selected(const Reading *reading, uint32_t number, Leaf *ret) {
            is_variable(reading, cel_graph_node(reading->graph, call->args[1]));
 }
 
+/* node.spec.taints.all(t, pod.tolerates(t.text)) */
+static bool is_tolerated(const Reading *reading, uint32_t number, Leaf *ret) {
+    static const Path path = {{"spec", "taints"}, LEAF_N_TAINTS};
+    const CelGraphNode *loop = node_if(reading, number, OP_ALL), *taints, *call, *text, *taint;
+
+    if (!loop || loop->immediate & CEL_LOOP_PAIRS)
+        return false;
+    taints = node_if(reading, loop->args[0], OP_FIELD);
+    call = cel_graph_node(reading->graph, loop->args[1]);
+    if (!taints || !is_path(reading, cel_str(taints->constant), taints->args[0], &path) ||
+        call->n_overloads != 1 || call->overloads[0]->spec->fn != schema_call_tolerates_text ||
+        !node_if(reading, call->args[0], OP_VARIABLE))
+        return false;
+    text = node_if(reading, call->args[1], OP_FIELD);
+    taint = text ? node_if(reading, text->args[0], OP_LOCAL) : NULL;
+    *reading->ret_key = call->args[0];
+    *ret = (Leaf){.source = LEAF_TOLERATED, .otherwise = cel_absent()};
+    return taint && taint->immediate == (loop->immediate & CEL_LOOP_LEVEL) &&
+           str_is(cel_str(text->constant), "text");
+}
+
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret, uint32_t *ret_key) {
     const Reading reading = {.graph = graph, .row_slot = row_slot, .ret_key = ret_key};
 
-    if (is_selected(&reading, number, ret))
+    if (is_selected(&reading, number, ret) || is_tolerated(&reading, number, ret))
         return true;
     *ret_key = CEL_NO_NODE;
     return read_leaf(&reading, number, ret) && *ret_key != CEL_NO_NODE;

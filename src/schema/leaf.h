@@ -12,6 +12,7 @@
  *     node.pods.size()
  *     p.metadata.labels['k'], for each p of node.pods, and the like
  *     pod.selects(node)                               the key is the pod
+ *     node.spec.taints.all(t, pod.tolerates(t.text))  the same
  *     metrics.load, has(metrics.load), metrics.?load.orValue(0.5), metrics.load.measured
  *
  * The result is the same as that of the scalar machine, errors included.
@@ -33,6 +34,7 @@ typedef enum LeafSource {
     LEAF_CORDONED,
     LEAF_TERMINATING, /* of a pod */
     LEAF_SELECTED,    /* the pod that is the key selects the node */
+    LEAF_TOLERATED,   /* the pod that is the key tolerates the node's taints */
     LEAF_N_PODS,
     LEAF_N_TAINTS,
     LEAF_METRIC, /* of @gauge */
@@ -65,7 +67,7 @@ typedef struct Leaf {
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
 
 /* The same for an entry of a map by a key that is not constant: @ret_key is the key's node. Set the
- * leaf's key before it is loaded. Or for LEAF_SELECTED, whose key is a pod. */
+ * leaf's key before it is loaded. Or for LEAF_SELECTED and LEAF_TOLERATED, whose key is a pod. */
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret, uint32_t *ret_key);
 
@@ -78,12 +80,15 @@ bool leaf_equal(const Leaf *a, const Leaf *b);
 void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts);
 
-/* As PlanTable.load(). */
+/* As PlanTable.load(). @known: the values of a label or annotation, one a row (label-index.h);
+ * NULL: they are searched. */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
-    Column *ret, CelValue *ret_texts);
+    const Str *const *known, Column *ret, CelValue *ret_texts);
 
-/* The same for LEAF_SELECTED. */
+/* The same for LEAF_SELECTED and LEAF_TOLERATED. */
 void leaf_load_selected(
+    const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret);
+void leaf_load_tolerated(
     const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret);
 
 /* The same for LEAF_METRIC, LEAF_MEASURED and LEAF_MEASURED_AT; sets the states. */

@@ -47,7 +47,6 @@ typedef struct StringList {
 } StringList;
 
 static CelValue string_at(const CelList *list, uint32_t i, CelRun *run) {
-    (void)run;
     return schema_text(OBJECT_OF(list, StringList, list)->items[i]);
 }
 
@@ -68,7 +67,6 @@ typedef struct LabelMap {
 static CelValue label_find(const CelMap *map, CelValue key, CelRun *run) {
     const Str *value;
 
-    (void)run;
     if (key.kind != CEL_STRING)
         return cel_absent();
     value = labels_find(OBJECT_OF(map, LabelMap, map)->labels, cel_str(key));
@@ -78,7 +76,6 @@ static CelValue label_find(const CelMap *map, CelValue key, CelRun *run) {
 static CelEntry label_at(const CelMap *map, uint32_t i, CelRun *run) {
     const Label *label = &OBJECT_OF(map, LabelMap, map)->labels->items[i];
 
-    (void)run;
     return (CelEntry){.key = schema_text(label->key), .value = schema_text(label->value)};
 }
 

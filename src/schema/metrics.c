@@ -8,7 +8,6 @@
 
 #include <assert.h>
 
-#include "cel/check.h"
 #include "cel/graph.h"
 #include "schema/schema-internal.h"
 
@@ -31,7 +30,6 @@ static CelValue get_metric(const CelRecord *record, uint32_t field, CelRun *run)
     const MetricsValue *value = OBJECT_OF(record, MetricsValue, head);
     const NodeValue *node = value->node;
 
-    (void)run;
     return number_or_absent(
         loads_value(node->table->loads, value->metrics->gauges[field], LOAD_VALUE, node->row));
 }
@@ -40,7 +38,6 @@ CelValue schema_call_metrics(CelRun *run, const CelValue *args, const void *prep
     MetricsValue *value = ARENA_RAW(run->arena, MetricsValue, 1);
     const SchemaMetrics *metrics = OBJECT_OF(args[1].record, SchemaMetrics, constant);
 
-    (void)prepared;
     if (!value)
         return cel_no_memory(run);
     *value = (MetricsValue){
@@ -58,7 +55,6 @@ CelValue schema_call_measured(CelRun *run, const CelValue *args, const void *pre
     const NodeValue *node = node_value_of(args[0]);
     double number = loads_value(node->table->loads, metric->gauge, LOAD_MEASURED, node->row);
 
-    (void)prepared;
     return isnan(number) ? fail_absent(run, metric) : cel_double(number);
 }
 
@@ -67,7 +63,6 @@ CelValue schema_call_measured_at(CelRun *run, const CelValue *args, const void *
     const NodeValue *node = node_value_of(args[0]);
     int64_t at = loads_time(node->table->loads, metric->gauge, node->row);
 
-    (void)prepared;
     return at == 0 ? fail_absent(run, metric) : schema_now(at);
 }
 
@@ -82,7 +77,6 @@ typedef struct WorkloadValue {
 static CelValue get_workload_metric(const CelRecord *record, uint32_t field, CelRun *run) {
     const WorkloadValue *value = OBJECT_OF(record, WorkloadValue, head);
 
-    (void)run;
     if (str_is_empty(value->key))
         return cel_absent();
     return number_or_absent(

@@ -8,13 +8,8 @@ typedef struct NamespaceValue {
     const Pod *pod;
 } NamespaceValue;
 
-static const Pod *pod_of(const CelRecord *metadata) {
-    return OBJECT_OF(metadata, NamespaceValue, metadata)->pod;
-}
-
 /* @labels: a member of the Namespace. */
-static CelValue labels_at(const CelRecord *metadata, CelRun *run, size_t labels) {
-    const Pod *pod = pod_of(metadata);
+static CelValue labels_at(CelRun *run, const Pod *pod, size_t labels) {
     const Related *related = pod->related;
 
     if (!related || !related->knows_namespaces)
@@ -25,24 +20,22 @@ static CelValue labels_at(const CelRecord *metadata, CelRun *run, size_t labels)
     return schema_labels(run, (const Labels *)((const char *)related->namespace + labels));
 }
 
-GET(metadata_name, schema_text(pod_of(record)->namespace))
-GET(metadata_labels, labels_at(record, run, offsetof(Namespace, labels)))
-GET(metadata_annotations, labels_at(record, run, offsetof(Namespace, annotations)))
-
 #define METADATA(X)                                                                                \
-    X("name", TEXT(WORD_MAX_BYTES), metadata_name, "pod.metadata.namespace")                       \
-    X("labels", VALUE(schema_labels_type, LABELS_ASSUMED), metadata_labels,                        \
+    X(name, TEXT(WORD_MAX_BYTES), schema_text(pod->namespace), "pod.metadata.namespace")           \
+    X(labels, VALUE(schema_labels_type, LABELS_ASSUMED),                                           \
+        labels_at(run, pod, offsetof(Namespace, labels)),                                          \
         "its labels; labels[?'key'] where one may be missing")                                     \
-    X("annotations", VALUE(schema_labels_type, POD_ANNOTATIONS_MAX), metadata_annotations,         \
+    X(annotations, VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                 \
+        labels_at(run, pod, offsetof(Namespace, annotations)),                                     \
         "its annotations; those with a value over 4 KiB are left out")
-SCHEMA_RECORD(schema_namespace_metadata, "NamespaceMetadata", METADATA);
-
-GET(namespace_metadata, cel_record(&OBJECT_OF(record, NamespaceValue, head)->metadata))
+SCHEMA_RECORD(schema_namespace_metadata, "NamespaceMetadata",
+    const Pod *pod = OBJECT_OF(record, NamespaceValue, metadata)->pod, METADATA);
 
 #define NAMESPACE(X)                                                                               \
-    X("metadata", VALUE(schema_namespace_metadata.of, 0), namespace_metadata,                      \
+    X(metadata, VALUE(schema_namespace_metadata.of, 0), cel_record(&value->metadata),              \
         "its metadata; needs get, list and watch on namespaces")
-SCHEMA_RECORD(schema_namespace_record, "Namespace", NAMESPACE);
+SCHEMA_RECORD(schema_namespace_record, "Namespace",
+    const NamespaceValue *value = OBJECT_OF(record, NamespaceValue, head), NAMESPACE);
 
 CelValue schema_namespace(const Pod *pod, Arena *arena) {
     NamespaceValue *value = ARENA_RAW(arena, NamespaceValue, 1);

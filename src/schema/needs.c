@@ -5,8 +5,6 @@
  * pod whose fields cannot be followed (in dyn, a comparison, a message) needs all parts.
  */
 
-#include "schema/schema.h"
-
 #include "schema/metrics.h"
 #include "schema/schema-internal.h"
 
@@ -15,9 +13,8 @@
 static void add_key(SchemaNeeds *needs, SchemaKeys *keys, Str key) {
     Str *added;
 
-    for (size_t i = 0; i < keys->n; i++)
-        if (str_eq(keys->items[i], key))
-            return;
+    if (str_is_one_of(key, keys->items, keys->n))
+        return;
     key = arena_copy(needs->arena, key);
     added = key.ptr ? VEC_PUSH(keys, needs->arena) : NULL;
     if (added)
@@ -200,13 +197,10 @@ static bool is_measured(const CelGraphNode *node) {
 
 /* Calls that return elements of their list without a look at them. */
 static bool passes_on(const CelGraphNode *call) {
-    static const char *const names[] = {
-        "first", "last", "reverse", "slice", "flatten", "@sortByAssociatedKeys"};
+    static const Str names[] = {STR("first"), STR("last"), STR("reverse"), STR("slice"),
+        STR("flatten"), STR("@sortByAssociatedKeys")};
 
-    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
-        if (str_is(call->overloads[0]->name, names[i]))
-            return true;
-    return false;
+    return str_is_one_of(call->overloads[0]->name, names, ELEMENTS_OF(names));
 }
 
 /* Whether @node reads the contents of its argument, which is @holding, in a way that cannot be

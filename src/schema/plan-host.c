@@ -6,12 +6,14 @@
 #include "schema/schema-internal.h"
 
 #include "base/vec.h"
+#include "schema/label-index.h"
 #include "schema/leaf.h"
 
 struct SchemaReads {
     Arena *arena;
     VEC(Leaf) leaves;
-    VEC(Str) keys; /* of labels */
+    size_t n_labels, n_annotations; /* of the leaves */
+    VEC(Str) keys;                  /* of labels */
 };
 
 static const Schema *schema_of(const PlanHost *host) {
@@ -38,6 +40,8 @@ static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
     if (!added)
         return PLAN_NO_LEAF;
     *added = *leaf;
+    reads->n_labels += leaf->source == LEAF_LABEL;
+    reads->n_annotations += leaf->source == LEAF_ANNOTATION;
     return (uint32_t)(reads->leaves.n - 1);
 }
 
@@ -104,7 +108,6 @@ static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t numbe
 }
 
 static bool reads_other_rows(const PlanHost *host, const CelGraph *graph, uint32_t node) {
-    (void)host;
     return calls(cel_graph_node(graph, node), schema_call_domain);
 }
 
@@ -185,23 +188,44 @@ static CelValue table_row(const PlanTable *table, uint32_t row, CelRun *run) {
     return schema_row(run, table->rows, row);
 }
 
-static void table_load(const PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
+/* The values of a label or annotation by row; NULL: they are to be searched. */
+static const Str *const *find_known(const PlanTable *table, const struct SchemaReads *reads,
+    const Leaf *leaf, const uint32_t *rows, size_t n) {
+    bool annotations = leaf->source == LEAF_ANNOTATION;
+    SchemaBlock *block = table->block;
+    LabelIndex **index;
+
+    if (!block || (leaf->source != LEAF_LABEL && !annotations) ||
+        (annotations ? reads->n_annotations : reads->n_labels) < LABEL_INDEX_KEYS_MIN)
+        return NULL;
+    index = &block->indexes[annotations];
+    if (!*index && !block->is_read[annotations])
+        *index = label_index_new(table->rows, rows, n, annotations, block->arena);
+    block->is_read[annotations] = true;
+    return *index ? label_index_find(*index, leaf->key) : NULL;
+}
+
+static void table_load(const PlanTable *table, uint32_t number, const uint32_t *rows, size_t n,
     Column *ret, CelValue *ret_texts) {
     const struct SchemaReads *reads = schema_of(table->host)->reads;
+    const Leaf *leaf = &reads->leaves.items[number];
 
-    leaf_load(&reads->leaves.items[leaf], table->rows, rows, n, ret, ret_texts);
+    leaf_load(leaf, table->rows, rows, n, find_known(table, reads, leaf, rows, n), ret, ret_texts);
 }
 
 static void table_load_keyed(const PlanTable *table, uint32_t number, CelValue key,
     const uint32_t *rows, size_t n, Column *ret, CelValue *ret_texts) {
     Leaf leaf = schema_of(table->host)->reads->leaves.items[number];
 
-    if (leaf.source == LEAF_SELECTED) {
-        leaf_load_selected(OBJECT_OF(key.record, PodValue, head)->pod, table->rows, rows, n, ret);
+    if (leaf.source == LEAF_SELECTED || leaf.source == LEAF_TOLERATED) {
+        const Pod *pod = OBJECT_OF(key.record, PodValue, head)->pod;
+
+        (leaf.source == LEAF_SELECTED ? leaf_load_selected : leaf_load_tolerated)(
+            pod, table->rows, rows, n, ret);
         return;
     }
     leaf.key = cel_str(key);
-    leaf_load(&leaf, table->rows, rows, n, ret, ret_texts);
+    leaf_load(&leaf, table->rows, rows, n, /* known= */ NULL, ret, ret_texts);
 }
 
 static void table_load_elements(const PlanTable *table, uint32_t leaf, const CelValue *elements,

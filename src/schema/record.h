@@ -6,26 +6,21 @@
  * A record is declared by one list of its fields, in the file of its noun:
  *
  *     #define TAINT(X)                                                              \
- *         X("key", TEXT(KEY_MAX_BYTES), taint_key, "its key", PART_TAINTS)          \
+ *         X(key, TEXT(KEY_MAX_BYTES), schema_text(item->key), "its key", PART_TAINTS) \
  *         …
- *     SCHEMA_RECORD(schema_taint, "Taint", TAINT)
+ *     SCHEMA_RECORD(schema_taint, "Taint", ITEM(Taint), TAINT)
  *
- * and that list generates its type, its accessors, the parts of a Node object it needs, and its
- * table in the docs. Everything is constant data: values need no environment to find their type.
+ * and that list generates its type, the reading of its fields, the parts of a Node object it needs,
+ * and its table in the docs. Everything is constant data: values need no environment to find their
+ * type.
  *
  * Objects are wrapped only when an expression reads them: a value is a header and a pointer to the
  * object.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cel/run.h"
 #include "cel/type.h"
 #include "cel/value.h"
-
-/* The value of one field. CEL_ABSENT: not set. */
-typedef CelValue SchemaGet(const CelRecord *record, CelRun *run);
 
 /* The part of a Node object that a field is read from (NodeParts), or of a running pod (PodPart).
  * Records that are also parts of the pod to be placed have the latter, too: its fields are always
@@ -44,7 +39,7 @@ typedef enum SchemaPart {
 typedef struct SchemaRecord {
     CelRecordType type;
     CelType of; /* the same as a type of values */
-    SchemaGet *const *gets;
+    CelValue (*get)(const CelRecord *record, uint32_t field, CelRun *run);
     const uint8_t *parts; /* SchemaPart */
 } SchemaRecord;
 
@@ -62,11 +57,11 @@ const SchemaRecord *schema_record_of(const CelType *type);
 #define MAYBE false /* has() is false if unset; reading it is an error */
 
 /* A field that expressions might expect and that is not kept: refused, with the reason. */
-#define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, schema_absent, text)
-SchemaGet schema_absent;
+#define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, cel_absent(), text)
 
-/* A row of the list: X(name, TYPE, getter, description), and the part of a Node object, if any.
- * TYPE is one of these: a type, its presence, and the size that the cost of expressions counts. */
+/* A row of the list: X(name, TYPE, value, description), and the part of a Node object, if any. The
+ * value is CEL_ABSENT where the field is not set; it may use @run and @object's variables. TYPE is
+ * one of these: a type, its presence, and the size that the cost of expressions counts. */
 #define TEXT(size) &cel_string_type, ALWAYS, size
 #define INT &cel_int_type, ALWAYS, 0
 #define BOOL &cel_bool_type, ALWAYS, 0
@@ -74,23 +69,33 @@ SchemaGet schema_absent;
 #define VALUE(type, size) &type, ALWAYS, size
 
 #define SCHEMA_FIELD(...) SCHEMA_FIELD_(__VA_ARGS__, )
-#define SCHEMA_FIELD_(title, its_type, presence, size, getter, text, ...)                          \
-    {.name = {.ptr = (title), .len = sizeof(title) - 1},                                           \
+#define SCHEMA_FIELD_(title, its_type, presence, size, value, text, ...)                           \
+    {.name = {.ptr = #title, .len = sizeof(#title) - 1},                                           \
         .type = (its_type),                                                                        \
         .always = (presence),                                                                      \
         .max_size = (size),                                                                        \
         .about = {.ptr = (text), .len = sizeof(text) - 1}},
-#define SCHEMA_GET(...) SCHEMA_GET_(__VA_ARGS__, )
-#define SCHEMA_GET_(title, its_type, presence, size, getter, ...) getter,
+#define SCHEMA_NUMBER(title, ...) FIELD_##title,
+#define SCHEMA_CASE(...) SCHEMA_CASE_(__VA_ARGS__, )
+#define SCHEMA_CASE_(title, its_type, presence, size, value, ...)                                  \
+    case FIELD_##title:                                                                            \
+        return value;
 #define SCHEMA_PART(...) SCHEMA_PART_(__VA_ARGS__, PART_NONE, )
-#define SCHEMA_PART_(title, its_type, presence, size, getter, text, part, ...) part,
+#define SCHEMA_PART_(title, its_type, presence, size, value, text, part, ...) part,
 
 /* For the list: a field of running pods that is kept if an expression reads it. */
 #define OF_POD(part) (PART_POD + (part))
 
-#define SCHEMA_RECORD(variable, title, LIST)                                                       \
+/* @object declares variables for the values of the fields, from @record. */
+#define SCHEMA_RECORD(variable, title, object, LIST)                                               \
+    static CelValue variable##_get(const CelRecord *record, uint32_t field, CelRun *run) {         \
+        enum { LIST(SCHEMA_NUMBER) };                                                              \
+        object;                                                                                    \
+        (void)run;                                                                                 \
+        switch (field) { LIST(SCHEMA_CASE) }                                                       \
+        return cel_absent();                                                                       \
+    }                                                                                              \
     static const CelField variable##_fields[] = {LIST(SCHEMA_FIELD)};                              \
-    static SchemaGet *const variable##_gets[] = {LIST(SCHEMA_GET)};                                \
     static const uint8_t variable##_parts[] = {LIST(SCHEMA_PART)};                                 \
     const SchemaRecord variable = {                                                                \
         .type = {.name = {.ptr = (title), .len = sizeof(title) - 1},                               \
@@ -102,7 +107,7 @@ SchemaGet schema_absent;
             .weight = 1,                                                                           \
             .name = {.ptr = (title), .len = sizeof(title) - 1},                                    \
             .record = &variable.type},                                                             \
-        .gets = variable##_gets,                                                                   \
+        .get = variable##_get,                                                                     \
         .parts = variable##_parts}
 
 /* The types of lists and maps, as cel_list_of() and cel_map_of() would make them. */
@@ -131,13 +136,6 @@ SchemaGet schema_absent;
 #define WORD_MAX_BYTES 63  /* namespaces, label values, words of the API */
 #define KEY_MAX_BYTES 317  /* a prefix of 253, a slash, a name of 63 */
 #define LABELS_ASSUMED 64  /* Kubernetes has no limit */
-
-/* A getter: GET(name, value), where the value may use @record and @run. */
-#define GET(name, ...)                                                                             \
-    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
-        (void)run;                                                                                 \
-        return __VA_ARGS__;                                                                        \
-    }
 
 /* The object that a record inside of it (its @member) belongs to. */
 #define OBJECT_OF(record, type, member)                                                            \

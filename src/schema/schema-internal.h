@@ -29,17 +29,15 @@ static inline const void *item_of(const CelRecord *record) {
     return OBJECT_OF(record, ItemValue, head)->item;
 }
 
-/* A getter of such an element: the value may use @item. */
-#define GET_ITEM(its_type, name, ...)                                                              \
-    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
-        const its_type *item = item_of(record);                                                    \
-        (void)run;                                                                                 \
-        return __VA_ARGS__;                                                                        \
-    }
+/* For SCHEMA_RECORD(): fields of such an element. */
+#define ITEM(its_type) const its_type *item = item_of(record)
 
 /* @n structures of @size bytes as records of @type. */
 CelValue schema_items(
     CelRun *run, const SchemaRecord *type, const void *items, size_t n, size_t size);
+
+/* The same for the array @items with @n of them. */
+#define ITEMS(type, items, n) schema_items(run, &(type), (items), (n), sizeof(*(items)))
 
 /* One structure as a record of @type. */
 CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item);

@@ -55,13 +55,7 @@ const SchemaRecord *const schema_records[] = {
 const size_t schema_n_records = ELEMENTS_OF(schema_records);
 
 CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run) {
-    return OBJECT_OF(record->type, SchemaRecord, type)->gets[field](record, run);
-}
-
-CelValue schema_absent(const CelRecord *record, CelRun *run) {
-    (void)record;
-    (void)run;
-    return cel_absent();
+    return OBJECT_OF(record->type, SchemaRecord, type)->get(record, field, run);
 }
 
 const SchemaRecord *schema_record_of(const CelType *type) {

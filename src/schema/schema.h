@@ -34,10 +34,6 @@
  * double.
  */
 
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/vec.h"
 #include "cel/check.h"
 #include "cel/env.h"
@@ -92,6 +88,13 @@ CelValue schema_decision(const Str *policies, size_t n, double score, Arena *are
 /* A time in nanoseconds since 1970 as a timestamp. */
 CelValue schema_now(int64_t now_nsec);
 
+/* What all columns of a block share (PlanTable.block). Zeroed, except for: */
+typedef struct SchemaBlock {
+    Arena *arena;
+    struct LabelIndex *indexes[2]; /* of labels and annotations; NULL: none */
+    bool is_read[2];
+} SchemaBlock;
+
 /* For plans over @table. Both must outlive it. */
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
@@ -123,16 +126,17 @@ typedef void SchemaReport(void *context, const CelGraphNode *annotations);
 bool schema_check_annotations(const CelGraph *graph, uint32_t root, Arena *scratch,
     SchemaReport *report, void *context) MUST_CHECK;
 
+/* What the nodes of a graph depend on: bits by node. NULL: no memory. */
+enum { SCHEMA_MAY_CHANGE = 1, SCHEMA_MAY_COUNT_PODS = 2 };
+const uint8_t *schema_dependence(const Schema *schema, const CelGraph *graph, Arena *arena);
+
 /* Whether @root reads, of a node, only properties that it keeps: name, labels, taints, allocatable.
- * A node that it rejects will not take the same pod later either. Resets @scratch; false when that
- * is used up. */
-bool schema_is_permanent(
-    const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch);
+ * A node that it rejects will not take the same pod later either. */
+bool schema_is_permanent(const CelGraph *graph, const uint8_t *dependence, uint32_t root);
 
 /* Whether @root reads the pods that are on nodes: their number, their fields or the sum of their
- * requests, of a node, a domain or the cluster. Measured values are no such count. The rest as
- * above; true when @scratch is used up. */
-bool schema_counts_pods(const Schema *schema, const CelGraph *graph, uint32_t root, Arena *scratch);
+ * requests, of a node, a domain or the cluster. Measured values are no such count. */
+bool schema_counts_pods(const CelGraph *graph, const uint8_t *dependence, uint32_t root);
 
 /* Every field as a Markdown table: name, type, presence, cost, meaning. For docs/policy.md. */
 void schema_describe(Buf *out);

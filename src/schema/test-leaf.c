@@ -1,6 +1,9 @@
 /* Every form of leaf gives the scalar machine's values for random nodes. */
 
+#include <stdio.h>
+
 #include "base/rng.h"
+#include "schema/label-index.h"
 #include "schema/test-graph.h"
 
 #define N_NODES 200u
@@ -39,6 +42,12 @@ static void random_node(Rng *rng, uint32_t number, Buf *out) {
     static const char *const times[] = {"2026-01-02T03:04:05Z", "0001-01-01T00:00:00Z",
         "9999-12-31T23:59:59Z", "1969-12-31T23:59:59Z"};
     static const char *const states[] = {"True", "False", "Unknown"};
+    static const char *const taints[] = {"{\"key\":\"k\",\"effect\":\"NoSchedule\"}",
+        "{\"key\":\"v\",\"value\":\"1\",\"effect\":\"NoExecute\"}",
+        "{\"key\":\"v\",\"value\":\"2\",\"effect\":\"NoExecute\"}",
+        "{\"key\":\"v\",\"value\":\"2\",\"effect\":\"PreferNoSchedule\"}",
+        "{\"key\":\"a=b\",\"value\":\"c\",\"effect\":\"NoSchedule\"}",
+        "{\"key\":\"\",\"effect\":\"NoSchedule\"}"};
 
     buf_printf(out, "{\"metadata\":{\"name\":\"n%u\"", number);
     if (rng_pick(rng, 2))
@@ -49,7 +58,8 @@ static void random_node(Rng *rng, uint32_t number, Buf *out) {
     random_labels(rng, "annotations", out);
     buf_printf(out, "},\"spec\":{\"unschedulable\":%s", rng_pick(rng, 2) ? "true" : "false");
     if (rng_pick(rng, 2))
-        buf_append(out, STR(",\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"));
+        buf_printf(out, ",\"taints\":[%s,%s]", taints[rng_pick(rng, ELEMENTS_OF(taints) - 2)],
+            taints[rng_pick(rng, ELEMENTS_OF(taints))]);
     buf_printf(out, "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}],",
         states[rng_pick(rng, ELEMENTS_OF(states))]);
     random_allocatable(rng, out);
@@ -84,9 +94,11 @@ static int setup(void **state) {
         scene_add_pod(&scene, buf_str(&text));
     }
     buf_done(&text);
-    scene_build(
-        &scene, STR("{\"metadata\":{\"name\":\"p\",\"labels\":{\"key\":\"zone\",\"rest\":\"com/x\","
-                    "\"resource\":\"memory\",\"rare\":\"rare\"}}}"));
+    scene_build(&scene,
+        STR("{\"metadata\":{\"name\":\"p\",\"labels\":{\"key\":\"zone\",\"rest\":\"com/x\","
+            "\"resource\":\"memory\",\"rare\":\"rare\"}},\"spec\":{\"tolerations\":[{\"key\":\"k\","
+            "\"operator\":\"Exists\"},{\"key\":\"v\",\"value\":\"1\"},{\"key\":\"a\",\"operator\":"
+            "\"Exists\"}]}}"));
     *state = &scene;
     return 0;
 }
@@ -98,6 +110,7 @@ static int teardown(void **state) {
 
 /* The columns of one leaf, for rows in a shuffled order that includes the unknown node's. */
 typedef struct Loaded {
+    size_t n;
     uint32_t rows[N_NODES + 1];
     uint8_t states[N_NODES + 1];
     union {
@@ -108,14 +121,15 @@ typedef struct Loaded {
     Column column;
 } Loaded;
 
-/* By @key, or NULL. */
-static void load(
-    Scene *scene, ColumnLane lane, uint32_t leaf, const CelValue *key, Loaded *loaded) {
+/* @n rows from the @from-th on; by @key, or NULL. */
+static void load_some(Scene *scene, ColumnLane lane, uint32_t leaf, const CelValue *key,
+    SchemaBlock *block, uint32_t from, size_t n, Loaded *loaded) {
     PlanTable table = schema_table(scene->schema, &scene->table);
-    size_t n = N_NODES + 1;
 
+    table.block = block;
+    loaded->n = n;
     for (uint32_t i = 0; i < n; i++) {
-        loaded->rows[i] = (i * 64 + 5) % (uint32_t)n;
+        loaded->rows[i] = ((from + i) * 64 + 5) % (N_NODES + 1);
         loaded->states[i] = COLUMN_FALLBACK;
     }
     loaded->column = (Column){.lane = lane, .states = loaded->states};
@@ -127,6 +141,11 @@ static void load(
         table.load_keyed(&table, leaf, *key, loaded->rows, n, &loaded->column, loaded->texts);
     else
         table.load(&table, leaf, loaded->rows, n, &loaded->column, loaded->texts);
+}
+
+static void load(
+    Scene *scene, ColumnLane lane, uint32_t leaf, const CelValue *key, Loaded *loaded) {
+    load_some(scene, lane, leaf, key, NULL, 0, N_NODES + 1, loaded);
 }
 
 static CelValue loaded_at(const Loaded *loaded, size_t i) {
@@ -226,7 +245,7 @@ static uint32_t check_rows(
     CelCode *code;
 
     assert_int_equal(cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code), 0);
-    for (size_t i = 0; i < N_NODES + 1; i++) {
+    for (size_t i = 0; i < loaded->n; i++) {
         CelValue got = loaded_at(loaded, i), want;
 
         scene_set_row(scene, loaded->rows[i]);
@@ -256,6 +275,46 @@ static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
 static void test_forms(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(forms); i++)
         check_form(*state, forms[i].source, forms[i].n_odd_max);
+}
+
+/* The same for the leaves of a block, which share an index. All forms have their numbers first: few
+ * leaves would have none. */
+/* So many keys that blocks have an index. */
+static void read_many_keys(Scene *scene, CelGraph *graph) {
+    const PlanHost *host = &scene->schema->host;
+    char source[64];
+
+    for (unsigned i = 0; i < LABEL_INDEX_KEYS_MIN; i++) {
+        (void)snprintf(source, sizeof(source), "'key-%u' in node.metadata.labels", i);
+        (void)host->leaf(host, graph, scene_lower(scene, graph, source));
+        (void)snprintf(source, sizeof(source), "'key-%u' in node.metadata.annotations", i);
+        (void)host->leaf(host, graph, scene_lower(scene, graph, source));
+    }
+}
+
+static void test_forms_of_block(void **state) {
+    Scene *scene = *state;
+    const PlanHost *host = &scene->schema->host;
+    CelGraph *graph = scene_graph(scene);
+    uint32_t roots[ELEMENTS_OF(forms)], leaves[ELEMENTS_OF(forms)];
+
+    for (size_t i = 0; i < ELEMENTS_OF(forms); i++) {
+        roots[i] = scene_lower(scene, graph, forms[i].source);
+        leaves[i] = host->leaf(host, graph, roots[i]);
+    }
+    read_many_keys(scene, graph);
+    for (uint32_t from = 0; from < N_NODES + 1; from += CHUNK_ROWS) {
+        size_t n = N_NODES + 1 - from < CHUNK_ROWS ? N_NODES + 1 - from : CHUNK_ROWS;
+        SchemaBlock block = {.arena = scene->arena};
+        Loaded loaded;
+
+        for (size_t i = 0; i < ELEMENTS_OF(forms); i++) {
+            load_some(scene, column_lane_of(cel_graph_node(graph, roots[i])->type), leaves[i], NULL,
+                &block, from, n, &loaded);
+            (void)check_rows(scene, forms[i].source, graph, roots[i], &loaded);
+        }
+        assert_true(block.indexes[0] && block.indexes[1]);
+    }
 }
 
 /* The key is a field of the pod. */
@@ -310,6 +369,39 @@ static void test_keyed(void **state) {
 
         assert_case(others[i], host->keyed_leaf(host, graph, root, &key) == PLAN_NO_LEAF);
     }
+}
+
+/* The key is the pod. A key with `=` falls back: its text is another taint, which is tolerated. */
+static void test_tolerated(void **state) {
+    static const char source[] = "node.spec.taints.all(t, pod.tolerates(t.text))";
+    static const char *const others[] = {
+        "node.spec.taints.all(t, pod.tolerates(t))",
+        "node.spec.taints.all(t, pod.tolerates(t.key))",
+        "node.spec.taints.exists(t, pod.tolerates(t.text))",
+        "node.spec.taints.all(i, t, pod.tolerates(t.text))",
+        "node.status.conditions.all(t, pod.tolerates(t.type))",
+    };
+    Scene *scene = *state;
+    const PlanHost *host = &scene->schema->host;
+    CelGraph *graph = scene_graph(scene);
+    uint32_t root = scene_lower(scene, graph, source), key_node = 0;
+    uint32_t leaf = host->keyed_leaf(host, graph, root, &key_node), n_odd;
+    size_t n_sets = scene->table.n_taint_sets;
+    CelValue key;
+    Loaded loaded;
+
+    assert_int_not_equal(leaf, PLAN_NO_LEAF);
+    key = run_node(scene, graph, key_node);
+    load(scene, LANE_BOOL, leaf, &key, &loaded);
+    n_odd = check_rows(scene, source, graph, root, &loaded);
+    assert_true(n_odd > 0 && n_odd < N_NODES / 2);
+    scene->table.n_taint_sets = 1000; /* too many to be looked up */
+    load(scene, LANE_BOOL, leaf, &key, &loaded);
+    assert_int_equal(check_rows(scene, source, graph, root, &loaded), n_odd);
+    scene->table.n_taint_sets = n_sets;
+    for (size_t i = 0; i < ELEMENTS_OF(others); i++)
+        assert_case(others[i], host->keyed_leaf(host, graph, scene_lower(scene, graph, others[i]),
+                                   &key_node) == PLAN_NO_LEAF);
 }
 
 /* Whether a node of the graph that reads @field is a leaf. */
@@ -382,7 +474,9 @@ static void test_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_forms_of_block),
         cmocka_unit_test(test_keyed),
+        cmocka_unit_test(test_tolerated),
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_numbers),
     };

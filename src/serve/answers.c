@@ -1,7 +1,7 @@
 /*
- * A request is a route and a body; the route says what answers it. A worker takes a reference to
- * the view when it begins and keeps it to the end, so what is exchanged meanwhile does not matter
- * to it.
+ * A request is a route and a body; the route has the function that answers it. A worker takes a
+ * reference to the view when it begins and keeps it to the end, so a newer view does not matter to
+ * it.
  */
 
 #include "serve/answers.h"
@@ -178,9 +178,9 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
         route_defer(route, answers->api, request, make_page, reply);
 }
 
-/* On loopback a browser is let in like any other program, but it may act for another site:
- * for a page that posts here without asking, or for one that has made its own name mean loopback
- * and may then read what is answered. No scheduler sends an Origin. */
+/* On loopback a browser is admitted like any other program, but it may act for another site: for a
+ * page that posts here without the user's knowledge, or for one whose name its DNS resolves to
+ * loopback, which can then read replies. No scheduler sends an Origin. */
 static bool admit_browser(const Route *route, const HttpRequest *request, HttpReply *reply) {
     if (route_is_verb(route) && request->has_origin)
         reply_error(request, reply, 403,

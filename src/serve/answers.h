@@ -9,9 +9,6 @@
  */
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "api/context.h"
 #include "extender/verbs.h"

@@ -31,7 +31,8 @@ typedef struct Records {
     Changes *changes;
     Latency *latency;
     RecentPods *recent_pods;
-    Decisions *decisions; /* NULL: none are kept */
+    Decisions *decisions;     /* NULL: none are kept */
+    NominationLog *nominated; /* NULL: berth nominates nothing */
 } Records;
 
 struct Daemon {
@@ -45,8 +46,9 @@ struct Daemon {
     Current current;
     Files files;
     Server *server;
-    Pages *pages; /* NULL: there is no second listener */
-    Live *live;   /* NULL: the cluster is not watched */
+    Pages *pages;      /* NULL: there is no second listener */
+    Server *admission; /* NULL: there is none for AdmissionReviews */
+    Live *live;        /* NULL: the cluster is not watched */
     Measuring *measuring;
     Expiry *expiry;             /* of the daemon's thread, like the next */
     WatchChanges watch;         /* the state of the watches at the last check */

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "history/decisions.h"
 #include "input/dump-file.h"
 #include "live/gauge-state.h"
 #include "serve/daemon-internal.h"
@@ -61,7 +60,6 @@ void daemon_refresh(void *context, unsigned wanted) {
     Daemon *daemon = context;
     int64_t now = clock_monotonic_nsec();
 
-    (void)wanted;
     if (current_refresh(&daemon->current, now) == 0)
         return;
     atomic_store(&daemon->refresh_at, now + RELOAD_NSEC);
@@ -193,7 +191,6 @@ static bool stop_threads(Daemon *daemon) {
 void daemon_write_journal(void *context, unsigned wanted) {
     Daemon *daemon = context;
 
-    (void)wanted;
     journal_write(daemon->journal, daemon->records.decisions);
 }
 
@@ -207,6 +204,20 @@ static bool end_journal(Daemon *daemon, int64_t deadline) {
     return true;
 }
 
+/* Deadlines of connections. */
+static void tick_listeners(Daemon *daemon, int64_t now) {
+    server_tick(daemon->server, now);
+    pages_tick(daemon->pages, now);
+    if (daemon->admission)
+        server_tick(daemon->admission, now);
+}
+
+/* Returns how many connections are left. */
+static unsigned drain_listeners(Daemon *daemon) {
+    return server_drain(daemon->server) + pages_drain(daemon->pages) +
+           (daemon->admission ? server_drain(daemon->admission) : 0);
+}
+
 /* False: not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
@@ -216,11 +227,9 @@ static bool drain(Daemon *daemon) {
     log_info("shutting down after running requests finish");
     (void)files_stop(&daemon->files, 0);
     (void)task_stop(daemon->refresh, 0);
-    while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
-           clock_monotonic_nsec() < deadline) {
+    while ((n = drain_listeners(daemon)) > 0 && clock_monotonic_nsec() < deadline) {
         (void)poll(NULL, 0, 10);
-        server_tick(daemon->server, clock_monotonic_nsec());
-        pages_tick(daemon->pages, clock_monotonic_nsec());
+        tick_listeners(daemon, clock_monotonic_nsec());
     }
     if (n > 0)
         log_warn("connections closed at the end of the drain", LOG_INT("connections", n));
@@ -245,8 +254,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         if ((fds[1].revents & POLLIN) || read_signals(daemon))
             return;
         now = clock_monotonic_nsec();
-        server_tick(daemon->server, now);
-        pages_tick(daemon->pages, now);
+        tick_listeners(daemon, now);
         find_reasons(daemon); /* before updates, which have them */
         updates_tick(daemon->updates, &daemon->api, now);
         (void)decisions_remove_secrets(daemon->records.decisions);
@@ -272,6 +280,8 @@ static void retire(Daemon *daemon) {
     atomic_store(&daemon->api.is_draining, true);
     server_retire(daemon->server);
     pages_retire(daemon->pages);
+    if (daemon->admission)
+        server_retire(daemon->admission);
     if (delay_sec == 0)
         return;
     log_info("no longer ready, still accepting requests", LOG_INT("seconds", delay_sec));

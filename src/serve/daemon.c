@@ -18,7 +18,6 @@
 #include "base/message.h"
 #include "base/thread.h"
 #include "history/pods-summary.h"
-#include "input/file.h"
 #include "serve/daemon-internal.h"
 #include "version.h"
 
@@ -133,9 +132,11 @@ static bool open_records(Records *records, const DaemonOptions *options) {
         .decisions = options->n_decisions > 0
                          ? decisions_new(options->n_decisions, options->decisions_bytes)
                          : NULL,
+        .nominated = options->live.watcher.nominates ? nomination_log_new() : NULL,
     };
     return records->metrics && records->warnings && records->changes && records->latency &&
-           records->recent_pods && (options->n_decisions == 0 || records->decisions);
+           records->recent_pods && (options->n_decisions == 0 || records->decisions) &&
+           (!options->live.watcher.nominates || records->nominated);
 }
 
 static void free_records(Records *records) {
@@ -145,6 +146,7 @@ static void free_records(Records *records) {
     latency_free(records->latency);
     recent_pods_free(records->recent_pods);
     decisions_free(records->decisions);
+    nomination_log_free(records->nominated);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -329,6 +331,7 @@ static int start_live(Daemon *daemon, char *error) {
     if (!live_is_wanted(&options))
         return 0;
     options.watcher.identity = daemon->identity;
+    options.nominated = daemon->records.nominated;
     options.exempt = &daemon->options->exempt;
     options.watcher.policies = daemon->files.objects;
     options.watcher.needs = &daemon->current.view->program->needs;
@@ -368,6 +371,7 @@ static void fill_contexts(Daemon *daemon) {
                 .source = cluster_source(options),
                 .may_bind = options->live.may_bind || options->bind_hook,
                 .may_touch = options->live.may_touch,
+                .answers_reviews = options->admission.address != NULL,
                 .managed = options->live.managed,
                 .n_managed = options->live.n_managed,
                 .exempt = &options->exempt,
@@ -376,12 +380,14 @@ static void fill_contexts(Daemon *daemon) {
         .metrics = records->metrics,
         .decisions = records->decisions,
         .recent_pods = records->recent_pods,
+        .nominated = records->nominated,
         .changes = records->changes,
         .latency = records->latency,
         .reloads = &daemon->files.reloads,
         .tls = daemon->files.tls,
         .measuring = daemon->measuring,
         .live = daemon->live,
+        .policies = daemon->files.cluster,
         .dashboard = options->dashboard,
         /* On loopback only; a listener with client certificates is kube-scheduler's alone. */
         .dashboard_on_verbs =
@@ -427,7 +433,7 @@ static int start_server(Daemon *daemon, char *error) {
     if (r < 0)
         return cannot_start("the page workers", r, error);
     fill_contexts(daemon);
-    allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX);
+    allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX + ADMISSION_CONNECTIONS_MAX);
     r = server_new(&options,
         &(ServerCallbacks){.context = &daemon->answers,
             .admit = answers_admit,
@@ -451,6 +457,19 @@ static int start_pages(Daemon *daemon, char *error) {
     r = pages_new(options, &daemon->api, daemon->files.tls, &daemon->files.tokens, daemon->url,
         &daemon->pages);
     return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
+}
+
+static int start_admission(Daemon *daemon, char *error) {
+    const AdmissionOptions *options = &daemon->options->admission;
+    int r;
+
+    if (!options->address)
+        return 0;
+    r = admission_listen(options, &daemon->api, daemon->files.tls, &daemon->admission);
+    if (r < 0)
+        return cannot_listen(options->address, options->port, r, error);
+    atomic_store(&daemon->api.admission, daemon->admission);
+    return 0;
 }
 
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
@@ -504,6 +523,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         r = start_server(daemon, error);
     if (r == 0)
         r = start_pages(daemon, error);
+    if (r == 0)
+        r = start_admission(daemon, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < options->exempt.n; i++)
@@ -519,6 +540,7 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     pages_free(daemon->pages);
     server_free(daemon->server);
+    server_free(daemon->admission);     /* metrics of the others show its figures */
     page_workers_free(daemon->workers); /* its data ended with the servers */
     updates_free(daemon->updates);
     files_cancel(&daemon->files);
@@ -548,6 +570,10 @@ const char *daemon_url(const Daemon *daemon) {
 
 const char *daemon_pages_url(const Daemon *daemon) {
     return daemon->pages ? pages_url(daemon->pages) : NULL;
+}
+
+const char *daemon_admission_url(const Daemon *daemon, char ret[static SERVER_URL_MAX]) {
+    return daemon->admission ? server_url(daemon->admission, ret) : NULL;
 }
 
 const char *daemon_dashboard_url(const Daemon *daemon) {

@@ -15,16 +15,11 @@
  * and in /readyz?verbose.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "api/admission-listener.h"
 #include "api/dashboard-hook.h"
 #include "api/health-summary.h"
 #include "api/pages.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
-#include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
 #include "http/server.h"
@@ -65,6 +60,7 @@ typedef struct DaemonOptions {
     size_t state_bytes;             /* and how large its files may become */
     Exemptions exempt;              /* exempt pods; borrowed like the rest */
     PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
+    AdmissionOptions admission;     /* one more, for AdmissionReviews; its address NULL: none */
     const DashboardHook *dashboard; /* NULL: none */
     bool no_dashboard;              /* they are not to be shown */
     const Sandbox *sandbox;         /* of this process, for pages; NULL: not shown */
@@ -95,6 +91,9 @@ const char *daemon_url(const Daemon *daemon);
 
 /* The same for the pages' listener; NULL: none. */
 const char *daemon_pages_url(const Daemon *daemon);
+
+/* The same for that of AdmissionReviews. */
+const char *daemon_admission_url(const Daemon *daemon, char ret[static SERVER_URL_MAX]);
 
 /* Where the dashboard is; NULL: it is not shown. */
 const char *daemon_dashboard_url(const Daemon *daemon);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -237,11 +236,11 @@ void files_note_sources(Files *files) {
 /* --- when they have changed --------------------------------------------------------------- */
 
 /* The state comes last: a page that shows it has its log line already. */
-static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
+static void reject_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration rejected, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)), LOG_CSTR("error", error));
     changes_note(files->changes,
-        kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED, clock_wall_nsec(),
+        kind == RELOAD_POLICY ? CHANGE_POLICY_REJECTED : CHANGE_CONFIG_REJECTED, clock_wall_nsec(),
         str_from_c(reload_kind_name(kind)), str_from_c(error));
     reloads_note_bad(&files->reloads, kind, error);
 }
@@ -334,7 +333,7 @@ static void note_objects(Files *files) {
         note_good(files, RELOAD_POLICY);
     } else if (strcmp(error, state.error) != 0) {
         note_good(files, RELOAD_POLICY);
-        refuse_reload(files, RELOAD_POLICY, error);
+        reject_reload(files, RELOAD_POLICY, error);
     }
 }
 
@@ -364,7 +363,7 @@ static void reload_policy(Files *files) {
     }
     atomic_store(&files->is_exceeded, false);
     if (r < 0) {
-        refuse_reload(files, RELOAD_POLICY, error);
+        reject_reload(files, RELOAD_POLICY, error);
         return;
     }
     program = policy.program;
@@ -386,11 +385,11 @@ static void reload_cluster(Files *files) {
     char error[OBJECTS_ERROR_MAX];
 
     if (cluster_load(files->options->cluster_path, &snapshot, error) < 0) {
-        refuse_reload(files, RELOAD_CLUSTER, error);
+        reject_reload(files, RELOAD_CLUSTER, error);
         return;
     }
     if (current_set_snapshot(files->current, snapshot) < 0) {
-        refuse_reload(files, RELOAD_CLUSTER, "out of memory for the view of the new cluster");
+        reject_reload(files, RELOAD_CLUSTER, "out of memory for the view of the new cluster");
         return;
     }
     note_config(files, RELOAD_CLUSTER, "read anew");
@@ -423,7 +422,7 @@ static void note_tls(Files *files, TlsReload result, const char *error) {
         warn_about_key(files);
         break;
     case TLS_REFUSED:
-        refuse_reload(files, RELOAD_CERTIFICATES, error);
+        reject_reload(files, RELOAD_CERTIFICATES, error);
         break;
     }
 }
@@ -454,7 +453,7 @@ static void reload_token(Files *files) {
 
     if ((tokens->full && token_reload(tokens->full, error, sizeof(error)) < 0) ||
         (tokens->viewer && token_reload(tokens->viewer, error, sizeof(error)) < 0)) {
-        refuse_reload(files, RELOAD_PAGES_TOKEN, error);
+        reject_reload(files, RELOAD_PAGES_TOKEN, error);
         return;
     }
     note_config(files, RELOAD_PAGES_TOKEN, "read anew");
@@ -466,7 +465,7 @@ static void reload_sources(Files *files) {
     char error[DAEMON_ERROR_MAX];
 
     if (measuring_reload(files->measuring, error, sizeof(error)) < 0) {
-        refuse_reload(files, RELOAD_SOURCES, error);
+        reject_reload(files, RELOAD_SOURCES, error);
         return;
     }
     note_config(files, RELOAD_SOURCES, "read anew");
@@ -478,7 +477,7 @@ void files_note_exceeded(Files *files, const char *message) {
     if (message) {
         log_error("policies exceed their budget: no rule is evaluated, onTimeout decides",
             LOG_CSTR("error", message));
-        changes_note(files->changes, CHANGE_POLICY_REFUSED, clock_wall_nsec(),
+        changes_note(files->changes, CHANGE_POLICY_REJECTED, clock_wall_nsec(),
             str_from_c(reload_kind_name(RELOAD_POLICY)), str_from_c(message));
         reloads_note_bad(&files->reloads, RELOAD_POLICY, message);
         atomic_store(&files->is_exceeded, true);

@@ -15,8 +15,6 @@
  */
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "api/pages.h"
 #include "cluster/snapshot.h"

@@ -2,7 +2,6 @@
 
 #include "serve/observers.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 
 /* Refused requests are logged, but a peer must not be able to fill a disk. */

@@ -7,9 +7,6 @@
  * answers, before the reply is sent. observers.c documents the order.
  */
 
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "serve/answers.h"

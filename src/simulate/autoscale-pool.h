@@ -11,11 +11,6 @@
  * added.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "cluster/store.h"
 
 #define AUTOSCALE_POOL_DEFAULT 1000u

@@ -52,10 +52,10 @@ size_t autoscaler_count(const Autoscaler *autoscaler) {
     return autoscaler->n_there;
 }
 
-/* 0 or -ENOMEM. @inspected: as for scheduler_choose(). */
-static int choose(Autoscaler *autoscaler, const PodRequest *request, int64_t now_nsec,
-    uint32_t inspected, Choice *ret) {
-    int r = scheduler_choose(autoscaler->scheduler, request, now_nsec, inspected, ret);
+/* 0 or -ENOMEM. */
+static int choose(
+    Autoscaler *autoscaler, const PodRequest *request, int64_t now_nsec, Choice *ret) {
+    int r = scheduler_choose(autoscaler->scheduler, request, now_nsec, NO_ROW, ret);
 
     return r < 0 ? r : 0;
 }
@@ -63,7 +63,7 @@ static int choose(Autoscaler *autoscaler, const PodRequest *request, int64_t now
 int autoscaler_has_room(
     Autoscaler *autoscaler, const PodRequest *request, int64_t now_nsec, bool *ret) {
     Choice choice = {.row = NO_ROW};
-    int r = choose(autoscaler, request, now_nsec, NO_ROW, &choice);
+    int r = choose(autoscaler, request, now_nsec, &choice);
 
     *ret = choice.row != NO_ROW;
     return r;
@@ -107,7 +107,7 @@ int autoscaler_scale(
         return 0;
     r = add_node(autoscaler, i);
     if (r == 0)
-        r = choose(autoscaler, request, now_nsec, NO_ROW, &choice);
+        r = choose(autoscaler, request, now_nsec, &choice);
     *ret = choice.row == NO_ROW ? SCALE_UNSUITABLE : SCALE_ADDED;
     if (r == 0 && choice.row == NO_ROW)
         remove_node(autoscaler, i);

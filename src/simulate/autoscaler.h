@@ -9,10 +9,6 @@
  * is added is ready at once; one whose last pod has ended is removed.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "scheduler/scheduler.h"
 #include "simulate/autoscale-pool.h"
 #include "simulate/berth-extender.h"

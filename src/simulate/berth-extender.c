@@ -51,10 +51,7 @@ static int refresh(BerthExtender *berth) {
 /* --- the cluster -------------------------------------------------------- */
 
 static bool has_key(const NodeParts *parts, Str key) {
-    for (size_t i = 0; i < parts->n_labels; i++)
-        if (str_eq(parts->labels[i], key))
-            return true;
-    return parts->all_labels;
+    return parts->all_labels || str_is_one_of(key, parts->labels, parts->n_labels);
 }
 
 /* Keeps only the labels that policies read: nodes have dozens of others. */

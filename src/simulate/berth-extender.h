@@ -7,12 +7,6 @@
  * makes a new view, at a cost proportional to the change.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cluster/measurement.h"
 #include "extender/view.h"
 #include "scheduler/scheduler.h"

@@ -170,7 +170,7 @@ static bool is_gated(const Run *run, uint32_t number) {
 /* 0: it stays pending; 1: it is placed; or -ENOMEM. */
 static int try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
-    Choice choice = {.row = NO_ROW, .reason = REASON_GATED};
+    Choice choice = {.row = NO_ROW, .reason = REASON_GATED, .extender_score = -1};
     int r = is_gated(run, number) ? 0 : choose(run, number, inspected, &choice);
 
     if (r < 0)
@@ -183,6 +183,10 @@ static int try_pod(Run *run, uint32_t number) {
         run->result->pods[number].kind = RESULT_PENDING;
         run->result->pods[number].reason = choice.reason;
         return 0;
+    }
+    if (choice.extender_score >= 0 && inspected == NO_ROW) {
+        run->result->n_scored++;
+        run->result->score_sum += choice.extender_score;
     }
     r = place_pod(run, number, choice.row);
     return r < 0 ? r : 1;

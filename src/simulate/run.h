@@ -18,10 +18,6 @@
  * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "scheduler/scheduler.h"
 #include "simulate/berth-extender.h"
 #include "simulate/simulation-input.h"

@@ -10,12 +10,6 @@
  * again.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 #include "scheduler/cluster-state.h"

@@ -2,13 +2,6 @@
 
 /* SimulationResult: the result of a simulation under one policy. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "model/resources.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/scheduler.h"
@@ -77,6 +70,8 @@ typedef struct SimulationResult {
     size_t n_reasons;
     size_t n_attempts;
     size_t n_nominated; /* placed on a nominated node */
+    size_t n_scored;    /* placed by scores of policies, ... */
+    double score_sum;   /* ... those of their nodes, added up */
 
     size_t n_used_at_start, n_used, n_used_most;
     double n_used_mean; /* over time; without times, over pods */

@@ -41,13 +41,6 @@ static int find_kinds(SimulationTerms *terms) {
     return r;
 }
 
-static bool has_mode(const VolumeClaim *claim, const char *mode) {
-    for (size_t i = 0; i < claim->n_access_modes; i++)
-        if (str_is(claim->access_modes[i], mode))
-            return true;
-    return false;
-}
-
 /* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
 static int find_claims(const SimulationTerms *terms, PodRequest *request) {
     const RelatedObjects *objects = snapshot_related(terms->input->snapshot);
@@ -61,10 +54,15 @@ static int find_claims(const SimulationTerms *terms, PodRequest *request) {
         return 0;
     if (related_objects_find(objects, &request->pod, terms->input->arena, &related) < 0)
         return -ENOMEM;
-    for (size_t i = 0; i < related.n_claims; i++)
-        if (!str_is_empty(related.claims[i].volume.name) &&
-            !has_mode(&related.claims[i], "ReadWriteOncePod"))
+    for (size_t i = 0; i < related.n_claims; i++) {
+        const VolumeClaim *claim = &related.claims[i];
+
+        if (claim->volume.is_limited)
+            request->unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
+        if (!str_is_empty(claim->volume.name) &&
+            !str_is_one_of(STR("ReadWriteOncePod"), claim->access_modes, claim->n_access_modes))
             n--;
+    }
     if (n > 0)
         request->unmodelled |= 1u << UNMODELLED_VOLUMES;
     else

@@ -5,11 +5,6 @@
  * select, and which pods use features that are not modelled.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "scheduler/services.h"
 #include "simulate/simulation-input.h"
 

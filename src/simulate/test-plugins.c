@@ -450,6 +450,9 @@ static void test_reports_features_that_are_not_modelled(void **state) {
         {"affinity: {nodeAffinity: {}}", 0},
         {"volumes: [{name: v, emptyDir: {}}]", 0},
         {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << UNMODELLED_VOLUMES},
+        {"volumes: [{name: v, ephemeral: {volumeClaimTemplate: {}}}]", 1u << UNMODELLED_VOLUMES},
+        {"volumes: [{name: v, awsElasticBlockStore: {volumeID: x}}]", 1u << UNMODELLED_VOLUMES},
+        {"volumes: [{name: v, csi: {driver: x}}]", 1u << UNMODELLED_VOLUME_LIMITS},
         {"resourceClaims: [{name: x}]", 1u << UNMODELLED_CLAIMS},
         {"schedulingGates: [{name: x}]", 0},
         {"containers: [{name: c, restartPolicyRules: [{action: Restart}]}]", 0},
@@ -492,7 +495,7 @@ static void test_reports_features_that_are_not_modelled(void **state) {
 static void test_bound_volumes_restrict_nodes(void **state) {
     static const struct {
         const char *name, *objects, *expected;
-        bool is_unmodelled;
+        bool is_unmodelled, is_limited;
     } cases[] = {
         {"no claim in the file", "", "abcd", true},
         {"not bound", CLAIM("") VOLUME("", ""), "abcd", true},
@@ -507,6 +510,9 @@ static void test_bound_volumes_restrict_nodes(void **state) {
         {"for one pod only",
             CLAIM("volumeName: pv, accessModes: [ReadWriteOncePod]") VOLUME("", REACHED_IN("x")),
             "abcd", true},
+        {"of a driver that may have limits",
+            CLAIM("volumeName: pv") VOLUME("", "csi: {driver: x}, " REACHED_IN("x")), "a", false,
+            true},
     };
 
     (void)state;
@@ -532,6 +538,8 @@ static void test_bound_volumes_restrict_nodes(void **state) {
         assert_text(cases[i].name, str_from_c(got), cases[i].expected);
         assert_case(cases[i].name,
             simulation.input->n_unmodelled[UNMODELLED_VOLUMES] == cases[i].is_unmodelled);
+        assert_case(cases[i].name,
+            simulation.input->n_unmodelled[UNMODELLED_VOLUME_LIMITS] == cases[i].is_limited);
         test_simulation_done(&simulation);
     }
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
 #include "input/file.h"
 #include "simulate/simulation-input.h"

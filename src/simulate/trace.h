@@ -14,9 +14,6 @@
  *     pod       a Pod; kind and status are ignored
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 #define TRACE_FILE_MAX ((size_t)1024 * 1024 * 1024)

@@ -105,12 +105,18 @@ static int note_policy(
     return 0;
 }
 
+/* A policy that is written in a case is for this case only. */
+static bool is_of_case(const Policy *policy, const SuiteDecision *decision) {
+    return decision->has_own_policies && str_eq(policy->place.file, decision->test->place.file);
+}
+
 int coverage_note(void *context, const SuiteDecision *decision) {
     const Explanation *explanation = decision->explanation;
     Coverage *coverage = context;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < explanation->n_policies; i++)
-        r = note_policy(coverage, &explanation->policies[i], explanation);
+        if (!is_of_case(explanation->policies[i].policy, decision))
+            r = note_policy(coverage, &explanation->policies[i], explanation);
     return arena_has_failed(coverage->arena) ? -ENOMEM : r;
 }

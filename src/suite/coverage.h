@@ -5,15 +5,9 @@
  *
  * A filter is exercised if it rejects a node in one case and passes a node in one; a score if it
  * gives two nodes of a case different values. Scores in mode Observe are never evaluated, and are
- * not here.
+ * not here; nor are policies that are written in a case, which nothing else uses.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "suite/suite.h"
 

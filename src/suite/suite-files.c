@@ -7,7 +7,6 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define DEPTH_MAX 32u

@@ -8,8 +8,6 @@
  * paths are patterns (glob(7)); they are for programs that start berth without a shell.
  */
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/vec.h"
 
 #define SUITE_FILES_MAX 10000u

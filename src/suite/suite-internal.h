@@ -8,8 +8,9 @@
 #include "policy/reader.h"
 #include "suite/suite.h"
 
-/* The inputs of a case but its policies; each may be NULL. */
+/* The inputs of a case; each may be NULL. */
 typedef struct SuiteScene {
+    const YamlNode *policies;
     const YamlNode *cluster, *nodes, *pods, *objects;
     const YamlNode *metrics, *workloads, *age;
     const YamlNode *now;
@@ -30,7 +31,8 @@ typedef struct SuiteRun {
     YamlReader reader;
     SuiteVisit visit;
     void *context;
-    Program *program;
+    Program *program; /* of the case that runs */
+    Program *file_program;
     const YamlNode *document;
     SuiteScene scene; /* of the file */
     SuiteCluster cluster;

@@ -15,7 +15,7 @@
 /* --- the format ------------------------------------------------------------------------------ */
 
 typedef struct SuiteFields {
-    const YamlNode *policies, *cases;
+    const YamlNode *cases;
     SuiteScene scene;
 } SuiteFields;
 
@@ -28,12 +28,12 @@ typedef struct CaseFields {
 #define SCENE_FIELD(type, title)                                                                   \
     { OPTIONAL(#title), INTO(type, scene.title, shape_any) }
 #define SCENE_FIELDS(type)                                                                         \
-    SCENE_FIELD(type, cluster), SCENE_FIELD(type, nodes), SCENE_FIELD(type, pods),                 \
-        SCENE_FIELD(type, objects), SCENE_FIELD(type, metrics), SCENE_FIELD(type, workloads),      \
-        SCENE_FIELD(type, age), SCENE_FIELD(type, now), SCENE_FIELD(type, pod)
+    SCENE_FIELD(type, policies), SCENE_FIELD(type, cluster), SCENE_FIELD(type, nodes),             \
+        SCENE_FIELD(type, pods), SCENE_FIELD(type, objects), SCENE_FIELD(type, metrics),           \
+        SCENE_FIELD(type, workloads), SCENE_FIELD(type, age), SCENE_FIELD(type, now),              \
+        SCENE_FIELD(type, pod)
 
 static const Field suite_fields[] = {
-    {REQUIRED("policies"), INTO(SuiteFields, policies, shape_any)},
     SCENE_FIELDS(SuiteFields),
     {REQUIRED("cases"), INTO(SuiteFields, cases, shape_any)},
 };
@@ -49,9 +49,89 @@ static const Shape case_shape = {SHAPE_OF(case_fields)};
 /* Those of the case, where it has them. */
 static SuiteScene scene_of(const SuiteScene *file, const SuiteScene *own) {
 #define CHOOSE(member) .member = own->member ? own->member : file->member
-    return (SuiteScene){CHOOSE(cluster), CHOOSE(nodes), CHOOSE(pods), CHOOSE(objects),
-        CHOOSE(metrics), CHOOSE(workloads), CHOOSE(age), CHOOSE(now), CHOOSE(pod)};
+    return (SuiteScene){CHOOSE(policies), CHOOSE(cluster), CHOOSE(nodes), CHOOSE(pods),
+        CHOOSE(objects), CHOOSE(metrics), CHOOSE(workloads), CHOOSE(age), CHOOSE(now), CHOOSE(pod)};
 #undef CHOOSE
+}
+
+/* --- policies --------------------------------------------------------------------------------- */
+
+/* A policy in the test file itself: its places stay those of the file. */
+static int add_inline(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
+    PolicySource *source = VEC_PUSH(&files->sources, files->arena);
+    YamlStream *tree = ARENA_NEW(run->arena, YamlStream);
+    YamlNode *document = ARENA_NEW(run->arena, YamlNode);
+    YamlNode **documents = ARENA_ARRAY(run->arena, YamlNode *, 1);
+
+    if (!source || !tree || !document || !documents)
+        return -ENOMEM;
+    *document = *policy;
+    documents[0] = document;
+    *tree = (YamlStream){.file = policy->place.file,
+        .source = run->reader.source,
+        .n_documents = 1,
+        .documents = documents};
+    *source = (PolicySource){.file = policy->place.file, .text = STR(""), .tree = tree};
+    return 0;
+}
+
+static int add_policy(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
+    Str name, path;
+
+    if (policy->kind == YAML_MAPPING)
+        return add_inline(run, policy, files);
+    if (!reader_string(&run->reader, policy, "a path of policies", &name))
+        return SUITE_E_INVALID;
+    path = suite_path(run, name);
+    return path.ptr ? policies_add(files, path.ptr) : -ENOMEM;
+}
+
+/* Warnings are for berth check: those of many cases would hide an error. */
+static void keep_errors(const DiagList *found, DiagList *diags) {
+    for (size_t i = 0; i < found->diags.n && diags->diags.n < DIAG_MAX; i++) {
+        const Diag *diag = &found->diags.items[i];
+        Diag *kept = diag->level == DIAG_ERROR ? VEC_PUSH(&diags->diags, diags->arena) : NULL;
+
+        if (kept)
+            *kept = *diag;
+    }
+    diags->n_errors += found->n_errors;
+}
+
+static int load_policies(SuiteRun *run, const YamlNode *policies, Program **ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(POLICIES_BUDGET);
+    DiagList found = DIAG_LIST_IN(run->reader.diags->arena);
+    PolicyFiles files = {.arena = arena, .diags = &found};
+    bool is_list = policies->kind == YAML_SEQUENCE;
+    size_t n = is_list ? policies->n : 1;
+    int r = arena ? 0 : -ENOMEM;
+
+    if (n > SUITE_POLICIES_MAX) {
+        reader_error(&run->reader, policies, "there are more than %u policies and paths",
+            SUITE_POLICIES_MAX);
+        return SUITE_E_INVALID;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_policy(run, is_list ? policies->items[i] : policies, &files);
+    if (r == 0)
+        r = policies_compile(files.sources.items, files.sources.n, &found, ret);
+    keep_errors(&found, run->reader.diags);
+    return r > 0 ? SUITE_E_INVALID : r;
+}
+
+/* Its own, or the file's, which are compiled once. */
+static int find_program(
+    SuiteRun *run, const YamlNode *item, const SuiteScene *own, Program **room) {
+    int r = own->policies ? load_policies(run, own->policies, room) : 0;
+
+    run->program = own->policies ? *room : run->file_program;
+    if (r == 0 && !run->program) {
+        reader_error_hint(&run->reader, item,
+            STR("policies: FILE, or policies: {kind: " POLICY_KIND ", ...}"),
+            "a case needs policies");
+        r = SUITE_E_INVALID;
+    }
+    return r;
 }
 
 /* --- a case ---------------------------------------------------------------------------------- */
@@ -88,7 +168,8 @@ static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster 
         .uptime_nsec = UPTIME_NSEC,
     };
 
-    run->is_scene_wrong |= r > 0 && scene->metrics == run->scene.metrics &&
+    run->is_scene_wrong |= r > 0 && scene->policies == run->scene.policies &&
+                           scene->metrics == run->scene.metrics &&
                            scene->workloads == run->scene.workloads && scene->age == run->scene.age;
     return r == 0 ? view_new(&parts, /* before= */ NULL, ret) : r;
 }
@@ -112,11 +193,13 @@ static int evaluate(SuiteRun *run, const CaseFields *fields, const SuiteScene *s
     if (r == 0)
         r = extender_explain(view, now_nsec, &pod, arena, &explanation);
     if (r == 0)
-        r = run->visit(run->context, &(SuiteDecision){view, now_nsec, &pod, &explanation});
+        r = run->visit(run->context, &(SuiteDecision){ret, fields->scene.policies != NULL, view,
+                                         now_nsec, &pod, &explanation});
     return r == 0 ? suite_check(run, fields->expect, &explanation, ret) : r;
 }
 
 static int run_case(SuiteRun *run, const YamlNode *item, SuiteCase *ret) {
+    _cleanup_(program_unrefp) Program *own_program = NULL;
     size_t n_errors = run->reader.diags->n_errors;
     SuiteCluster room = {0};
     const SuiteCluster *cluster;
@@ -129,7 +212,9 @@ static int run_case(SuiteRun *run, const YamlNode *item, SuiteCase *ret) {
     if (run->reader.diags->n_errors > n_errors)
         return 0;
     scene = scene_of(&run->scene, &fields.scene);
-    r = find_cluster(run, &fields.scene, &scene, &room, &cluster);
+    r = find_program(run, item, &fields.scene, &own_program);
+    if (r == 0)
+        r = find_cluster(run, &fields.scene, &scene, &room, &cluster);
     if (r == 0)
         r = evaluate(run, &fields, &scene, cluster, ret);
     suite_cluster_done(&room);
@@ -161,42 +246,17 @@ static int run_cases(SuiteRun *run, const YamlNode *cases, Suite *ret) {
 
 /* --- a file ---------------------------------------------------------------------------------- */
 
-static int load_policies(SuiteRun *run, const YamlNode *policies) {
-    const char *paths[SUITE_POLICIES_MAX];
-    bool is_list = policies->kind == YAML_SEQUENCE;
-    size_t n = is_list ? policies->n : 1;
-    int r;
-
-    if (n > SUITE_POLICIES_MAX || n == 0) {
-        reader_error(
-            &run->reader, policies, "policies must name 1 to %u paths", SUITE_POLICIES_MAX);
-        return SUITE_E_INVALID;
-    }
-    for (size_t i = 0; i < n; i++) {
-        Str name, path;
-
-        if (!reader_string(
-                &run->reader, is_list ? policies->items[i] : policies, "a path of policies", &name))
-            return SUITE_E_INVALID;
-        path = suite_path(run, name);
-        if (!path.ptr)
-            return -ENOMEM;
-        paths[i] = path.ptr;
-    }
-    r = policies_load(paths, n, run->reader.diags, &run->program);
-    return r > 0 ? SUITE_E_INVALID : r;
-}
-
 static int run_document(SuiteRun *run, Suite *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     SuiteFields fields = {0};
-    int r;
+    int r = 0;
 
     reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields);
     run->scene = fields.scene;
     if (run->reader.diags->n_errors > n_errors)
         return SUITE_E_INVALID;
-    r = load_policies(run, fields.policies);
+    if (run->scene.policies)
+        r = load_policies(run, run->scene.policies, &run->file_program);
     if (r == 0)
         r = run_cases(run, fields.cases, ret);
     return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
@@ -254,7 +314,7 @@ int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *cont
     if (r == 0)
         r = run_text(&run, ret);
     suite_cluster_done(&run.cluster);
-    run.program = program_unref(run.program);
+    run.file_program = program_unref(run.file_program);
     return r;
 }
 

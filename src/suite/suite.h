@@ -4,6 +4,7 @@
  * Suite: a file of policy tests, read and run.
  *
  *     policies: ../policies                  # files and folders, from the folder of this file
+ *                                            # and, or instead, whole PlacementPolicy objects
  *     cluster: cluster.yaml                  # files as kubectl writes them; and, or instead:
  *     nodes: {a: {labels: {pool: x}}}        # short forms (policy/short-objects.h)
  *     pods: [{on: a, requests: {cpu: 1}}]
@@ -14,32 +15,30 @@
  *     now: 2026-01-31T20:00:00Z
  *     cases:
  *       - name: small pods stay out of the pool
- *         pod: {requests: {cpu: 100m}}       # or {file: web.yaml, name: Deployment/web}, or a
- * whole # object, or NAMESPACE/NAME of a pod of the cluster expect: nodes: # verdicts; "*": every
- * node that is not named a: passes                      # or narrowed, or rejected b: {rule: pool,
- * reason: node is not in the pool, detail: label pool is absent} observed: {a: rejected}          #
- * verdicts of policies in mode Observe best: a                          # nodes with the highest
- * score: one, or a list of all ranking: [a, c]                  # each is better than the next
+ *         pod: {requests: {cpu: 100m}}       # or {file: web.yaml, name: Deployment/web},
+ *                                            # a whole object, or NAMESPACE/NAME in the cluster
+ *         expect:
+ *           nodes:                           # verdicts; "*": every node that is not named
+ *             a: passes                      # or narrowed, or rejected
+ *             b: {rule: pool, reason: node is not in the pool, detail: label pool is absent}
+ *           observed: {a: rejected}          # verdicts of policies in mode Observe
+ *           best: a                          # nodes with the highest score: one, or a list of all
+ *           ranking: [a, c]                  # each is better than the next
  *           scores: {a: 33.3, c: [10, 20]}   # to the decimals that are written; or a range
  *
- * A case may have each field of the file but `policies`, in place of the file's. A time that is not
- * given is always the same: a test must not depend on the day.
+ * A case may have each field of the file, in place of the file's. A time that is not given is
+ * always the same: a test must not depend on the day.
  *
  * Cases are evaluated by extender_explain(), as the daemon and `berth explain` do.
  */
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/diag.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 
 #define SUITE_NOW INT64_C(1767225600) /* 2026-01-01T00:00:00Z */
-#define SUITE_POLICIES_MAX 16u        /* paths of one file */
+#define SUITE_POLICIES_MAX 16u        /* paths and policies, of a file or a case */
 #define SUITE_CASES_MAX 10000u        /* of one file */
 
 /* An expectation that does not hold. */
@@ -75,6 +74,8 @@ enum {
 
 /* A case as it was evaluated, gone when the visit returns. */
 typedef struct SuiteDecision {
+    const SuiteCase *test;
+    bool has_own_policies; /* not those of the file */
     const View *view;
     int64_t now_nsec;
     const Pod *pod;

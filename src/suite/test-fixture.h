@@ -22,6 +22,11 @@ typedef struct Fixture {
     STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\n"      \
         "spec:\n" spec)
 
+/* The same on one line, for test files. */
+#define INLINE(name, spec)                                                                         \
+    "{apiVersion: berth.dev/v1alpha1, kind: PlacementPolicy, metadata: {name: " name               \
+    "}, spec: {" spec "}}"
+
 /* Files that tests name. */
 static inline void fixture_write_files(Folder *folder) {
     (void)folder_write(folder, "p.yaml",

@@ -269,6 +269,46 @@ static void test_objects_and_time(void **state) {
         expectations, ELEMENTS_OF(expectations));
 }
 
+#define FILTER(name, rule) INLINE(name, "filters: [{name: r, reason: " name ", " rule "}]")
+#define ONE FILTER("one", "maxPods: 0")
+#define TWO FILTER("two", "maxPods: 0")
+#define MISSPELT FILTER("p", "maxpods: 0")
+#define UNDECLARED FILTER("p", "expression: nod.ready")
+#define OWN(policies) "- {name: n, policies: " policies ", expect: {nodes: {a: {reason: one}}}}"
+
+static void test_inline_policies(void **state) {
+    static const Expectation expectations[] = {
+        {CASE("nodes: {a: {rule: two/r}}"), ""},
+        {OWN(ONE), ""},
+        {OWN("[narrow.yaml, " ONE ", " TWO "]"), ""},
+        {OWN("[" TWO ", room.yaml, " ONE "]"),
+            "4:326 node a: {reason: one}, got rejected by two/r: two (0 pods on the node, limit "
+            "0); also by one/r\n"},
+        {OWN("[]"), "4:47 node a: {reason: one}, got passes\n"},
+    };
+
+    (void)state;
+    check("policies: " TWO "\nnodes: {a: {}}\n", expectations, ELEMENTS_OF(expectations));
+}
+
+/* At their places in the test file. Other cases are run. */
+static void test_mistakes_of_inline_policies(void **state) {
+    static const Expectation expectations[] = {
+        {OWN(MISSPELT) "\n" OWN(UNDECLARED) "\n" OWN("[" ONE "]") "\n" OWN(TWO),
+            "error 3:138 unknown field \"maxpods\" in a filter\n"
+            "error 4:150 undeclared reference to 'nod'\n"
+            "6:178 node a: {reason: one}, got rejected by two/r: two (0 pods on the node, limit "
+            "0)\n"},
+        {OWN("[" ONE ", " ONE "]"), "error 3:232 there are two policies named \"one\"\n"},
+        {OWN("[absent.yaml]"), "error 0:0 absent.yaml: No such file or directory\n"},
+        {OWN("[5]"), "error 3:24 a path of policies must be a string, not 5\n"},
+        {CASE("best: a"), "error 3:3 a case needs policies\n"},
+    };
+
+    (void)state;
+    check("nodes: {a: {}}\n", expectations, ELEMENTS_OF(expectations));
+}
+
 static void note_gaps(const Fixture *fixture, Buf *out) {
     for (size_t i = 0; i < fixture->coverage.rules.n; i++) {
         const CoveredRule *rule = &fixture->coverage.rules.items[i];
@@ -278,7 +318,7 @@ static void note_gaps(const Fixture *fixture, Buf *out) {
     }
 }
 
-/* Over all files, a rule of two paths to its file is one. */
+/* Over all files, a rule of two paths to its file is one. Policies of a case do not count. */
 static void test_coverage(void **state) {
     static const struct {
         const char *text, *wanted;
@@ -291,6 +331,8 @@ static void test_coverage(void **state) {
             "pool exercised\ncool never rejects a node\nsize exercised\n"},
         {SCENE "metrics: {load: {a: 1}}\ncases: [{name: n, expect: {best: [b, c]}}]\n",
             "pool exercised\ncool exercised\nsize exercised\n"},
+        {"policies: " ONE "\nnodes: {a: {}}\ncases:\n" OWN(TWO) "\n" CASE("best: []") "\n",
+            "pool exercised\ncool exercised\nsize exercised\nr never passes a node\n"},
     };
     Fixture fixture;
 
@@ -332,6 +374,8 @@ int main(void) {
         cmocka_unit_test(test_metrics_of_a_file),
         cmocka_unit_test(test_narrowed_nodes),
         cmocka_unit_test(test_objects_and_time),
+        cmocka_unit_test(test_inline_policies),
+        cmocka_unit_test(test_mistakes_of_inline_policies),
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_unreadable_file),
     };

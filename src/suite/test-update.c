@@ -31,6 +31,11 @@ static void test_values_are_replaced_in_place(void **state) {
         HEAD "      scores: {a: 10.00, b: [40, 40], c: 40}\n", 2);
     check(HEAD "      best: a\n      ranking: [a, b]\n",
         HEAD "      best: [b, c]\n      ranking: [b, a]\n", 2);
+    check(HEAD
+        "      best: d\n    policies:\n      " INLINE("p", "filters: [{name: r, maxPods: 0}]") "\n",
+        HEAD "      best: []\n    policies:\n      " INLINE(
+            "p", "filters: [{name: r, maxPods: 0}]") "\n",
+        1);
 }
 
 static void test_right_values_stay(void **state) {

@@ -6,10 +6,9 @@
 #include "wiring/read-internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
+#include "base/double.h"
 
 #define NUMBER_MAX 64u /* a longer text is not a number */
 
@@ -92,33 +91,6 @@ static bool parse_int(Str text, int64_t *ret) {
     return text.len > 0;
 }
 
-static size_t count_digits(Str text) {
-    size_t n = 0;
-
-    while (n < text.len && ascii_is_digit(text.ptr[n]))
-        n++;
-    return n;
-}
-
-/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
-static bool is_decimal(Str text) {
-    size_t whole, fraction = 0;
-
-    text = skip_sign(text);
-    whole = count_digits(text);
-    text = str_skip(text, whole);
-    if (str_has_prefix(text, STR("."))) {
-        fraction = count_digits(str_skip(text, 1));
-        text = str_skip(text, 1 + fraction);
-    }
-    if (whole + fraction == 0)
-        return false;
-    if (!has_prefix_nocase(text, STR("e")))
-        return text.len == 0;
-    text = skip_sign(str_skip(text, 1));
-    return text.len > 0 && count_digits(text) == text.len;
-}
-
 static void set_int(YamlNode *node, int64_t value) {
     node->kind = YAML_INT;
     node->integer = value;
@@ -135,8 +107,9 @@ static void set_real(YamlNode *node, double value) {
 
 /* Removes the underscores between digits. */
 static void resolve_number(YamlNode *node) {
-    char text[NUMBER_MAX + 1];
+    char text[NUMBER_MAX];
     size_t n = 0;
+    bool is_over = false;
     int64_t value;
     double real;
 
@@ -146,15 +119,15 @@ static void resolve_number(YamlNode *node) {
     for (size_t i = 0; i < node->text.len; i++)
         if (node->text.ptr[i] != '_')
             text[n++] = node->text.ptr[i];
-    text[n] = '\0';
     if (parse_int(str_of(text, n), &value)) {
         set_int(node, value);
         return;
     }
-    real = is_decimal(str_of(text, n)) ? strtod(text, NULL) : NAN;
-    if (isfinite(real))
+    if (str_contains_nocase(str_of(text, n), STR("x"))) /* 0x1p3 */
+        return;
+    if (double_parse(str_of(text, n), &real, &is_over))
         set_real(node, real);
-    else if (isinf(real))
+    else if (is_over)
         node->kind = YAML_STRING; /* 1e400: not a number in Go */
 }
 

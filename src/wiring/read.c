@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "wiring/read-internal.h"
-#include "wiring/scheduler-config.h"
 #include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
@@ -61,12 +60,11 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
             reader_error(&reading->reader, at ? at : profile, "a profile needs a schedulerName");
         return;
     }
-    for (size_t i = 0; i < config->n_scheduler_names; i++)
-        if (str_eq(config->scheduler_names[i], name)) {
-            reader_error(&reading->reader, at ? at : profile,
-                "another profile has the schedulerName \"%.*s\"", STR_FMT(name));
-            return;
-        }
+    if (str_is_one_of(name, config->scheduler_names, config->n_scheduler_names)) {
+        reader_error(&reading->reader, at ? at : profile,
+            "another profile has the schedulerName \"%.*s\"", STR_FMT(name));
+        return;
+    }
     config->scheduler_names[config->n_scheduler_names++] = name;
 }
 

@@ -13,14 +13,7 @@
  * Pure: texts in, texts out.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
-#include "base/str.h"
 
 #define WIRING_EXTENDERS_MAX 64u
 #define WIRING_RESOURCES_MAX 256u /* of one extender */

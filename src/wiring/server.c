@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/origin.h"
 #include "wiring/scheduler-config.h"
 

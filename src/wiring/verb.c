@@ -2,9 +2,6 @@
 
 #include "wiring/verb.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/cleanup.h"
 
 typedef struct VerbName {

@@ -2,8 +2,6 @@
 
 /* WiringVerb: which verb a path means. A path of any length in front of it does not matter. */
 
-#include <stdbool.h>
-
 #include "base/str.h"
 
 typedef enum WiringVerb {

@@ -9,11 +9,9 @@
 #include "yaml/yaml-internal.h"
 
 #include <errno.h>
-#include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/utf8.h"
 
 #define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */

@@ -11,10 +11,8 @@
 #include "yaml/document.h"
 
 #include <errno.h>
-#include <libfyaml.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/trim.h"
 #include "yaml/yaml-internal.h"
 

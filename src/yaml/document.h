@@ -8,14 +8,7 @@
  * resolved: a policy needs none, and an alias bomb is only a short error message.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
-#include "base/str.h"
 
 #define YAML_SOURCE_MAX ((size_t)4 * 1024 * 1024) /* policies are kilobytes */
 #define YAML_DEPTH_MAX 64u

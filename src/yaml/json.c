@@ -1,9 +1,6 @@
 /* YAML to JSON: numbers keep their digits where JSON can read them. */
 
-#include <stdint.h>
-
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "yaml/document.h"
 #include "json/write.h"
 

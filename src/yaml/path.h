@@ -2,7 +2,6 @@
 
 /* The path of a place in a document, for users who do not see its text: "spec.filters[2].name". */
 
-#include "base/buf.h"
 #include "base/diag.h"
 #include "yaml/document.h"
 

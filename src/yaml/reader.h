@@ -6,13 +6,7 @@
  * Reading continues after a mistake, so that one run reports them all.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/diag.h"
-#include "base/str.h"
 #include "yaml/document.h"
 
 typedef struct YamlReader {

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/ascii.h"
-#include "base/cleanup.h"
 #include "base/double.h"
 
 static const struct {
@@ -107,41 +106,24 @@ static bool resolve_int(YamlNode *node) {
     return true;
 }
 
-/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, but with a point or an
- * exponent: a whole number that is too large stays a string. */
-static bool is_float(Str text) {
-    size_t whole, fraction = 0;
-    bool has_point, has_exponent;
+/* Decimal, with a point or an exponent: a whole number that is too large stays a string. */
+static bool resolve_float(YamlNode *node) {
+    bool has_mark =
+        str_find(node->text, '.') != SIZE_MAX || str_contains_nocase(node->text, STR("e"));
+    bool is_over = false;
 
-    text = skip_sign(text);
-    whole = count_digits(text);
-    text = str_skip(text, whole);
-    has_point = text.len > 0 && text.ptr[0] == '.';
-    if (has_point) {
-        text = str_skip(text, 1);
-        fraction = count_digits(text);
-        text = str_skip(text, fraction);
-    }
-    if (whole + fraction == 0)
+    if (!has_mark || str_contains_nocase(node->text, STR("x")))
         return false;
-    has_exponent = text.len > 0 && (text.ptr[0] == 'e' || text.ptr[0] == 'E');
-    if (has_exponent) {
-        text = skip_sign(str_skip(text, 1));
-        if (text.len == 0)
+    if (!double_parse(node->text, &node->real, &is_over)) {
+        if (!is_over)
             return false;
-        text = str_skip(text, count_digits(text));
+        node->real = str_has_prefix(node->text, STR("-")) ? -INFINITY : INFINITY;
     }
-    return text.len == 0 && (has_point || has_exponent);
+    node->kind = YAML_FLOAT;
+    return true;
 }
 
 void scalar_resolve(YamlNode *node) {
-    if (resolve_word(node) || resolve_int(node))
-        return;
-    if (is_float(node->text)) {
-        node->kind = YAML_FLOAT;
-        if (!double_parse(node->text, &node->real, NULL)) /* too large */
-            node->real = str_has_prefix(node->text, STR("-")) ? -INFINITY : INFINITY;
-        return;
-    }
-    node->kind = YAML_STRING;
+    if (!resolve_word(node) && !resolve_int(node) && !resolve_float(node))
+        node->kind = YAML_STRING;
 }

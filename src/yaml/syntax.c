@@ -6,11 +6,9 @@
 
 #include "yaml/yaml-internal.h"
 
-#include "base/cleanup.h"
-
 #define SPACES STR("indent with spaces")
 #define INDENT STR("check the indentation of this line and the one above")
-#define INDENT_TEXT STR("or indent the lines the text goes on to")
+#define INDENT_TEXT STR("or indent the lines that continue the text")
 #define QUOTE STR("put the value in quotes")
 
 static const struct {

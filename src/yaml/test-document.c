@@ -226,7 +226,7 @@ static const ErrorCase syntax_cases[] = {
     {STR("a: 'x\nb: 1\n"), "f.yaml:1:4: error: the closing ' is missing\n"
                            "  1 | a: 'x\n"
                            "    |    ^^\n"
-                           "  = or indent the lines the text goes on to\n"},
+                           "  = or indent the lines that continue the text\n"},
     {STR("a:\n  b: [1, 2\n\n# end\n"), "f.yaml:2:6: error: the closing ] is missing\n"
                                        "  2 |   b: [1, 2\n"
                                        "    |      ^\n"},

@@ -3,7 +3,6 @@
 #include "yaml/write.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/ascii.h"
 #include "json/read.h"

@@ -9,8 +9,6 @@
  */
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* Appends @json, one value, to @out, with a newline at the end. 0; -EINVAL: it is no JSON; or the
  * error of @out. */

@@ -4,11 +4,7 @@
  * trees, scalars and syntax errors. */
 
 #include <libfyaml.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,6 +1,7 @@
 """The chart renders with every file of values/, rejects every file of refused/, and prints the next steps."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -12,7 +13,7 @@ LABELS = ["name", "instance", "component", "part-of", "managed-by", "version"]
 ROOT = HERE.parent.parent
 CLUSTER_WIDE = (
     "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingPolicy",
-    "NodeOverlay")  # fmt: skip
+    "NodeOverlay", "ValidatingWebhookConfiguration")  # fmt: skip
 
 
 def test_lints(chart):
@@ -178,6 +179,17 @@ def test_objects_of_published_filters(chart, berth_path, tmp_path, flags):
     assert sorted(rendered, key=order) == sorted(expected, key=order) and rendered
 
 
+def test_opt_in(chart, berth_path):
+    """It is what berth prints for the scheduler's name; only the chart's labels are added."""
+    kinds = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    rendered = [each for each in chart.render(HERE / "values" / "everything.yaml") if each["kind"] in kinds]
+    printed = list(yaml.safe_load_all(run([berth_path, "config", "--admission", "--scheduler-name", "careful"])))
+    for each in (*rendered, *printed):
+        del each["metadata"]["labels"]
+    assert sorted(rendered, key=lambda each: each["kind"]) == printed
+    assert not [each for each in chart.render(HERE / "values" / "defaults.yaml") if each["kind"] in kinds]
+
+
 def test_monitoring_is_the_same_as_in_its_folder():
     for name in ("berth-rules.yaml", "berth-dashboard.json"):
         ours = (DEPLOY / "chart" / "files" / name).read_text()
@@ -219,3 +231,60 @@ def test_notes_have_no_gaps(chart, values):
     notes = chart.notes(values)
     assert "<no value>" not in notes and "%!" not in notes
     assert "PRIVATE KEY" not in notes
+
+
+# --- the validating webhook ---
+
+SHIPPED = DEPLOY / "kustomize" / "components" / "admission"
+
+
+def find_webhook(objects):
+    (configuration,) = of_kind(objects, "ValidatingWebhookConfiguration")
+    (webhook,) = configuration["webhooks"]
+    return configuration["metadata"], webhook
+
+
+@pytest.mark.parametrize("name", ["admission", "admission-cert-manager", "admission-existing", "admission-sidecar"])
+def test_webhook_leads_to_berth(chart, name):
+    """Its Service, port, network policy and flags fit each other, and the API server knows the CA."""
+    objects = chart.render(HERE / "values" / f"{name}.yaml")
+    metadata, webhook = find_webhook(objects)
+    at = webhook["clientConfig"]["service"]
+    (port,) = [each for each in find(objects, "Service", at["name"])["spec"]["ports"] if each["port"] == at["port"]]
+    (berth,) = berth_containers(objects)
+    (inside,) = [each["containerPort"] for each in berth["ports"] if each["name"] == port["targetPort"]]
+    assert f"--admission-listen=0.0.0.0:{inside}" in berth["args"]
+    assert any(word.startswith("--tls-cert=") for word in berth["args"]) and "--policies-from-cluster" in berth["args"]
+    allowed = [each for policy in of_kind(objects, "NetworkPolicy") for rule in policy["spec"].get("ingress", []) for each in rule["ports"]]
+    assert {"port": inside, "protocol": "TCP"} in allowed
+    has_ca = "cert-manager.io/inject-ca-from" in metadata.get("annotations", {})
+    assert has_ca != ("caBundle" in webhook["clientConfig"])
+
+
+def test_webhook_of_the_chart_is_that_of_the_component(chart):
+    _, rendered = find_webhook(chart.render(HERE / "values" / "admission.yaml"))
+    _, shipped = find_webhook(list(yaml.safe_load_all((SHIPPED / "webhook.yaml").read_text())))
+    del rendered["clientConfig"]["caBundle"]
+    assert rendered == shipped
+
+
+def test_webhook_on_kubernetes_without_match_conditions(chart):
+    values = HERE / "values" / "admission.yaml"
+    text = run([chart.helm, "template", "berth", chart.source, "--kube-version", "1.27.3", "-f", values])
+    assert "matchConditions" not in find_webhook([each for each in yaml.safe_load_all(text) if each])[1]
+
+
+def test_component_of_the_webhook(kustomize, tmp_path):
+    """With an overlay, as deploy/kustomize/README.md has it."""
+    components = [SHIPPED.parent / "policies-from-cluster", SHIPPED]
+    overlay = SHIPPED.parent.parent / "overlays" / "standalone"
+    folder = tmp_path / "own"
+    folder.mkdir()
+    relative = [os.path.relpath(path, folder) for path in (overlay, *components)]
+    (folder / "kustomization.yaml").write_text(json.dumps({"resources": relative[:1], "components": relative[1:]}))
+    objects = list(yaml.safe_load_all(run([kustomize.kubectl, "kustomize", "--load-restrictor=LoadRestrictionsNone", folder])))
+    _, webhook = find_webhook(objects)
+    at = webhook["clientConfig"]["service"]
+    assert at["port"] in [each["port"] for each in find(objects, "Service", at["name"])["spec"]["ports"]]
+    (berth,) = berth_containers(objects)
+    assert f"--admission-listen=0.0.0.0:{at['port']}" in berth["args"]

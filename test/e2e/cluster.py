@@ -191,7 +191,7 @@ class Cluster:
         return new.rename(path)
 
     def edit_policy(self, berth, spec, result="good"):
-        """Replaces the policy; until berth has read it, and taken it or refused it."""
+        """Replaces the policy; until berth has read it, and taken it or rejected it."""
         figure = f'berth_config_reloads_total{{config="policy",result="{result}"}}'
         before = client.metrics(berth).get(figure, 0)
         self.write_policy(spec)

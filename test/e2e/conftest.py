@@ -27,6 +27,7 @@ from prometheus import Exporter, Prometheus, find_program  # noqa: E402
 from rendering import Chart  # noqa: E402
 
 TAIL_LINES = 25
+BETA_ADMISSION = ["--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"]
 numbers = itertools.count(1)
 
 # `make test` collects all of test/; these need a control plane, and minutes.
@@ -127,6 +128,19 @@ def bare(plane):
     remove(plane.api, plane.installed)
     yield plane
     plane.install_berth()
+
+
+@pytest.fixture
+def admission_version(cluster):
+    """Of MutatingAdmissionPolicies: v1, or v1beta1 of an API server that has only that, behind a feature gate."""
+    minor = int(re.match(r"\d+", cluster.api.get("/version")["minor"])[0])
+    if minor < 34:
+        pytest.skip("Kubernetes has this from 1.34 on")
+    if minor < 36:
+        cluster.plane.restart_apiserver(*BETA_ADMISSION)
+    yield "v1" if minor >= 36 else "v1beta1"
+    if minor < 36:
+        cluster.plane.restart_apiserver()
 
 
 @pytest.fixture(params=nodemode.ALL, ids=lambda mode: mode.name)

@@ -26,6 +26,7 @@ MINOR = int(os.environ.get("KUBERNETES", "1.999").split(".")[1])
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
+DEFINITION = pathlib.Path(__file__).resolve().parents[2] / "deploy/kustomize/components/policies-from-cluster/crd.yaml"
 INSTALLED = pathlib.Path(__file__).resolve().parent / "installed" / "rights"
 ACCOUNTS = f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts"
 TOKEN_SECONDS = 24 * 3600
@@ -33,6 +34,11 @@ TOKEN_SECONDS = 24 * 3600
 # Kinds of the shipped objects that define berth's identity and rights.
 ROLES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 IDENTITY = ("Namespace", "ServiceAccount", *ROLES)
+
+
+def is_established(definition):
+    conditions = definition.get("status", {}).get("conditions") or []
+    return ("Established", "True") in [(each["type"], each["status"]) for each in conditions]
 
 
 class ControlPlane:
@@ -112,6 +118,17 @@ current-context: e2e
         self.installed = [each for each in shipped if each["kind"] in IDENTITY]
         self.apply(self.installed)
         self.berth_kubeconfig = self.write_token_kubeconfig("berth")
+
+    def install_definition(self):
+        """The CustomResourceDefinition of PlacementPolicies, as it is shipped."""
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", DEFINITION)
+        self.wait_established("placementpolicies.berth.dev")
+
+    def wait_established(self, *names):
+        """Until the API server serves these CustomResourceDefinitions. `kubectl wait` fails for one without conditions yet."""
+        for name in names:
+            path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+            wait_for(name, lambda: is_established(self.api.get(path)))
 
     def make_berth_identity(self, name, *roles):
         """A kubeconfig of a berth that may do less than the usual one. @roles: shipped ones."""
@@ -233,6 +250,13 @@ current-context: e2e
         done = self.run_kubectl(*args)
         assert done.returncode == 0, f"kubectl {' '.join(map(str, args))}: {done.stderr}"
         return done.stdout
+
+    def run_shell(self, commands):
+        """Commands of a page, with kubectl."""
+        environment = make_environment(self.folder, KUBECONFIG=str(self.admin_kubeconfig))
+        environment["PATH"] = f"{self.bin}:{environment.get('PATH', os.environ['PATH'])}"
+        done = subprocess.run(["bash", "-euc", commands], env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, f"{commands}: {done.stderr}"
 
     def run_kubectl(self, *args, **options):
         return subprocess.run(

@@ -159,9 +159,9 @@ FORGED = {
     "other-node": ("first", "azure", {}, "did not pass the filter"),
     "no-such-node": ("first", "green", {}, "did not pass the filter"),
     # A UID that passed, under another name.
-    "name-of-another": ("first", "blue", {"PodName": "second"}, "is another one"),
-    "gone": ("first", "blue", {"PodName": "third"}, "is another one"),
-    "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "is another one"),
+    "name-of-another": ("first", "blue", {"PodName": "second"}, "for another pod than the filter"),
+    "gone": ("first", "blue", {"PodName": "third"}, "for another pod than the filter"),
+    "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "for another pod than the filter"),
 }
 
 

@@ -168,6 +168,7 @@ NOT_TOLD = {
     "B212", "B213", "B214",  # no policy publishes
     "B502",  # it has just been started
     "B505", "B506",  # no metrics
+    "B508", "B509",  # no webhook
 }  # fmt: skip
 
 
@@ -175,7 +176,11 @@ class Installation(Wiring):
     """Two berths that do everything, their pods, and a kube-scheduler that asks the first."""
 
     def __init__(self, cluster):
-        super().__init__(cluster, *BINDS, "--wake-up", "--publish", "--nominate", "--events")
+        super().__init__(
+            cluster, *BINDS, "--wake-up", "--publish", "--publish-lease", "berth-system/berth-publish",
+            "--nominate", "--nominate-lease", "berth-system/berth-nominate", "--events",
+            "--policies-from-cluster", "--policies-lease", "berth-system/berth-policies",
+        )  # fmt: skip
         self.second = cluster.start_berth(*self.flags)
         for i, node in enumerate(("red", "blue")):
             cluster.add_pod(f"berth-{i}", {"app.kubernetes.io/name": "berth"}, nodeName=node)
@@ -217,6 +222,7 @@ BROKEN = {
 def installation(cluster, monkeypatch):
     monkeypatch.setenv("POD_NAMESPACE", cluster.namespace)
     add_nodes(cluster)
+    cluster.plane.install_definition()
     return Installation(cluster)
 
 

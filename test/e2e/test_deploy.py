@@ -31,8 +31,7 @@ def is_known(bare):
         flags = [word for file in files for word in ("-f", file)]
         bare.kubectl("apply", "--server-side", *flags)
         groups_and_names = [file.stem.split("_") for file in files]
-        names = [f"crd/{name}.{group}" for group, name in groups_and_names]
-        bare.kubectl("wait", "--for=condition=Established", *names)
+        bare.wait_established(*[f"{name}.{group}" for group, name in groups_and_names])
     return lambda each: bool(files) or not each["apiVersion"].startswith(ADDED_GROUPS)
 
 
@@ -117,7 +116,10 @@ def test_chart_gives_the_rights_that_scenarios_run_with(chart, bare):
     assert get_rules(chart.render(rendering.HERE / "values" / "everything.yaml")) == get_rules(ours)
 
 
-EVERYTHING = ["--bind", "--lease", "berth-system/berth-bind", "--wake-up", "--publish", "--nominate", "--events"]
+EVERYTHING = [
+    "--bind", "--lease", "berth-system/berth-bind", "--wake-up", "--publish", "--nominate", "--events",
+    "--policies-from-cluster",
+]  # fmt: skip
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
@@ -127,6 +129,7 @@ class Rights:
     def __init__(self, cluster):
         self.cluster = cluster
         cluster.plane.install_berth()
+        cluster.plane.install_definition()
         cluster.add_node("one")
         access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
         self.berth = cluster.start_berth(*access, *EVERYTHING)

@@ -56,7 +56,7 @@ def test_edit_switches_policy_between_requests(cluster, names_mode):
     assert wait_bound_all(cluster, add(5)) == {"red"}
 
     # A mistake changes nothing, and is to be seen.
-    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "refused")
+    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "rejected")
     assert wait_bound_all(cluster, add(5)) == {"red"}
     status, text = get_health(berth)
     assert status == 200

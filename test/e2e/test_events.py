@@ -38,7 +38,7 @@ def test_no_node_passed(cluster):
     assert metrics(berth)[FAILED] == metrics(berth)[DROPPED] == 0
 
 
-def test_a_refused_policy(cluster, monkeypatch):
+def test_a_rejected_policy(cluster, monkeypatch):
     """Events about berth's own pod, whose name comes from the downward API."""
     pod = cluster.add_pod("berth-0", schedulerName=NOBODY)
     for name, value in (
@@ -49,9 +49,9 @@ def test_a_refused_policy(cluster, monkeypatch):
         monkeypatch.setenv(name, value)
     flags = ["--policy", cluster.write_policy(POLICY), "--events"]
     berth = cluster.start_berth(*Live().flags(cluster), *flags)
-    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "refused")
-    cluster.wait_event("berth-0", "PolicyRefused", 'policy.yaml:5:26: error: unknown field "nodeLabel"')
-    assert "PolicyRefused" in cluster.describe_pod("berth-0")
+    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "rejected")
+    cluster.wait_event("berth-0", "PolicyRejected", 'policy.yaml:5:26: error: unknown field "nodeLabel"')
+    assert "PolicyRejected" in cluster.describe_pod("berth-0")
 
 
 def test_without_the_right(cluster):

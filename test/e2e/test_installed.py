@@ -115,6 +115,7 @@ NOT_TOLD = {
     "B203",  # with another URL than that of the configuration
     "B212", "B213", "B214",  # no policy publishes
     "B502", "B505", "B506",
+    "B507", "B508", "B509",  # no policies of the cluster
 }  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """--nominate: with many pods pending, berth chooses nodes ahead, and kube-scheduler tries these first."""
 
 import collections
+import html
 import http.server
 import json
+import re
 import threading
 import time
 
@@ -70,6 +72,47 @@ def test_backlog_is_nominated_while_no_scheduler_runs(cluster, nodes):
     wait_for("the results", lambda: outcomes(berth), lambda seen: seen["used"] + seen["unused"] == len(chosen))
     assert outcomes(berth) == {"used": n_used, "unused": len(chosen) - n_used, "expired": 0, "rejected": 0}
     assert client.metrics(berth)[PATCHES] == len(chosen)
+
+
+def read_explanation(cluster, berth, name, *options):
+    done = cluster.run_berth("explain", "--last", f"{cluster.namespace}/{name}", "--server", berth.url, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def read_pod_page(cluster, berth, name, status):
+    reply = client.get(berth, f"/pod?namespace={cluster.namespace}&name={name}")
+    assert reply.status == status
+    return html.unescape(re.sub("<[^>]*>", "", reply.text))
+
+
+def test_nomination_is_explained(cluster, nodes):
+    """Before kube-scheduler has tried the pod, and after."""
+    berth, scheduler = start(cluster)
+    scheduler.stop()
+    add_pods(cluster, 60)
+    wait_for("nominations", lambda: len(nominated(cluster)), lambda n: n == 60)
+    chosen = nominated(cluster)
+    node = chosen["pod-0007"]
+    text = read_explanation(cluster, berth, "pod-0007")
+    assert f"nominated {node} by berth at 20" in text and ", best of 5 nodes" in text
+    assert "the pod has no node yet" in text and "filter    none" in text
+    page = json.loads(read_explanation(cluster, berth, "pod-0007", "-o", "json"))
+    assert page["filter"] is None
+    assert (page["nomination"]["node"], page["nomination"]["outcome"]) == (node, "outstanding")
+    assert f"Nominated for {node} by berth at " in read_pod_page(cluster, berth, "pod-0007", 404)
+
+    restart_scheduler(cluster, berth)
+    places = cluster.wait_places(61)
+    wait_for("the results", lambda: sum(outcomes(berth).values()), lambda n: n == 60)
+    name = next(name for name, node in chosen.items() if places[name] == node)
+    page = json.loads(read_explanation(cluster, berth, name, "-o", "json"))
+    assert page["nomination"]["node"] == page["filter"]["nominated"] == places[name]
+    text = read_explanation(cluster, berth, name)
+    assert "used: the pod got this node" in text and "1 of 1 node passed" in text
+    assert "4  not evaluated by berth: kube-scheduler tries the nominated node alone" in text
+    text = read_pod_page(cluster, berth, name, 200)
+    assert "used: the pod got this node" in text and "Only the nominated node was a candidate" in text
 
 
 class Slow(http.server.BaseHTTPRequestHandler):

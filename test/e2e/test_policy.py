@@ -288,7 +288,7 @@ def test_expressions_are_edited(cluster):
     assert cluster.wait_bound("two") == "slow"
 
     # A mistake is logged with its place and a suggestion; the last good policy stays.
-    cluster.edit_policy(berth, by_label("fast").replace("labels[", "label["), "refused")
+    cluster.edit_policy(berth, by_label("fast").replace("labels[", "label["), "rejected")
     status, text = get_health(berth)
     assert status == 200
     assert "degraded" in text and "undefined field 'label'" in text

@@ -14,7 +14,7 @@ from objects import make_pod
 from verbs import NOBODY
 from waiting import wait_for
 
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+ADMISSION = "/apis/admissionregistration.k8s.io"
 SLOTS = "berth.dev/slots.e2e"
 POLICY = "filters: [{name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: web}}}, publish: slots}]"
 WEB = {"app": "web"}
@@ -61,17 +61,19 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
 
 
 @pytest.fixture
-def apply_admission(cluster):
+def apply_admission(cluster, admission_version):
     """apply_admission(changed, labels of pods) creates what `berth config --admission` prints; it returns when new pods are changed."""
     created = []
 
     def apply(is_changed, labels=WEB):
-        done = cluster.run_berth("config", "--admission", "--policy", cluster.folder / "policy.yaml")
+        flags = ["--policy", cluster.folder / "policy.yaml", "--admission-version", admission_version]
+        done = cluster.run_berth("config", "--admission", *flags)
         assert (done.returncode, done.stderr) == (0, "")
         for each in yaml.safe_load_all(done.stdout):
             kind = {"MutatingAdmissionPolicy": "policies", "MutatingAdmissionPolicyBinding": "policybindings"}[each["kind"]]
-            created.append(f"{ADMISSION}/mutatingadmission{kind}/{each['metadata']['name']}")
-            cluster.api.create(f"{ADMISSION}/mutatingadmission{kind}", each)
+            path = f"{ADMISSION}/{admission_version}/mutatingadmission{kind}"
+            created.append(f"{path}/{each['metadata']['name']}")
+            cluster.api.create(path, each)
         tried = itertools.count()
 
         def is_in_force():
@@ -310,7 +312,7 @@ def test_check_compares_admission(cluster, apply_admission):
         "B214": ("skipped", "the cluster has no NodeOverlays of Karpenter"),
     }
     cluster.expect_denials(*(f"berth-reads: list {kind}" for kind in (
-        "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingpolicies", "nodeoverlays")))  # fmt: skip
+        "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingpolicies", "nodeoverlays", "validatingwebhookconfigurations")))  # fmt: skip
     apply_admission(lambda pod: SLOTS in requests(pod))
     assert find_states(cluster, berth)["B213"] == ("passed", "")
     state, cause = find_states(cluster, berth, cluster.plane.make_berth_identity("berth-reads", "berth-decide"))["B213"]

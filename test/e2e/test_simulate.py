@@ -1,9 +1,12 @@
 """`berth simulate` against the real thing: random clusters and pods, placed one after another by
 kube-scheduler with berth as its extender; then the same pods are followed through the model. Each
 node that was really chosen must be among those the model calls best: kube-scheduler throws dice
-among them, so more cannot be asked."""
+among them, so more cannot be asked.
+
+bench/fidelity runs more rounds of each class, and prints a table."""
 
 import json
+import os
 import random
 
 import pytest
@@ -12,7 +15,9 @@ from objects import make_node, make_pod
 from waiting import wait_for
 
 ZONE = "topology.kubernetes.io/zone"
-N_PODS = 80
+HOSTNAME = "kubernetes.io/hostname"
+N_NODES, N_PODS = 20, 60  # of a round
+ROUNDS = int(os.environ.get("FIDELITY_ROUNDS", "1"))
 MIB = 1024 * 1024
 
 POLICY = """
@@ -63,28 +68,33 @@ def random_term(rng):
     return {"matchExpressions": [{**condition, "values": values} if values else condition]}
 
 
-def random_pod(rng, number):
-    spec = {}
-    if rng.random() < 0.3:
-        spec["nodeSelector"] = {ZONE: rng.choice("abc")}
-    affinity = {}
-    if "nodeSelector" not in spec and rng.random() < 0.4:
-        affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
-            "nodeSelectorTerms": [random_term(rng) for _ in range(rng.randrange(1, 3))]}
-    if rng.random() < 0.5:
-        affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
-            {"weight": rng.randrange(1, 101), "preference": random_term(rng)}
-            for _ in range(rng.randrange(1, 4))]
-    if affinity:
-        spec["affinity"] = {"nodeAffinity": affinity}
-    spec["tolerations"] = [
-        {"key": f"example.com/{key}", "operator": "Exists", **effect}
-        for key in "xyz" if rng.random() < 0.4
-        for effect in [rng.choice(({}, {"effect": "NoSchedule"}, {"effect": "PreferNoSchedule"}))]]
+def random_pod(rng, number, *features):
+    """Requests, and of "affinity", "tolerations" and "images" those given; none: all."""
+    features = features or ("affinity", "tolerations", "images")
+    spec, affinity = {}, {}
+    if "affinity" in features:
+        if rng.random() < 0.3:
+            spec["nodeSelector"] = {ZONE: rng.choice("abc")}
+        elif rng.random() < 0.4:
+            affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
+                "nodeSelectorTerms": [random_term(rng) for _ in range(rng.randrange(1, 3))]}
+        if rng.random() < 0.5:
+            affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
+                {"weight": rng.randrange(1, 101), "preference": random_term(rng)}
+                for _ in range(rng.randrange(1, 4))]
+        if affinity:
+            spec["affinity"] = {"nodeAffinity": affinity}
+    if "tolerations" in features:
+        spec["tolerations"] = [
+            {"key": f"example.com/{key}", "operator": "Exists", **effect}
+            for key in "xyz" if rng.random() < 0.4
+            for effect in [rng.choice(({}, {"effect": "NoSchedule"}, {"effect": "PreferNoSchedule"}))]]
     pod = make_pod(f"pod-{number:03}", None, f"{rng.randrange(1, 1500)}m",
                    f"{rng.randrange(1, 2000)}Mi", **spec)
+    pod["metadata"]["labels"] = {"app": rng.choice("abcd")}
     container = pod["spec"]["containers"][0]
-    container["image"] = f"example.com/image-{rng.randrange(8)}:v1"
+    if "images" in features:
+        container["image"] = f"example.com/image-{rng.randrange(8)}:v1"
     if rng.random() < 0.2:
         kept = rng.choice(((), ("cpu",), ("memory",)))
         asks = container["resources"]["requests"]
@@ -92,46 +102,55 @@ def random_pod(rng, number):
     return pod
 
 
-def follow(cluster, policy, names, *others):
-    """How many of the pods are on one of the model's best nodes. @others: more objects."""
-    placed = {pod["metadata"]["name"]: pod for pod in cluster.pods()}
-    pods = cluster.folder / "pods.json"
-    pods.write_text(json.dumps({"kind": "List", "items": [
-        *others, *({"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names)]}))
-    dump = cluster.folder / "all.json"
-    dump.write_text(cluster.plane.kubectl("get", "nodes,pods,pvc,pv", "-A", "-o", "json"))
-    done = cluster.run_berth("simulate", "--cluster", dump, "--pods", pods, "--follow",
-                             "--policy", policy, "--no-baseline", "-o", "json")
-    assert done.returncode == 0, done.stderr
-    followed = json.loads(done.stdout)["policies"][0]["follow"]
-    print(f"{followed['best']} of {followed['pods']} pods are where the model says:"
-          f" {100 * followed['best'] / followed['pods']:.1f} %")
-    return followed
+# --- classes of pods: each is a function of (round, number) that returns a pod -------------------
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_model_agrees_with_kube_scheduler(cluster, seed):
-    rng = random.Random(seed)
-    for number in range(14):
-        cluster.api.create("/api/v1/nodes", random_node(rng, number))
-    for number in range(10):  # these run already
-        there = make_pod(f"there-{number}", nodeName=f"node-{rng.randrange(14)}")
-        there["spec"]["containers"][0]["resources"] = {}
-        cluster.api.create(cluster.pods_path, there)
-    policy = cluster.write_policy(POLICY)
-    # berth binds: so it counts a pod on its node before the next one comes, as kube-scheduler does.
-    cluster.start_binder("--bind", "--policy", policy, weight=1)
+def plain(at, number):
+    return random_pod(at.rng, number, "none")
 
-    names = []
-    for number in range(N_PODS):
-        pod = random_pod(rng, number)
-        cluster.api.create(cluster.pods_path, pod)
-        names.append(pod["metadata"]["name"])
-        cluster.wait_bound(names[-1])
 
-    followed = follow(cluster, policy, names)
-    assert followed["pods"] == N_PODS
-    assert followed["best"] == N_PODS, json.dumps(followed["misses"])
+def tainted(at, number):
+    return random_pod(at.rng, number, "tolerations")
+
+
+def node_affinity(at, number):
+    return random_pod(at.rng, number, "affinity")
+
+
+def images(at, number):
+    pod = random_pod(at.rng, number, "images")
+    pod["spec"]["initContainers"] = [{"name": "init", "image": f"example.com/image-{at.rng.randrange(8)}:v1"}]
+    return pod
+
+
+def mixed(at, number):
+    return random_pod(at.rng, number)
+
+
+def ports(at, number):
+    pod = random_pod(at.rng, number)
+    protocol, address = at.rng.choice(("TCP", "TCP", "UDP")), at.rng.choice(({}, {}, {"hostIP": "10.0.0.1"}))
+    port = at.rng.randrange(8000, 8003)
+    pod["spec"]["containers"][0]["ports"] = [
+        {"containerPort": port, "hostPort": port, "protocol": protocol, **address}]
+    return pod
+
+
+def pod_level(at, number):
+    """Of all containers together; also less than these, or of one resource only."""
+    pod = random_pod(at.rng, number)
+    requests = {"cpu": f"{at.rng.randrange(1500, 4000)}m", "memory": f"{at.rng.randrange(2000, 5000)}Mi"}
+    for name in at.rng.choice(((), ("cpu",), ("memory",))):
+        del requests[name]
+    if number % 2 == 1:
+        pod["spec"]["resources"] = {"requests": requests}
+    return pod
+
+
+def gated(at, number):
+    pod = random_pod(at.rng, number)
+    pod["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    return pod
 
 
 def pod_term(rng, key):
@@ -146,160 +165,205 @@ def pod_term(rng, key):
     return {"topologyKey": key, "labelSelector": selector, **everywhere}
 
 
-def pod_affinity(rng, kind, is_required):
+def has_terms(number):
+    """The other half of the pods is matched by terms of running pods."""
+    return number % 2 == 1
+
+
+def pod_affinity(kind, is_required):
     """Required anti-affinity by node only: three zones are full after three pods."""
-    by_node = "kubernetes.io/hostname"
-    if is_required:
-        key = by_node if kind == "podAntiAffinity" else ZONE
-        return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [pod_term(rng, key)]}}
-    return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [
-        {"weight": rng.randrange(1, 101),
-         "podAffinityTerm": pod_term(rng, rng.choice((ZONE, by_node)))}
-        for _ in range(rng.randrange(1, 3))]}}
 
+    def make_terms(rng):
+        if is_required:
+            return {"requiredDuringSchedulingIgnoredDuringExecution": [
+                pod_term(rng, HOSTNAME if kind == "podAntiAffinity" else ZONE)]}
+        return {"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": rng.randrange(1, 101),
+             "podAffinityTerm": pod_term(rng, rng.choice((ZONE, HOSTNAME)))}
+            for _ in range(rng.randrange(1, 3))]}
 
-def place(cluster, pod):
-    """Whether kube-scheduler finds a node; if not, the pod is deleted."""
-    name = pod["metadata"]["name"]
-    cluster.api.create(cluster.pods_path, pod)
-    condition = wait_for(f"kube-scheduler to try {name}",
-                         lambda: find_condition(cluster.pod(name), "PodScheduled"))
-    if condition["status"] == "True":
-        return True
-    cluster.delete_pod(name)
-    cluster.wait_gone(name)
-    return False
+    def make(at, number):
+        pod = random_pod(at.rng, number)
+        if has_terms(number):
+            pod["spec"].setdefault("affinity", {})[kind] = make_terms(at.rng)
+        return pod
 
-
-# 60 pods of a class, half of them without affinity: terms of running pods apply to these.
-@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
-@pytest.mark.parametrize("is_required", [True, False], ids=["required", "preferred"])
-def test_the_model_agrees_about_pod_affinity(cluster, kind, is_required):
-    rng = random.Random(f"{kind}{is_required}")
-    for number in range(20):
-        cluster.api.create("/api/v1/nodes", random_node(rng, number))
-    policy = cluster.write_policy(POLICY)
-    cluster.start_binder("--bind", "--policy", policy, weight=1)
-    names = []
-    for number in range(60):
-        pod = random_pod(rng, number)
-        pod["metadata"]["labels"] = {"app": rng.choice("abcd")}
-        if number % 2 == 1:
-            pod["spec"].setdefault("affinity", {}).update(pod_affinity(rng, kind, is_required))
-        if place(cluster, pod):
-            names.append(pod["metadata"]["name"])
-    assert len(names) >= 20
-    followed = follow(cluster, policy, names)
-    assert followed["pods"] == len(names) and followed["notModelled"] == 0
-    assert followed["best"] == len(names), json.dumps(followed["misses"])
+    return make
 
 
 def spread_constraint(rng, is_required):
-    key = rng.choice((ZONE, "kubernetes.io/hostname"))
     policies = rng.choice(({}, {}, {"nodeAffinityPolicy": "Ignore"}, {"nodeTaintsPolicy": "Honor"}))
     if is_required and rng.random() < 0.2:
         policies = {**policies, "minDomains": rng.randrange(1, 4)}
-    return {"topologyKey": key, "maxSkew": rng.randrange(1, 4), **policies,
+    return {"topologyKey": rng.choice((ZONE, HOSTNAME)), "maxSkew": rng.randrange(1, 4), **policies,
             "whenUnsatisfiable": "DoNotSchedule" if is_required else "ScheduleAnyway",
             "labelSelector": {"matchLabels": {"app": rng.choice("abc")}}}
 
 
-# Pods with constraints of their own beside others that count.
-@pytest.mark.parametrize("is_required", [True, False], ids=["DoNotSchedule", "ScheduleAnyway"])
-def test_the_model_agrees_about_topology_spread(cluster, is_required):
-    rng = random.Random(f"spread{is_required}")
-    for number in range(20):
-        cluster.api.create("/api/v1/nodes", random_node(rng, number))
-    policy = cluster.write_policy(POLICY)
-    cluster.start_binder("--bind", "--policy", policy, weight=1)
-    names = []
-    for number in range(60):
-        pod = random_pod(rng, number)
-        pod["metadata"]["labels"] = {"app": rng.choice("abc")}
-        constraints = [spread_constraint(rng, is_required) for _ in range(rng.randrange(3))]
+def spread(is_required):
+    def make(at, number):
+        pod = random_pod(at.rng, number)
+        constraints = [spread_constraint(at.rng, is_required) for _ in range(at.rng.randrange(1, 3))]
         pod["spec"]["topologySpreadConstraints"] = list(
             {each["topologyKey"]: each for each in constraints}.values())
-        if place(cluster, pod):
-            names.append(pod["metadata"]["name"])
-    assert len(names) >= 20
-    followed = follow(cluster, policy, names)
-    assert followed["pods"] == len(names) and followed["notModelled"] == 0
-    assert followed["best"] == len(names), json.dumps(followed["misses"])
+        return pod
+
+    return make
 
 
-# A third of the pods each: of a Service, of a ReplicaSet, and others with the same labels.
-def test_the_model_agrees_about_default_spread(cluster):
-    rng = random.Random("default")
-    for number in range(20):
-        node = random_node(rng, number)
-        if number % 5 == 4:
-            del node["metadata"]["labels"][ZONE]
-        cluster.api.create("/api/v1/nodes", node)
-    service = {"apiVersion": "v1", "kind": "Service",
-               "metadata": {"name": "web", "namespace": cluster.namespace},
-               "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
-    cluster.api.create(f"/api/v1/namespaces/{cluster.namespace}/services", service)
+def default_spread(at, number):
+    """A third of the pods each: of a Service, of a ReplicaSet, and others with the same labels."""
     labels = {"app": "db", "hash": "one"}
-    template = {"metadata": {"labels": labels}, "spec": make_pod("x")["spec"]}
-    replicas = cluster.api.create(f"/apis/apps/v1/namespaces/{cluster.namespace}/replicasets", {
-        "metadata": {"name": "db"},
-        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}})
-    policy = cluster.write_policy(POLICY)
-    cluster.start_binder("--bind", "--policy", policy, weight=1)
-    names = []
-    for number in range(60):
-        pod = random_pod(rng, number)
-        pod["metadata"]["labels"] = ({"app": "web"}, labels, {"app": "db"})[number % 3]
-        if number % 3 == 1:
-            pod["metadata"]["ownerReferences"] = [{
-                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db", "controller": True,
-                "uid": replicas["metadata"]["uid"]}]
-        if place(cluster, pod):
-            names.append(pod["metadata"]["name"])
-    followed = follow(cluster, policy, names, service)
-    assert followed["pods"] == len(names) and followed["notModelled"] == 0
-    assert followed["best"] == len(names), json.dumps(followed["misses"])
+    if number == 0:
+        at.create("services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                               "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}})
+        template = {"metadata": {"labels": labels}, "spec": make_pod("x")["spec"]}
+        at.replicas = at.create("replicasets", {
+            "metadata": {"name": "db"},
+            "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}}, "/apis/apps/v1")
+    pod = random_pod(at.rng, number)
+    pod["metadata"]["labels"] = ({"app": "web"}, labels, {"app": "db"})[number % 3]
+    if number % 3 == 1:
+        pod["metadata"]["ownerReferences"] = [{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db", "controller": True,
+            "uid": at.replicas["metadata"]["uid"]}]
+    return pod
 
 
-def create_volume(cluster, name, zone, by_label):
+def create_volume(at, name, zone, by_label):
     """A volume in a zone, and a claim that is bound to it, as the controller leaves them."""
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
-    affinity = {} if by_label else {
-        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
-    volume_name = f"{cluster.namespace}-{name}"
+    affinity = {} if by_label else {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
+    volume_name = f"{at.cluster.namespace}-{name}"
     both = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
-    claim = cluster.api.create(f"/api/v1/namespaces/{cluster.namespace}/persistentvolumeclaims", {
+    claim = at.create("persistentvolumeclaims", {
         "metadata": {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-        "spec": {**both, "volumeName": volume_name,
-                 "resources": {"requests": {"storage": "1Gi"}}}})
-    cluster.api.create("/api/v1/persistentvolumes", {
+        "spec": {**both, "volumeName": volume_name, "resources": {"requests": {"storage": "1Gi"}}}})
+    at.cluster.api.create("/api/v1/persistentvolumes", {
         "metadata": {"name": volume_name, "labels": {ZONE: zone} if by_label else {}},
         "spec": {**both, "capacity": {"storage": "1Gi"}, **affinity,
-                 "csi": {"driver": "example.com", "volumeHandle": name},
-                 "claimRef": {"kind": "PersistentVolumeClaim", "namespace": cluster.namespace,
+                 "nfs": {"server": "nfs.example.com", "path": f"/{name}"},
+                 "claimRef": {"kind": "PersistentVolumeClaim", "namespace": at.cluster.namespace,
                               "name": name, "uid": claim["metadata"]["uid"]}}})
-    cluster.api.patch(
-        f"/api/v1/namespaces/{cluster.namespace}/persistentvolumeclaims/{name}/status",
+    at.cluster.api.patch(
+        f"/api/v1/namespaces/{at.cluster.namespace}/persistentvolumeclaims/{name}/status",
         {"status": {"phase": "Bound"}})
 
 
-def test_the_model_agrees_about_bound_volumes(cluster):
-    rng = random.Random("volumes")
-    for number in range(20):
-        cluster.api.create("/api/v1/nodes", random_node(rng, number))
-    for number, zone in enumerate("abcabc"):
-        create_volume(cluster, f"data-{number}", zone, by_label=number < 3)
+def bound_volumes(at, number):
+    if number == 0:
+        for volume, zone in enumerate("abcabc"):
+            create_volume(at, f"data-{volume}", zone, by_label=volume < 3)
+    pod = random_pod(at.rng, number)
+    pod["spec"].get("nodeSelector", {}).pop(ZONE, None)
+    pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {
+        "claimName": f"data-{at.rng.randrange(6)}"}}]
+    return pod
+
+
+CLASSES = {
+    "resources": plain,
+    "taints": tainted,
+    "node affinity": node_affinity,
+    "images": images,
+    "all of these": mixed,
+    "host ports": ports,
+    "pod-level requests": pod_level,
+    "scheduling gates": gated,
+    "pod affinity, required": pod_affinity("podAffinity", True),
+    "pod affinity, preferred": pod_affinity("podAffinity", False),
+    "pod anti-affinity, required": pod_affinity("podAntiAffinity", True),
+    "pod anti-affinity, preferred": pod_affinity("podAntiAffinity", False),
+    "spread, DoNotSchedule": spread(True),
+    "spread, ScheduleAnyway": spread(False),
+    "spread, default": default_spread,
+    "bound volumes": bound_volumes,
+}
+
+
+# --- a round ------------------------------------------------------------------------------------
+
+
+class Round:
+    """A cluster, and the pods that were placed in it."""
+
+    def __init__(self, cluster, name, number):
+        self.cluster, self.name = cluster, name
+        self.rng = random.Random(f"{name} {number}")
+        self.others, self.placed = [], []  # objects besides pods; (name, whether it has terms)
+        for i in range(N_NODES):
+            node = random_node(self.rng, i)
+            if name == "spread, default" and i % 5 == 4:
+                del node["metadata"]["labels"][ZONE]
+            cluster.api.create("/api/v1/nodes", node)
+        for i in range(10):  # these run already
+            there = make_pod(f"there-{i}", nodeName=f"node-{self.rng.randrange(N_NODES)}")
+            there["spec"]["containers"][0]["resources"] = {}
+            cluster.api.create(cluster.pods_path, there)
+
+    def create(self, resource, item, api="/api/v1"):
+        made = self.cluster.api.create(f"{api}/namespaces/{self.cluster.namespace}/{resource}", item)
+        if "kind" in item:
+            self.others.append({**made, "apiVersion": "v1", "kind": item["kind"]})
+        return made
+
+    def place(self, pod, has_own_terms):
+        """A pod for which kube-scheduler finds no node is deleted."""
+        name, api = pod["metadata"]["name"], self.cluster.api
+        api.create(self.cluster.pods_path, pod)
+
+        def look():
+            return find_condition(self.cluster.pod(name), "PodScheduled")
+
+        condition = wait_for(f"kube-scheduler to try {name}", look)
+        if condition.get("reason") == "SchedulingGated":
+            api.patch(f"{self.cluster.pods_path}/{name}", {"spec": {"schedulingGates": None}})
+            condition = wait_for(f"kube-scheduler to try {name}", look,
+                                 lambda seen: seen and seen.get("reason") != "SchedulingGated")
+        if condition["status"] == "True":
+            self.placed.append((name, has_own_terms))
+        else:
+            self.cluster.delete_pod(name)
+            self.cluster.wait_gone(name)
+
+    def follow(self, policy):
+        """The pods that are not on one of the model's best nodes."""
+        pods = {pod["metadata"]["name"]: pod for pod in self.cluster.pods()}
+        path, dump = self.cluster.folder / "pods.json", self.cluster.folder / "all.json"
+        path.write_text(json.dumps({"kind": "List", "items": [
+            *self.others, *({"apiVersion": "v1", "kind": "Pod", **pods[name]} for name, _ in self.placed)]}))
+        dump.write_text(self.cluster.plane.kubectl("get", "nodes,pods,pvc,pv", "-A", "-o", "json"))
+        done = self.cluster.run_berth("simulate", "--cluster", dump, "--pods", path, "--follow",
+                                      "--policy", policy, "--no-baseline", "-o", "json")
+        assert done.returncode == 0, done.stderr
+        followed = json.loads(done.stdout)["policies"][0]["follow"]
+        assert followed["pods"] == len(self.placed)
+        assert followed["notModelled"] == 0
+        assert len(followed["misses"]) == followed["pods"] - followed["best"]
+        return followed["misses"]
+
+
+def report(at, misses):
+    """A line for bench/fidelity: of pods with terms of their own, and of pods beside those."""
+    missed = {miss["name"] for miss in misses}
+    for has_own, name in ((True, at.name), (False, "plain pods beside " + at.name)):
+        names = [pod for pod, own in at.placed if own == has_own]
+        line = {"class": name, "pods": len(names), "best": len([pod for pod in names if pod not in missed])}
+        if names and "FIDELITY_REPORT" in os.environ:
+            with open(os.environ["FIDELITY_REPORT"], "a") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_model_agrees_with_kube_scheduler(cluster, name, number):
+    at = Round(cluster, name, number)
     policy = cluster.write_policy(POLICY)
+    # berth binds: so it counts a pod on its node before the next one comes, as kube-scheduler does.
     cluster.start_binder("--bind", "--policy", policy, weight=1)
-    names = []
-    for number in range(40):
-        pod = random_pod(rng, number)
-        pod["spec"].get("nodeSelector", {}).pop(ZONE, None)
-        pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {
-            "claimName": f"data-{rng.randrange(6)}"}}]
-        if place(cluster, pod):
-            names.append(pod["metadata"]["name"])
-    assert len(names) >= 20
-    followed = follow(cluster, policy, names)
-    assert followed["pods"] == len(names) and followed["notModelled"] == 0
-    assert followed["best"] == len(names), json.dumps(followed["misses"])
+    for i in range(N_PODS):
+        at.place(CLASSES[name](at, i), has_own_terms="affinity," not in name or has_terms(i))
+    assert len(at.placed) >= N_PODS / 3
+    misses = at.follow(policy)
+    report(at, misses)
+    assert misses == []

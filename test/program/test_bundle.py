@@ -465,8 +465,8 @@ def test_repacked_by_hand(bundle, berth_path, tmp_path):
         (lambda b: gzip.compress(gzip.decompress(b)[:2000]), "tar archive"),
         (lambda b: repack({"b/x": b"y"}), "about.json is not in it"),
         (lambda b: repack({"b/about.json": b"{"}), "about.json"),
-        (lambda b: repack({"b/about.json": b'{"bundle":99,"berth":"9.9"}'}), "form 99"),
-        (lambda b: repack({"b/about.json": b'{"bundle":1,"policies":[{"path":"p"}]}'}), "p is not"),
+        (lambda b: repack({"b/about.json": b'{"bundle":99,"berth":"9.9"}'}), "its format 99 is unknown to this berth: use berth 9.9"),
+        (lambda b: repack({"b/about.json": b'{"bundle":1,"policies":[{"path":"p"}]}'}), "p is missing, but about.json names it"),
     ],
 )
 def test_damaged(bundle, berth_path, tmp_path, damage, text):

@@ -51,10 +51,10 @@ def test_policies(start_berth, policy):
     assert "-      nodeLabels: {zone: a}\n+      nodeLabels: {zone: <b>}\n" in diff["diff"]
 
     replace(policy, POLICY.replace("filters:", "filtres:"))
-    newest, *_ = wait_kinds(berth, ["policy-refused", "policy", "started"])
+    newest, *_ = wait_kinds(berth, ["policy-rejected", "policy", "started"])
     assert newest["bad"] is True and ":5:3: error:" in newest["text"]
     replace(policy, POLICY.replace("zone: a", "zone: <b>"))  # as it was
-    newest, *_ = wait_kinds(berth, ["config", "policy-refused", "policy", "started"])
+    newest, *_ = wait_kinds(berth, ["config", "policy-rejected", "policy", "started"])
     assert (newest["what"], newest["text"]) == ("policy", "configuration on disk is in force again")
 
     ids = [change["id"] for change in changes(berth)]
@@ -67,10 +67,10 @@ def test_cluster(start_berth, tmp_path):
     berth = start_berth("--cluster", path)
     wait_kinds(berth, ["started"])
     replace(path, "{")
-    newest, _ = wait_kinds(berth, ["config-refused", "started"])
+    newest, _ = wait_kinds(berth, ["config-rejected", "started"])
     assert newest["what"] == "cluster" and newest["bad"] is True
     write_cluster(path, [{"metadata": {"name": "n2"}}])
-    newest, *_ = wait_kinds(berth, ["config", "config-refused", "started"])
+    newest, *_ = wait_kinds(berth, ["config", "config-rejected", "started"])
     assert newest["what"] == "cluster"
 
 

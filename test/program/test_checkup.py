@@ -332,7 +332,7 @@ def test_policies(run, start_berth, tmp_path):
     done = run("--live", "--server", berth.url)
     assert done.state("B504") == "warned" and done.code == FINE, done.stdout
     policy.write_text(POLICY.replace("nodeLabels", "nodeLabel"))
-    wait_until(lambda: get(berth, "/api/v1/status").json()["policy"]["refused"], "a refusal")
+    wait_until(lambda: get(berth, "/api/v1/status").json()["policy"]["rejected"], "a refusal")
     done = run("--live", "--server", berth.url)
     assert done.code == FAILED and done.failed() == {"B208"}
     assert "nodeLabel" in done.checks["B208"]["cause"]
@@ -375,7 +375,7 @@ def test_token(run, start_berth, tmp_path):
     done = run("--live", "--server", url, "--token-file", tmp_path / "wrong")
     assert done.code == FAILED and done.state("B201") == "failed"
     done = run("--live", "--server", url, "--token-file", tmp_path / "none")
-    assert done.code == UNREACHABLE and "none" in done.stderr
+    assert done.code == UNREACHABLE and f"{tmp_path / 'none'}: No such file" in done.stderr
 
 
 def test_the_probe_is_harmless(run, start_berth, folder):
@@ -405,7 +405,7 @@ def test_api_server_is_away(run, plain, api, tmp_path):
     done = run(*arguments)
     assert done.code == FAILED and done.failed() == {"B301"}, done.stdout
     done = run("--live", "--kubeconfig", tmp_path / "none")
-    assert done.code == UNREACHABLE and "none" in done.stderr
+    assert done.code == UNREACHABLE and str(tmp_path / "none") in done.stderr
 
 
 def test_rights(run, plain, api, tmp_path):
@@ -481,6 +481,161 @@ def test_rights_to_claims(run, start_berth, api, tmp_path):
     assert "may not list persistentvolumes, since a policy reads pod.claims" in done.checks["B302"]["cause"]
     api.allowed = wanted
     assert run(*arguments).state("B302") == "passed"
+
+
+LEASES = {"--lease": "bind", "--publish-lease": "publish", "--nominate-lease": "nominate", "--policies-lease": "policies"}
+
+
+def test_rights_to_leases(run, start_berth, api, tmp_path):
+    """Of each feature that has one; to get and update it by its name only."""
+    api.objects["/apis/berth.dev/v1alpha1/placementpolicies"] = {"kind": "PlacementPolicyList", "metadata": {"resourceVersion": "1"}, "items": []}
+    features = ["--bind", "--publish", "--nominate", "--policies-from-cluster"]
+    arguments = ["--service-account", "berth-system/berth", "--only", "B302"]
+    config = api.kubeconfig(tmp_path)
+    without = start_berth("--kubeconfig", config, *features)
+    run(*in_cluster(api, tmp_path, without), *arguments)
+    assert not [right for _, right, _ in api.reviews if "leases" in right]
+    api.allowed = {right for _, right, _ in api.reviews}
+    leases = [word for flag, name in LEASES.items() for word in (flag, f"berth-system/{name}")]
+    berth = start_berth("--kubeconfig", config, *features, *leases)
+    done = run(*in_cluster(api, tmp_path, berth), *arguments)
+    asked = {(right, each["namespace"], each.get("name")) for _, right, each in api.reviews if "leases" in right}
+    wanted = {(f"{verb} leases", "berth-system", name) for verb in ("get", "update") for name in LEASES.values()}
+    assert asked == wanted | {("create leases", "berth-system", None)}
+    assert "to agree on who nominates (--nominate-lease)" in done.checks["B302"]["cause"]
+    assert "create role publish-lease --verb=get,update" in done.checks["B302"]["fix"]
+
+
+# --- the webhook that checks policies ---
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+SERVICE_PATH = "/api/v1/namespaces/berth-system/services/berth"
+SLICES_PATH = "/apis/discovery.k8s.io/v1/namespaces/berth-system/endpointslices"
+RULE = {"apiGroups": ["berth.dev"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["placementpolicies"]}
+
+
+def webhook(authority, **changes):
+    bundle = base64.b64encode(authority.certificate.read_bytes()).decode()
+    service = {"namespace": "berth-system", "name": "berth", "path": "/admission/validate", "port": 8445}
+    return {
+        "name": "policies.berth.dev", "clientConfig": {"service": service, "caBundle": bundle}, "rules": [RULE],
+        "failurePolicy": "Fail", "timeoutSeconds": 3, **changes,
+    }  # fmt: skip
+
+
+def put_webhooks(api, *webhooks, name="berth-policies"):
+    api.objects[CONFIGURATIONS] = {"items": [{"metadata": {"name": name, "labels": {}}, "webhooks": [*webhooks]}]}
+
+
+def put_service(api, *ready, port=8445):
+    """Of both families: a pod has an address of each."""
+    api.objects[SERVICE_PATH] = {"spec": {"ports": [{"port": 8443}, {"port": port}]}}
+    endpoints = [{"conditions": {"ready": each}} if each is not None else {} for each in ready]
+    api.objects[SLICES_PATH] = {"items": [{"addressType": family, "endpoints": endpoints} for family in ("IPv4", "IPv6")]}
+
+
+@pytest.fixture
+def reviews(run, start_berth, api, certificates, tmp_path):
+    """reviews(*flags, names=...) -> check(), of a berth with policies of the cluster."""
+
+    def start(*flags, names="DNS:localhost,IP:127.0.0.1,DNS:berth.berth-system.svc"):
+        certificate, key = certificates.issue_server(names)
+        berth = start_berth(
+            "--kubeconfig", api.kubeconfig(tmp_path), "--policies-from-cluster", *flags,
+            "--tls-cert", certificate, "--tls-key", key, "--client-ca", certificates.certificate,
+        )  # fmt: skip
+        arguments = [*in_cluster(api, tmp_path, berth), *of_secure(certificates), "--only", "B508,B509"]
+
+        def check():
+            done = run(*arguments)
+            return {code: (each["state"], each.get("cause", ""), each.get("fix", "")) for code, each in done.checks.items()}
+
+        return check
+
+    api.objects["/apis/berth.dev/v1alpha1/placementpolicies"] = {"kind": "PlacementPolicyList", "metadata": {"resourceVersion": "1"}, "items": []}
+    return start
+
+
+LISTENS = ("--admission-listen", "127.0.0.1:0")
+
+
+def test_webhook_that_works(reviews, api, certificates):
+    check = reviews(*LISTENS)
+    put_webhooks(api, webhook(certificates))
+    put_service(api, True, None, False)
+    found = check()
+    assert found["B508"][0] == "passed", found
+    # The CA of this test is valid for ten days.
+    assert found["B509"][0] == "warned" and "expires in 9 days" in found["B509"][1], found
+
+
+def test_webhook_and_its_service(reviews, api, certificates):
+    check = reviews(*LISTENS)
+    put_webhooks(api, webhook(certificates))
+    state, cause, fix = check()["B508"]
+    assert state == "failed" and "there is no Service berth-system/berth" in cause and "kubectl delete" in fix
+    put_service(api, True, True, port=443)
+    assert "has no port 8445" in check()["B508"][1]
+    put_service(api, False)
+    assert "no ready endpoint; failurePolicy is Fail: nobody can create or change policies" in check()["B508"][1]
+    put_service(api, True, False)
+    assert "has one ready endpoint" in check()["B508"][1]
+    api.forbidden = {SLICES_PATH}
+    state, cause, _ = check()["B508"]
+    assert state == "skipped" and "is forbidden" in cause
+    api.forbidden = {CONFIGURATIONS}
+    assert {state for state, _, _ in check().values()} == {"skipped"}
+
+
+def test_webhook_and_its_certificates(reviews, api, certificates, tmp_path):
+    check = reviews(*LISTENS, names="DNS:localhost,IP:127.0.0.1")
+    put_webhooks(api, webhook(certificates))
+    state, cause, _ = check()["B509"]
+    assert state == "failed" and "it is not for the name berth.berth-system.svc" in cause
+    bundle = webhook(certificates)["clientConfig"]["caBundle"]
+    by_url = {"url": "https://127.0.0.1:8445/admission/validate", "caBundle": bundle}
+    put_webhooks(api, webhook(certificates, clientConfig=by_url))
+    assert {code: state for code, (state, _, _) in check().items()} == {"B508": "passed", "B509": "warned"}
+    other = webhook(Authority(tmp_path / "other", "other"))["clientConfig"]["caBundle"]
+    for bundle, text in ((other, "no CA of the bundle has signed it"), ("", "it has no caBundle"), ("QUJD", "cannot be read"), ("?", "no base64")):
+        put_webhooks(api, webhook(certificates, clientConfig=by_url | {"caBundle": bundle}))
+        state, cause, fix = check()["B509"]
+        assert state == "failed" and text in cause and "$(base64 -w0 ca.crt)" in fix, (bundle, cause)
+
+
+def test_webhook_without_a_listener(reviews, api, certificates):
+    check = reviews()
+    put_webhooks(api, webhook(certificates))
+    put_service(api, True, True)
+    state, cause, fix = check()["B508"]
+    assert state == "failed" and "runs without --admission-listen" in cause and "--admission-listen 0.0.0.0:8445" in fix
+    assert "no berth that answers it could be reached" in check()["B509"][1]
+    put_webhooks(api)
+    assert check()["B508"][0] == "skipped"
+
+
+def test_webhook_that_is_left_over(run, plain, api, certificates, tmp_path):
+    """No berth reads policies of the cluster any more."""
+    arguments = [*in_cluster(api, tmp_path, plain), "--only", "B508"]
+    put_webhooks(api)
+    assert run(*arguments).state("B508") == "skipped"
+    put_webhooks(api, webhook(certificates))
+    put_service(api, True, True)
+    done = run(*arguments)
+    assert done.failed() == {"B508"}
+    assert "kubectl delete validatingwebhookconfiguration berth-policies" in done.checks["B508"]["fix"]
+
+
+def test_listener_without_a_webhook(reviews, api, certificates):
+    """Webhooks of policy engines are not ours, also if they are for PlacementPolicies."""
+    check = reviews(*LISTENS)
+    engine = {"name": "validate.engine.example", "rules": [RULE], "clientConfig": {"service": {"namespace": "e", "name": "e", "path": "/v"}}}
+    everything = webhook(certificates, rules=[RULE | {"apiGroups": ["*"], "resources": ["*/*"]}])
+    put_webhooks(api, engine, everything, name="engine")
+    state, cause, _ = check()["B508"]
+    assert state == "passed" and "no ValidatingWebhookConfiguration has the API server ask it" in cause
+    api.objects[CONFIGURATIONS]["items"][0]["metadata"]["labels"] = {"app.kubernetes.io/name": "berth"}
+    assert 'its path is "/v"' in check()["B508"][1]
 
 
 def test_unknown_rights_are_neither_ok_nor_wrong(run, plain, api, tmp_path):

@@ -17,7 +17,7 @@ import pytest
 from client import FAILED, FINE, PATIENCE, REPOSITORY, UNREACHABLE, USAGE, get
 
 COMMANDS = [
-    "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "test", "bundle", "eval", "dump",
+    "serve", "check", "explain", "top", "status", "open", "simulate", "what-if", "diff", "test", "bundle", "eval", "dump",
     "demo", "certs", "completion", "config", "publish", "install", "version",
 ]  # fmt: skip
 
@@ -236,6 +236,14 @@ def test_help_lists_every_flag_of_serve(run):
         (["--publish-lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
         (["--policies-from-cluster"], "--policies-from-cluster needs --kubeconfig or --in-cluster"),
         (["--policies-lease", "berth"], "--policies-lease needs --policies-from-cluster"),
+        (["--admission-listen", "127.0.0.1:0"], "--admission-listen needs --policies-from-cluster"),
+        (["--admission-listen", "127.0.0.1:0", "--policies-from-cluster", "--in-cluster"], "--admission-listen needs --tls-cert"),
+        (["--admission-client-name", "a"], "--admission-client-name needs --admission-listen"),
+        (
+            ["--admission-listen", "127.0.0.1:0", "--policies-from-cluster", "--in-cluster", "--tls-cert", "a", "--tls-key", "b",
+             "--admission-client-name", "a"],
+            "--admission-client-name needs --client-ca",
+        ),
         (["--publish"], "--publish needs --kubeconfig or --in-cluster"),
         (["--nominate"], "--nominate needs --kubeconfig or --in-cluster"),
         (["--nominate-lease", "berth"], "--nominate-lease needs --nominate"),

@@ -141,6 +141,8 @@ FILES = [
     ("certs", ""),
     ("certs", "--renew", ""),
     ("what-if", "--bundle", ""),
+    ("diff", "--bundle", ""),
+    ("diff", ""),
     ("explain", "--bundle", ""),
     ("bundle", "-o", ""),
     ("simulate", "--trace", ""),

@@ -368,10 +368,57 @@ def test_admission_that_cannot_be_written(config, policy, parts, error):
     assert (code, text) == (FAILED, "") and error in message
 
 
-def test_admission_needs_policies(config):
-    for flags in (["--admission"], ["--node-overlay", "default"]):
-        code, _, message = config(*flags)
-        assert code == USAGE and "need --policy" in message
+@pytest.mark.parametrize(
+    "flags, error",
+    [
+        (["--admission"], "needs --policy or --scheduler-name"),
+        (["--node-overlay", "default"], "needs --policy"),
+        (["--node-overlay", "default", "--scheduler-name", "berth"], "needs --policy"),
+        (["--admission", "--scheduler-name", "default-scheduler"], "a second scheduler"),
+        (["--admission", "--scheduler-name", "It's"], "at most 63 characters"),
+        (["--admission", "--scheduler-name", "a" * 64], "at most 63 characters"),
+        (["--admission-version", "v1beta1"], "goes with --admission"),
+        (["--admission", "--kyverno", "--admission-version", "v1beta1", "--scheduler-name", "berth"], "not with --kyverno"),
+        (["--admission", "--admission-version", "v1alpha1", "--scheduler-name", "berth"], "v1beta1"),
+    ],
+)
+def test_admission_usage(config, flags, error):
+    code, text, message = config(*flags)
+    assert (code, text) == (USAGE, "") and error in message
+
+
+OPT_IN = ["--admission", "--scheduler-name", "berth"]
+
+
+def test_opt_in(config):
+    """Without policies, and without a digest: no policy changes it."""
+    code, text, error = config(*OPT_IN)
+    assert (code, error) == (FINE, "")
+    mutation, binding = yaml.safe_load_all(text)
+    assert binding["spec"] == {"policyName": mutation["metadata"]["name"]} == {"policyName": "berth-scheduler.berth"}
+    assert "annotations" not in mutation["metadata"]
+    constraints = mutation["spec"]["matchConstraints"]
+    assert {"key": "berth.dev/scheduler", "operator": "In", "values": ["berth"]} in constraints["namespaceSelector"]["matchExpressions"]
+    assert constraints["resourceRules"] == [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}]
+
+
+def test_opt_in_of_other_formats(config):
+    native, binding = yaml.safe_load_all(config(*OPT_IN)[1])
+    (kyverno,) = yaml.safe_load_all(config(*OPT_IN, "--kyverno")[1])
+    assert (kyverno["apiVersion"], kyverno["kind"]) == ("policies.kyverno.io/v1", "MutatingPolicy")
+    del kyverno["spec"]["autogen"]
+    assert (kyverno["metadata"], kyverno["spec"]) == (native["metadata"], native["spec"])
+    older = list(yaml.safe_load_all(config(*OPT_IN, "--admission-version", "v1beta1")[1]))
+    assert older == [each | {"apiVersion": "admissionregistration.k8s.io/v1beta1"} for each in (native, binding)]
+
+
+def test_opt_in_beside_published_filters(config, policy):
+    kinds = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"]
+    code, text, _ = config(*OPT_IN, "--policy", policy(MATCH, SLOTS))
+    found = [(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(text)]
+    assert code == FINE and found == [(kind, name) for name in ("berth-slots.p", "berth-scheduler.berth") for kind in kinds]
+    code, text, _ = config(*OPT_IN, "--policy", policy(FILTERS))  # publishes nothing
+    assert (code, text) == (FINE, config(*OPT_IN)[1])
 
 
 def test_node_overlay(config, policy):

@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import shlex
+import statistics
 import struct
 import subprocess
 import termios
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from client import PATIENCE, metrics, wait_until
+from client import PATIENCE, get, metrics, wait_until
 from client import REPOSITORY as ROOT
 
 BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
@@ -122,6 +123,8 @@ def test_berth_forgets_deleted_pending_pods(environment, tmp_path):
             wait_until(lambda: len(re.findall(r"^ml/render-\S+ +pending", output.read_text(), re.M)) >= 40, "pods")
             pending = sum(n for name, n in metrics(berth).items() if name.startswith("berth_pending_pods"))
             assert 0 < pending < 30  # 40 and more were pending at some time
+            # On a busy machine the deadline of a server would change decisions.
+            assert get(berth, "/api/v1/latency").json()["deadlineSeconds"] == 5
         finally:
             demo.terminate()
             demo.wait(timeout=PATIENCE)
@@ -247,16 +250,13 @@ def test_placement_by_load(environment):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert re.search(r"^measuring .*cpu.*: from http://127\.0\.0\.1:\d+, a mock of Prometheus$", result.stdout, re.M)
-    assert re.search(r"^POD +NODE +USED +REQ +PASSED ", result.stdout, re.M)
-    used = [int(m) for m in re.findall(r"^\S+/\S+ +\S+ +(\d+) % +\d+ % +\d+/\d+ ", result.stdout, re.M)]
-    assert len(used) >= 30
-    assert max(used) <= 80  # hotter ones are refused
     assert "node is hot" in result.stdout
-    lowest, median, highest, chosen, n_measured, n_nodes = map(float, re.search(
-        r"^  cpu +(\S+) +(\S+) +(\S+) +(\S+) +(\d+) of (\d+) nodes$", result.stdout, re.M).groups())
-    assert lowest <= median <= highest
-    assert chosen < median / 2
-    assert 180 <= n_measured < n_nodes == 200  # nodes that are down have no measurements
+    words = shlex.split(commands(result.stdout)[0])
+    measured = json.loads(Path(words[words.index("--metrics") + 1]).read_text())["metrics"]["cpu"]
+    chosen = [measured[m["node"]] for m in decisions(result.stdout) if m["node"] != "pending"]
+    assert 180 <= len(measured) < 200  # nodes that are down have no measurements
+    assert len(chosen) >= 30
+    assert statistics.median(chosen) < statistics.median(measured.values()) / 2
 
 
 def test_explains_with_measured_values(environment):
@@ -275,7 +275,7 @@ def test_explains_with_measured_values(environment):
 def test_default_demo_has_no_metrics(environment):
     result = run("--pods", "10", env=environment)
 
-    assert not re.search(r"measur|\bUSED\b|metrics", result.stdout)
+    assert not re.search(r"measur|metrics", result.stdout)
 
 
 # --- what goes wrong -------------------------------------------------------------------
@@ -310,7 +310,8 @@ def test_wrong_usage(environment, args):
 
     assert result.returncode == 2
     assert result.stdout == ""
-    assert "berth" in result.stderr
+    first = result.stderr.splitlines()[0]
+    assert first.startswith("berth demo: ") and (" ".join(args) in first)
 
 
 def test_address_in_use(environment):
@@ -438,13 +439,9 @@ def test_live_metrics(environment):
     terminal = LiveDemo(dict(environment, NO_COLOR="1"), "--pace", "50", "--policy", policy, columns=80)
     terminal.read_until(r"/api/v1/sources'")
     terminal.read_until(r"30 placed")
-    lines = terminal.text.replace("\r\n", "\n").splitlines()
-    shown = [line for line in lines if re.match(r"(.*\033\[K)?\S+/\S+ +\S+ +\d+ % +\d+/\d+ ", line)]
     url = re.search(r"curl -s '(\S+/api/v1/sources)'", terminal.text)[1]
     sources = json.loads(paste(f"curl -s '{url}'", environment).stdout)
 
-    assert len(shown) >= 20
-    assert all(len(line.split("\033[K")[-1]) <= 80 for line in shown)
     assert {metric["state"] for metric in sources["metrics"]} == {"ok"}
     assert terminal.interrupt() == 0
     assert "error" not in terminal.text

@@ -10,7 +10,7 @@ import pytest
 from client import PATIENCE
 from terminal import Terminal
 
-SCENARIOS = ["pending", "hot-node", "stale-metrics", "api-down", "bad-policy", "weight-war"]
+SCENARIOS = ["pending", "hot-node", "stale-metrics", "bad-policy", "weight-war"]
 
 # What berth's own commands say of the cause, and what happens after the remedy.
 SOLVED = {
@@ -27,10 +27,6 @@ SOLVED = {
         r"services/cool on 20 nodes \(onMissing: reject\): e\.g\. \S+: metric load is missing.*"
         r"× every metric has an answer +B505\n.*load of source default is failing: .*connection refused",
         r"Prometheus comes back\nshop/api-\w+ +general-\S+ ",
-    ),
-    "api-down": (
-        r"✓ interactive/daemon.*\[\+\]sync ok: nodes: 20, disconnected, last update .* ago: .*connection refused",
-        r"the API server comes back\nworkspaces/ws-\w+ +workspace-\S+ ",
     ),
     "bad-policy": (
         r"× policies on disk are in force.*unknown field \"maxPod\" in a filter\n.*\n.*\^{6}\n  = did you mean \"maxPods\"\?",
@@ -70,15 +66,6 @@ def text_lines(text):
     return [line for line in text.splitlines() if line.startswith(("=> ", "-- ", "  Warning "))]
 
 
-def test_the_failed_node_is_avoided(berth_path, tmp_path):
-    shown = run(berth_path, tmp_path, "--scenario", "api-down", "--solve").stdout
-    failed = re.search(r"the workspace daemon of (\S+) fails", shown)[1]
-    before, after = shown.split("the API server comes back")
-
-    assert len(re.findall(rf"^workspaces/\S+ +{failed} ", before.split("fails")[1], re.M)) == 2
-    assert not re.search(rf"^workspaces/\S+ +{failed} ", after, re.M)
-
-
 def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
     done = run(berth_path, tmp_path, "--scenario", "pending")
 
@@ -89,10 +76,9 @@ def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
     assert re.search(r"explain --last ml/render-\w+ --server http://127\.0\.0\.1:\d+$", done.stdout, re.M)
     assert "demo --scenario pending --solve" in done.stdout.splitlines()[-1]
     assert "toleration of" not in done.stdout  # it would be too easy
-    for name, cause in (("stale-metrics", "Prometheus"), ("api-down", "API server")):
-        asked = run(berth_path, tmp_path, "--scenario", name)
-        assert asked.returncode == 0, asked.stderr
-        assert cause not in asked.stdout
+    asked = run(berth_path, tmp_path, "--scenario", "stale-metrics")
+    assert asked.returncode == 0, asked.stderr
+    assert "Prometheus" not in asked.stdout
 
 
 def test_list_and_usage(berth_path, tmp_path):

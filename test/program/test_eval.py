@@ -88,7 +88,7 @@ def test_wrong_variables_and_data(berth_eval, tmp_path):
     assert berth_eval("--data", "/nowhere", "x").returncode == UNREACHABLE
     (tmp_path / "list.json").write_text("[1]")
     result = berth_eval("--data", str(tmp_path / "list.json"), "x")
-    assert result.returncode == FAILED and "object" in result.stderr
+    assert result.returncode == FAILED and "list.json: an object is wanted" in result.stderr
     (tmp_path / "twice.json").write_text('{"a": 1, "a": 2}')
     assert berth_eval("--data", str(tmp_path / "twice.json"), "a").returncode == FAILED
     result = berth_eval("--data", "-", "a", stdin="a: [1\n")

@@ -81,6 +81,22 @@ REJECTED = "\nrejected by\n" + BY_ZONE + BY_DISK + OBSERVED
 NOT_BOUND = "\nbind      TIME: not bound to n1, rank 1 of 2: berth: cannot bind: "
 
 
+def test_nominated_node_is_the_only_candidate(berth_path, berth):
+    """By preemption, or another component."""
+    body = names("urgent", "n1")
+    body["Pod"]["status"] = {"nominatedNodeName": "n1"}
+    assert post(berth, "filter", body).json()["NodeNames"] == ["n1"]
+    done = explain(berth_path, berth, "default/urgent")
+    assert "\nnominated n1, not by this berth (status.nominatedNodeName)\nfilter    20" in done.stdout
+    assert "kube-scheduler tries the nominated node alone, and others only if it is rejected" in done.stdout
+    assert "not sampled" not in done.stdout
+    done = explain(berth_path, berth, "default/urgent", "--node", "n2")
+    assert "n2: not evaluated by berth: kube-scheduler tries the nominated node alone" in done.stdout
+    page = json.loads(explain(berth_path, berth, "default/urgent", "-o", "json").stdout)
+    assert page["nomination"] is None  # berth's own
+    assert page["filter"]["nominated"] == "n1"
+
+
 def test_explain(berth_path, berth):
     text, _, bind = shown(berth_path, berth, "default/web").partition(NOT_BOUND)
     assert text == COUNTS + REJECTED
@@ -108,8 +124,11 @@ not known to berth
 
 def test_none_passed(berth_path, berth):
     """The rule of the node closest to eligible comes first."""
+    recorded = "/api/v1/decisions?pod=prod/db"
+    wait_until(lambda: any(each.get("mainReason") for each in get(berth, recorded).json()["decisions"]), "its main reason")
     assert shown(berth_path, berth, "prod/db") == """\
 0 of 2 nodes passed
+  main reason: 1 node: slow disk · 1 node: wrong zone
         3  not evaluated by berth: filtered out or not sampled by kube-scheduler
 
 rejected by
@@ -191,7 +210,7 @@ def test_latest(berth_path, berth):
 def test_json(berth_path, berth):
     done = explain(berth_path, berth, "default/web", "-o", "json")
     page = json.loads(done.stdout)
-    assert list(page) == ["filter", "prioritize", "preempt", "bind", "explanation"]
+    assert list(page) == ["filter", "prioritize", "preempt", "bind", "explanation", "nomination"]
     assert page["explanation"]["pod"]["name"] == "web"
     wanted = {"n1": "passed", "n2": "passed", "n3": "rejected", "n4": "rejected"}
     assert {n["node"]: n["outcome"] for n in page["explanation"]["nodes"]} == wanted

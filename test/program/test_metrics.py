@@ -232,7 +232,7 @@ def test_figures_of_the_process_and_its_configuration(berth, start_berth):
         assert figures[f'berth_config_last_reload_success{{config="{config}"}}'] == 1
         name = f'berth_config_last_reload_success_timestamp_seconds{{config="{config}"}}'
         assert now - 120 < figures[name] <= now + 1
-        assert figures[f'berth_config_reloads_total{{config="{config}",result="refused"}}'] == 0
+        assert figures[f'berth_config_reloads_total{{config="{config}",result="rejected"}}'] == 0
     # No series for missing parts.
     assert not any("certificate" in name for name in figures)
     assert not any('config="policy"' in name for name in metrics(start_berth()))

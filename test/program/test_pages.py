@@ -166,7 +166,7 @@ def test_names_alone(start_berth, authority, tls, tmp_path):
 
 
 def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_path, token_file):
-    """A refused policy's text, the API server's address: a probe does not need them."""
+    """A rejected policy's text, the API server's address: a probe does not need them."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
     flags = ["--policy", policy, "--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file]
@@ -280,7 +280,7 @@ def test_methods_and_bodies(start_berth):
 def test_describes_itself(start_berth):
     berth = start_berth("--pages-listen", "127.0.0.1:0")
     pages = pages_of(berth)
-    assert "filter" in get(berth, "/").text
+    assert "\nPOST  .../filter .../prioritize .../preempt .../bind " in get(berth, "/").text
     text = get(pages, "/").text
     assert "/metrics" in text and "/api/v1/status" in text
     assert not re.search("filter|prioritize|preempt|bind", text)

@@ -48,21 +48,21 @@ def test_valid_policies_match_the_schema(path):
         assert wrong(document) == []
 
 
-def scenes():
-    """The policies of the scenes in test/data/policy, which all can be read."""
-    for path in sorted((ROOT / "test/data/policy").glob("*.test")):
-        for scene in documents(path):
-            specs = [scene["policy"]] if "policy" in scene else scene.get("policies", {})
-            specs = list(specs.values()) if isinstance(specs, dict) else specs
-            for spec in specs:
-                yield path.name, spec
+def policies_of_tests():
+    """The policies in the test files of test/data/policy, which all can be read."""
+    for path in sorted((ROOT / "test/data/policy").glob("*.test.yaml")):
+        file = documents(path)[0]
+        for part in [file, *file["cases"]]:
+            policies = part.get("policies", [])
+            for policy in policies if isinstance(policies, list) else [policies]:
+                yield path.name, policy
 
 
-def test_policies_of_the_scenarios_match_the_schema():
-    found = [(name, spec) for name, spec in scenes() if isinstance(spec, dict)]
-    assert len(found) > 50
-    for name, spec in found:
-        assert wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == [], name
+def test_policies_of_the_tests_match_the_schema():
+    found = list(policies_of_tests())
+    assert len(found) > 200
+    for name, policy in found:
+        assert wrong(policy) == [], name
 
 
 # Mistakes that only the reader finds: names that are taken, keys and expressions that are wrong.
@@ -147,7 +147,7 @@ def changed(document, at, value):
 def test_reader_and_schema_agree(berth_path, tmp_path):
     dice = random.Random(5)
     bases = [document for path in GOOD for document in documents(path)]
-    bases += [{**HEAD, "metadata": {"name": "p"}, "spec": spec} for _, spec in scenes() if isinstance(spec, dict)]
+    bases += [policy for _, policy in policies_of_tests()]
     path = tmp_path / "p.yaml"
     n_good = n_bad = 0
     for _ in range(400):

@@ -138,6 +138,16 @@ def test_update_leaves_what_it_cannot_replace(run, folder):
     assert (folder / "bad.test.yaml").read_text() == text
 
 
+def test_mistake_of_an_inline_policy_is_shown_at_its_place(run, folder):
+    policy = json.dumps({**yaml.safe_load(POLICY), "spec": {"filters": [{"name": "pool", "nodeLabel": {"pool": "x"}}]}})
+    (folder / "wrong.test.yaml").write_text(GOOD.replace("policy.yaml", policy))
+    done = run()
+    assert (done.returncode, done.stderr) == (FAILED, "")
+    column = 11 + policy.index('"nodeLabel"')
+    assert f'wrong.test.yaml:1:{column}: error: unknown field "nodeLabel"' in done.stdout
+    assert '= did you mean "nodeLabels"?\n' in done.stdout
+
+
 def test_rules_that_are_not_exercised_are_listed(run, folder):
     (folder / "short.test.yaml").write_text(GOOD.replace("  c: {labels: {pool: y}, allocatable: {cpu: 30}}\n", "")
                                             .replace(", c: {rule: pool}", ""))
@@ -190,6 +200,12 @@ def test_presets_pass_their_tests_and_every_rule_is_exercised(berth_path):
     assert [os.path.basename(file["file"]) for file in report["files"]] == [name.replace(".yaml", ".test.yaml") for name in names]
     gaps = [(rule["policy"], rule["rule"]) for rule in report["rules"] if not rule["exercised"]]
     assert gaps == [("previous-node", "wait")]  # by default it waits 0 seconds
+
+
+def test_rules_pass_their_tests(berth_path):
+    done = subprocess.run([berth_path, "test", "test/data/policy"], capture_output=True, text=True, timeout=PATIENCE, cwd=REPOSITORY)
+    assert done.returncode == FINE, done.stdout
+    assert done.stdout.count("\nok    test/data/policy/") > 200 and "not exercised" not in done.stdout
 
 
 def test_pages_example_is_the_file():

@@ -38,7 +38,7 @@ def test_errors_start_on_a_clean_line(berth_path, slow_pods):
         terminal.wait_for("berth explain: ", "ended: 1", gone=["reading the pods"])
 
 
-@pytest.mark.parametrize("command", ["bundle", "what-if", "explain --last shop/web"])
+@pytest.mark.parametrize("command", ["bundle", "what-if", "diff policy.yaml", "explain --last shop/web"])
 def test_shows_while_a_server_is_slow(berth_path, command):
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"

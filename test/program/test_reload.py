@@ -194,7 +194,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     replace(policy, BROKEN)  # at once: a half-written file would be one more error
     wait_until(lambda: metrics(berth)[state] == 0, "the policy to be refused")
     figures = metrics(berth)
-    assert figures[reloads % "refused"] == 1 and figures[reloads % "good"] == 1
+    assert figures[reloads % "rejected"] == 1 and figures[reloads % "good"] == 1
     assert figures[stamp] == first[stamp]
     assert passed(berth) == ["n1"]
 

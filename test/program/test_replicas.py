@@ -266,9 +266,9 @@ def test_credentials_of_the_configuration_file(cluster, run, tmp_path):
     assert run("status", **environment).returncode == FINE
     other = cluster.pages["two"]
     refused = run("status", "--server", f"http://{other.host}:{other.port}", **environment)
-    assert refused.returncode == UNREACHABLE and "a token is required" in refused.stdout
+    assert refused.returncode == UNREACHABLE and "a valid token is required" in refused.stdout
     variable = run("status", BERTH_SERVER=f"http://{other.host}:{other.port}", **environment)
-    assert variable.returncode == UNREACHABLE and "a token is required" in variable.stdout
+    assert variable.returncode == UNREACHABLE and "a valid token is required" in variable.stdout
 
 
 @pytest.mark.parametrize("text, error", [

@@ -12,7 +12,7 @@ from client import PATIENCE, REPOSITORY
 
 pytestmark = pytest.mark.single_thread
 
-KINDS = ["build", "test", "lint", "fuzz", "coverage", "image", "deb", "ship", "deploy", "web", "cross"]
+KINDS = ["build", "test", "lint", "fuzz", "coverage", "mutate", "image", "deb", "ship", "deploy", "web", "cross"]
 
 # ${Status} of packages that are installed, for each architecture they are installed for.
 DPKG_QUERY = r"""

@@ -108,6 +108,7 @@ def test_packing_empties_nodes_that_spreading_does_not(run, files, cluster, trac
     assert seen["pack"]["nodesInUse"]["mean"] < seen["even"]["nodesInUse"]["mean"]
     assert seen["pack"]["cpu"]["deviation"] > seen["even"]["cpu"]["deviation"]
     assert seen["pack"]["moves"] > 0 and seen["none"]["moves"] == 0
+    assert 0 < seen["pack"]["scoreMean"] <= 10 and "scoreMean" not in seen["none"]
     # A whole node's worth fits where nodes are empty.
     shape = run("--cluster", cluster, "--trace", trace, "-o", "json", "--shape", "cpu=4",
                 "--policy", files("pack.yaml", PACK))

@@ -42,8 +42,8 @@ spec:
 
 FIELDS = [
     "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
-    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "publish", "nominate", "events",
-    "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
+    "deadlineSeconds", "maxScore", "health", "policy", "cluster", "bind", "wakeUp", "publish", "nominate",
+    "policiesFromCluster", "events", "managedResources", "exempt", "tls", "sandbox", "bypassed", "schedulers",
 ]  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_of_a_file(start_berth, cluster, policy):
         "policies": 2,
         "filters": 2,
         "scores": 1,
-        "refused": "",
+        "rejected": "",
         "waiting": "",
         "list": [
             {"name": "zones", "mode": "Enforce", "matched": 0, "rejectedAll": 0, "counting": []},
@@ -112,7 +112,7 @@ def test_of_a_file(start_berth, cluster, policy):
     assert shown["exempt"] == shown["managedResources"] == shown["schedulers"] == []
     assert shown["bypassed"] == 0 and not shown["wakeUp"] and not shown["events"]
     assert shown["publish"] == {"filters": 0, "labels": 0, "enabled": False, "admission": [], "slots": []}
-    assert shown["nominate"] == {"enabled": False}
+    assert shown["nominate"] == shown["policiesFromCluster"] == {"enabled": False}
 
 
 def test_what_is_published(berth_path, start_berth, policy):
@@ -184,11 +184,11 @@ def test_figures_outlive_a_reload(start_berth, cluster, policy):
     assert zones["matched"] == 2 and zones["rejectedAll"] == 1
 
 
-def test_reports_a_refused_policy(start_berth, cluster, policy):
+def test_reports_a_rejected_policy(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     digest = status(berth)["policy"]["digest"]
     policy.write_text("nonsense: true\n")
-    shown = wait_until(lambda: status(berth)["policy"]["refused"], "the refusal")
+    shown = wait_until(lambda: status(berth)["policy"]["rejected"], "the refusal")
     assert str(policy) in shown
     assert status(berth)["policy"]["digest"] == digest
 

@@ -512,7 +512,7 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
     berth = start_berth(*secret.flags())
     context = own.context(own.issue(NAME))
     kept = http.client.HTTPSConnection(berth.host, berth.port, context=context, timeout=PATIENCE)
-    refused = 'berth_config_reloads_total{config="certificates",result="refused"}'
+    refused = 'berth_config_reloads_total{config="certificates",result="rejected"}'
     for bad in (
         (other[0], good[1], own.certificate),
         (good[0], other[1], own.certificate),

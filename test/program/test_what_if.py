@@ -6,8 +6,8 @@ import subprocess
 import pytest
 import yaml
 
-from client import PATIENCE, ask, get, wait_until
-from test_bundle import POLICY, decide, equal_of, files, run, text_of  # noqa: F401
+from client import PATIENCE, ask, get, post, wait_until
+from test_bundle import NODES, POLICY, decide, equal_of, files, pod, run, text_of  # noqa: F401
 
 OTHER = POLICY.replace("params: {maxPods: 3}", "params: {maxPods: 1}")
 
@@ -46,6 +46,20 @@ def test_changed_threshold(berth_path, berth, tmp_path):
     assert "vault/kraken-4" in text
     assert "1,200" in text and "not replayed" in text
     assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_verdict_on_nominated_node_is_no_rejection_of_the_pod(berth_path, start_berth, files):  # noqa: F811
+    """kube-scheduler tries the nominated node alone, and the others if it is rejected."""
+    berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
+    for nominated in (NODES[0], NODES[1]):
+        asked = {**pod("kraken-0", app="kraken"), "status": {"nominatedNodeName": nominated}}
+        assert post(berth, "filter", {"Pod": asked, "NodeNames": NODES[:1]}).json()["NodeNames"]
+    arguments = ["--set", "zones.params.maxPods=0"]
+    text = text_of(what_if(berth_path, berth, *arguments))
+    assert "nominated              1" in text
+    page = json.loads(text_of(what_if(berth_path, berth, *arguments, "-o", "json")))
+    assert page["changes"]["nominated"] == page["changes"]["newly-rejected"] == 1
+    assert {case["id"]: case["change"] for case in page["cases"]} == {1: "nominated", 2: "newly-rejected"}
 
 
 def test_newly_rejected(berth_path, berth):

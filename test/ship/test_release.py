@@ -126,7 +126,7 @@ def test_notes(release, image):
     notes = (release / "RELEASE-NOTES.md").read_text()
     assert notes.startswith(f"# berth {VERSION}\n")
     assert f"@sha256:{image_index(release)[0]}`" in notes
-    section = re.search(rf"^## {re.escape(VERSION)}.*\n\n(.*?)(?=^## |\Z)", (REPOSITORY / "CHANGELOG.md").read_text(), re.M | re.S)[1]
+    section = re.search(rf"^## {re.escape(VERSION)}[^\n]*\n\n(.*?)(?=^## |\Z)", (REPOSITORY / "CHANGELOG.md").read_text(), re.M | re.S)[1]
     assert section.strip() in notes
 
 
@@ -272,11 +272,14 @@ def clone(tmp_path):
     """Of this tree as it is, in a commit."""
     folder = tmp_path / "clone"
     run("bash", "-c", '. tools/reproducible && copy_source "$0"', folder, cwd=REPOSITORY)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@berth.invalid"]
     run("git", "init", "--quiet", cwd=folder)
-    run("git", "add", "--all", cwd=folder)
-    run(*git, "commit", "--quiet", "--message", "all", cwd=folder)
+    commit_all(folder)
     return folder
+
+
+def commit_all(folder):
+    run("git", "add", "--all", cwd=folder)
+    run("git", "-c", "user.name=test", "-c", "user.email=test@berth.invalid", "commit", "--quiet", "--message", "all", cwd=folder)
 
 
 def test_not_of_changes_that_are_not_committed(clone, tmp_path):
@@ -287,6 +290,8 @@ def test_not_of_changes_that_are_not_committed(clone, tmp_path):
 def test_tag_and_changelog_must_agree(clone, tmp_path):
     run("git", "tag", "v99.0.0", cwd=clone)
     assert f"tagged v99.0.0, and meson.build says version {VERSION}" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)
+    changelog = clone / "CHANGELOG.md"
+    changelog.write_text(re.sub(rf"^## {re.escape(VERSION)} .*", f"## {VERSION} (unreleased)", changelog.read_text(), flags=re.M))
+    commit_all(clone)
     run("git", "tag", f"v{VERSION}", cwd=clone)
-    if "(unreleased)" in (clone / "CHANGELOG.md").read_text():
-        assert "is no heading of a release" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)
+    assert "is no heading of a release" in run(sys.executable, "tools/release", tmp_path / "out", cwd=clone, code=1)

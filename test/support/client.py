@@ -109,10 +109,10 @@ def wait_until(check, what):
         time.sleep(0.05)
 
 
-def pages_of(berth):
-    """The listener of --pages-listen, as something that can be asked. Once for a berth: it is read."""
+def pages_of(berth, listener="pages"):
+    """The listener of --pages-listen (or another), as something that can be asked. Once for a berth: it is read."""
     line = berth.proc.stdout.readline().strip()
-    scheme, host, port = re.match(r"pages on (https?)://(.*):(\d+)$", line).groups()
+    scheme, host, port = re.match(rf"{listener} on (https?)://(.*):(\d+)$", line).groups()
     url = f"{scheme}://{host}:{port}"
     return types.SimpleNamespace(scheme=scheme, host=host, port=int(port), url=url)
 

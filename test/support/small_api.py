@@ -92,6 +92,7 @@ class SmallApi(Server):
         self.pods, self.config_maps = [], {}
         self.denied, self.allowed = set(), set()
         self.skew = 0
+        self.objects = {}  # path: what it replies, besides those above
         self.forbidden = set()  # paths that are answered with 403
         self.reviews = []  # of whom, what
         api = self
@@ -121,6 +122,8 @@ class SmallApi(Server):
         parts = url.path.strip("/").split("/")
         if url.path in self.forbidden:
             return 403, refusal(403, f"{url.path} is forbidden")
+        if url.path in self.objects:
+            return 200, self.objects[url.path]
         if url.path == "/version":
             return 200, {"gitVersion": self.version}
         if parts[-1] == "pods":

@@ -135,14 +135,16 @@ test('an injected script is not run', async () => {
       globalThis.refused.push(event.effectiveDirective),
     );
   });
-  await page.route('**/pods', async (route) => {
+  // Once: the page fetches itself again when something is new, also while it is being closed.
+  const changeOnce = async (route) => {
     const reply = await route.fetch();
     const evil =
       '<script>globalThis.hacked = 1</script><img src="x:" onerror="hacked = 2">' +
       '<p style="color: red">red</p>';
     const body = (await reply.text()).replace('<main', `${evil}<main`);
     await route.fulfill({ response: reply, body });
-  });
+  };
+  await page.route('**/pods', changeOnce, { times: 1 });
   await page.goto('/pods');
   await page.locator('#pause').waitFor();
   assert.equal(await page.evaluate(() => globalThis.hacked), undefined);

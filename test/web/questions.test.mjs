@@ -92,8 +92,8 @@ question(2, 'Why is this pod pending?', async (walk) => {
   await walk.sees(
     'pending',
     '0 of 60 nodes passed',
-    '52 node is not in the gpu pool (policy gpu, rule pool)',
-    '8 node has no free GPU (policy gpu, rule devices)',
+    '52 nodes: node is not in the gpu pool (policy gpu, rule pool)',
+    '8 nodes: node has no free GPU (policy gpu, rule devices)',
     'Attempt 8 of 8',
     '52 node is not in the gpu pool, 8 node has no free GPU.', // as kubectl describe has it
     /retries when the cluster changes, at the latest at \d\d:\d\d:\d\d UTC/,

@@ -11,7 +11,7 @@ const README = { path: PAGES['pod-placed'], width: WIDTHS.desk, height: 1400 };
 
 async function open(page, path) {
   await page.goto(path);
-  await page.locator('#live', { hasText: 'live' }).waitFor();
+  await page.locator('#live', { hasText: 'live' }).waitFor({ state: 'attached' }); // hidden where it is narrow
   await page.waitForFunction(
     () => !document.querySelector('#heat') || document.querySelector('.heat-legend')?.firstChild,
   );

@@ -124,6 +124,12 @@ seccompProfile: {type: RuntimeDefault}
     {{- range $v.pages.clientNames }}
     - --pages-client-name={{ . }}
     {{- end }}
+    {{- if include "berth.hasAdmission" . }}
+    - --admission-listen={{ $v.address }}:{{ int $v.policiesFromCluster.admission.port }}
+    {{- range $v.policiesFromCluster.admission.clientNames }}
+    - --admission-client-name={{ . }}
+    {{- end }}
+    {{- end }}
     {{- if $tls }}
     - --tls-cert=/etc/berth/tls/tls.crt
     - --tls-key=/etc/berth/tls/tls.key
@@ -149,6 +155,9 @@ seccompProfile: {type: RuntimeDefault}
     - {name: verbs, containerPort: 8443, protocol: TCP}
     {{- end }}
     - {name: pages, containerPort: {{ int $v.pages.port }}, protocol: TCP}
+    {{- if include "berth.hasAdmission" . }}
+    - {name: admission, containerPort: {{ int $v.policiesFromCluster.admission.port }}, protocol: TCP}
+    {{- end }}
   {{- $scheme := ternary "HTTPS" "HTTP" (eq $tls "true") }}
   startupProbe:
     httpGet: {path: /livez, port: pages, scheme: {{ $scheme }}}

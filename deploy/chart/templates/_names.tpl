@@ -78,10 +78,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- with .Values.pages }}{{ if or .generateToken .tokenSecret .viewerTokenSecret .clientNames }}true{{ end }}{{ end -}}
 {{- end }}
 
+{{/* Whether the API server asks berth about policies. */}}
+{{- define "berth.hasAdmission" -}}
+{{- if and .Values.policiesFromCluster.enabled .Values.policiesFromCluster.admission.enabled }}true{{ end -}}
+{{- end }}
+
 {{- define "berth.usesTls" -}}
 {{- if include "berth.hasOwnPods" . -}}
 true
-{{- else if and (include "berth.isSidecar" .) (include "berth.arePagesRead" .) -}}
+{{- else if and (include "berth.isSidecar" .) (or (include "berth.arePagesRead" .) (include "berth.hasAdmission" .)) -}}
 true
 {{- end -}}
 {{- end }}

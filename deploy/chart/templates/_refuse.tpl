@@ -26,6 +26,9 @@
 {{- fail "tls.mode is existing, but tls.existing.clientSecret is empty: name the Secret with kube-scheduler's tls.crt, tls.key and ca.crt." -}}
 {{- end -}}
 {{- end -}}
+{{- if and $v.scheduler.optIn (not (include "berth.hasScheduler" .)) -}}
+{{- fail "scheduler.optIn needs mode second-scheduler: pods would wait for a scheduler that is not installed." -}}
+{{- end -}}
 {{- if $v.publish.objects -}}
 {{- if not $v.publish.enabled -}}
 {{- fail "publish.objects without publish.enabled: pods would request slots that no node offers. Set publish.enabled to true." -}}
@@ -35,6 +38,21 @@
 {{- if and $object (not (has (dig "kind" "" $object) (list "MutatingAdmissionPolicy" "MutatingAdmissionPolicyBinding" "MutatingPolicy" "NodeOverlay"))) -}}
 {{- fail "publish.objects: expected the output of berth config --admission or --node-overlay." -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $admission := $v.policiesFromCluster.admission -}}
+{{- if $admission.enabled -}}
+{{- if not $v.policiesFromCluster.enabled -}}
+{{- fail "policiesFromCluster.admission.enabled without policiesFromCluster.enabled: there would be no policies to check. Set both." -}}
+{{- end -}}
+{{- if eq $v.mode "default-scheduler" -}}
+{{- fail "policiesFromCluster.admission: in mode default-scheduler berth answers on the host's loopback only, and the API server cannot be given its address. Set policiesFromCluster.admission.enabled to false." -}}
+{{- end -}}
+{{- if and (eq $v.tls.mode "existing") (not $admission.caBundle) -}}
+{{- fail "policiesFromCluster.admission: with tls.mode existing the API server must be told the CA of berth's certificate: --set-file policiesFromCluster.admission.caBundle=ca.crt" -}}
+{{- end -}}
+{{- if has (int $admission.port) (list (int $v.pages.port) (int $v.service.port) 8443) -}}
+{{- fail "policiesFromCluster.admission.port is the port of the pages or of the verbs. Change one of them." -}}
 {{- end -}}
 {{- end -}}
 {{- if eq (int $v.pages.port) (int $v.service.port) -}}
@@ -48,7 +66,7 @@
 {{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken, pages.tokenSecret or pages.viewerTokenSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "publish" "publish-lease" "nominate" "nominate-weight" "nominate-lease" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" "state-dir" "state-size" -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "publish" "publish-lease" "nominate" "nominate-weight" "nominate-lease" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-crl" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-viewer-token-file" "pages-client-name" "policies-from-cluster" "policies-lease" "admission-listen" "admission-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" "state-dir" "state-size" -}}
 {{- if and $v.state.enabled (has "--decisions=0" $v.extraArgs) -}}
 {{- fail "extraArgs: with --decisions=0 there is nothing to keep on disk. Set state.enabled to false." -}}
 {{- end -}}

@@ -15,6 +15,7 @@ const CHANGES = {
   reasons: 'with other reasons',
   best: 'another best node',
   scores: 'with other scores, the same best',
+  nominated: 'with another verdict on the nominated node',
   skipped: 'not replayed',
 };
 

@@ -1,0 +1,278 @@
+/*
+ * berth diff: compares the policies in force with files, and replays past decisions with these.
+ *
+ * The replay is that of `berth what-if`.
+ */
+
+#include <stdio.h>
+
+#include "base/linediff.h"
+#include "base/visible.h"
+#include "cli/policy-files.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "commands/recorded.h"
+#include "commands/what-if-print.h"
+#include "input/policy-diff.h"
+#include "json/write.h"
+
+#define WHO "berth diff"
+#define TEXT_MAX ((size_t)64 * 1024 * 1024)
+
+typedef struct Settings {
+    RecordedSource source;
+    bool keeps_others;
+    bool all;
+    OutputForm form;
+} Settings;
+
+/* The policies of the files, and the difference. */
+typedef struct Compared {
+    const PolicySource *sources;
+    size_t n_sources;
+    PolicyDiff diff;
+    Program *program; /* NULL: there is no difference */
+    WhatIfReport report;
+} Compared;
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+/* The exit code of a policy with mistakes: 1 means that there are differences. */
+static int exit_code(int r) {
+    return r == EXIT_FAILED ? EXIT_USAGE : r;
+}
+
+static int read_files(const Settings *settings, const Arguments *arguments, const Bundle *bundle,
+    Arena *arena, Compared *ret) {
+    PolicyPaths paths = {.n = arguments->n};
+    int r;
+
+    for (size_t i = 0; i < paths.n; i++)
+        paths.items[i] = arguments->items[i];
+    r = policy_files_read(&paths, WHO, arena, &ret->sources, &ret->n_sources);
+    if (r != 0)
+        return exit_code(r);
+    if (settings->keeps_others &&
+        policy_diff_keep_others(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources,
+            arena, &ret->sources, &ret->n_sources) < 0)
+        return terminal_out_of_memory(WHO, "the policies", arena);
+    return 0;
+}
+
+static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
+    const Bundle *bundle = &recorded->bundles[0];
+    int r;
+
+    if (policy_diff(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources, arena,
+            &ret->diff) < 0)
+        return terminal_out_of_memory(WHO, "the policies", arena);
+    if (ret->diff.n == 0)
+        return 0;
+    r = exit_code(
+        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, WHO, arena, &ret->program));
+    return r != 0 ? r : recorded_replay(recorded, ret->program, WHO, arena, &ret->report);
+}
+
+/* --- output ------------------------------------------------------------------------------- */
+
+static void print_counts(const PolicyDiff *diff, Buf *out) {
+    size_t n[POLICY_REMOVED + 1] = {0};
+
+    for (size_t i = 0; i < diff->n; i++)
+        n[diff->items[i].kind]++;
+    buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
+        n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
+}
+
+static void print_change(const PolicyChange *change, Buf *out) {
+    buf_printf(out, "  %-8s ", policy_change_name(change->kind));
+    (void)visible_append(out, change->name);
+    for (size_t i = 0; i < change->n_parts; i++) {
+        buf_printf(out, "%s%s ", i == 0 ? ": " : ", ", policy_change_name(change->parts[i].kind));
+        (void)visible_append(out, change->parts[i].path);
+    }
+    buf_append_char(out, '\n');
+}
+
+/* 0, or -ENOMEM. */
+static int print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
+    LinediffText before = {
+        .name = arena_printf(arena, "%.*s, in force", STR_FMT(change->name)),
+        .text = change->before,
+    };
+    LinediffText after = {
+        .name = arena_printf(arena, "%.*s, new", STR_FMT(change->name)),
+        .text = change->after,
+    };
+
+    buf_append_char(out, '\n');
+    return linediff_write(&before, &after, LINEDIFF_CONTEXT, out, NULL);
+}
+
+static int print_policies(
+    const Settings *settings, const PolicyDiff *diff, Arena *arena, Buf *out) {
+    int r = 0;
+
+    print_counts(diff, out);
+    for (size_t i = 0; i < diff->n; i++)
+        print_change(&diff->items[i], out);
+    for (size_t i = 0; r == 0 && i < diff->n; i++)
+        if (settings->all || diff->items[i].kind == POLICY_CHANGED)
+            r = print_lines(&diff->items[i], arena, out);
+    return r;
+}
+
+static void print_replay(const Settings *settings, const Recorded *recorded,
+    const Compared *compared, const Arguments *arguments, Buf *out) {
+    _cleanup_(buf_done) Buf with = BUF_INIT(64 * 1024);
+
+    for (size_t i = 0; i < arguments->n; i++)
+        buf_printf(&with, "%s%s", i > 0 ? ", " : "", arguments->items[i]);
+    if (settings->keeps_others)
+        buf_append(&with, STR(", and the other policies in force"));
+    buf_append_char(out, '\n');
+    what_if_print(&(WhatIfPrinter){
+        .report = &compared->report,
+        .recording = &recorded->recording,
+        .program = compared->program,
+        .with = buf_str(&with),
+        .policy = recorded_policy_digest(&recorded->bundles[0]),
+        .is_anonymous = recorded->bundles[0].is_anonymous,
+        .weight = 1,
+        .all = settings->all,
+        .paint = paint_for(terminal_has_colour(stdout)),
+        .out = out,
+    });
+}
+
+static void write_change(JsonWriter *writer, const PolicyChange *change) {
+    json_write_object(writer);
+    json_write_member(writer, STR("policy"), change->name);
+    json_write_member(writer, STR("change"), str_from_c(policy_change_name(change->kind)));
+    json_member_array(writer, "parts");
+    for (size_t i = 0; i < change->n_parts; i++) {
+        json_write_object(writer);
+        json_write_member(writer, STR("path"), change->parts[i].path);
+        json_write_member(
+            writer, STR("change"), str_from_c(policy_change_name(change->parts[i].kind)));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+static void write_json(const Compared *compared, Buf *out) {
+    _cleanup_(buf_done) Buf replay = BUF_INIT(TEXT_MAX);
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_member_array(&writer, "policies");
+    for (size_t i = 0; i < compared->diff.n; i++)
+        write_change(&writer, &compared->diff.items[i]);
+    json_write_end_array(&writer);
+    json_member_int(&writer, "equal", (int64_t)compared->diff.n_equal);
+    if (compared->program) {
+        what_if_write(&compared->report, &replay);
+        json_write_key(&writer, STR("replay"));
+        json_write_raw(&writer, str_trim(buf_str(&replay)));
+    }
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    if (buf_error(&replay) < 0)
+        out->error = buf_error(&replay);
+}
+
+static int print(const Settings *settings, const Recorded *recorded, const Compared *compared,
+    const Arguments *arguments, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+
+    if (settings->form != OUTPUT_TABLE)
+        write_json(compared, &out);
+    else if (print_policies(settings, &compared->diff, arena, &out) < 0)
+        return terminal_out_of_memory(WHO, "the policies", arena);
+    else if (compared->program)
+        print_replay(settings, recorded, compared, arguments, &out);
+    return terminal_finish_as(&out, settings->form, WHO);
+}
+
+/* --- the command --------------------------------------------------------------------------- */
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
+    _cleanup_(recorded_done) Recorded recorded = {0};
+    Compared compared = {0};
+    int r;
+
+    if (!arena)
+        return terminal_out_of_memory(WHO, "the policies", NULL);
+    r = recorded_load(&settings->source, WHO, arena, &recorded);
+    if (r == 0)
+        r = read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
+    if (r == 0)
+        r = compare(&recorded, arena, &compared);
+    progress_end();
+    if (r == 0)
+        r = print(settings, &recorded, &compared, arguments, arena);
+    program_unref(compared.program);
+    return r != 0 ? r : compared.diff.n > 0 ? EXIT_FAILED : EXIT_FINE;
+}
+
+#define AT(member) OPTION_AT(Settings, member)
+
+/* clang-format off */
+static const Option options[] = {
+    {"keep-others", OPTION_FLAG, AT(keeps_others),
+        .help = "policies in force that the files do not have stay, as with kubectl apply; without it, "
+                "they count as removed"},
+    RECORDED_LAST_OPTION(Settings, source),
+    RECORDED_BUNDLE_OPTION(Settings, source),
+    {"all", OPTION_FLAG, AT(all),
+        .help = "also texts of added and removed policies, and every rule, decision and node, not only "
+                "the first 10"},
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
+        .help = "output format"},
+
+    SERVER_SOURCE_GROUP(Settings, source.server),
+    {0},
+};
+/* clang-format on */
+
+static void init(void *context) {
+    Settings *settings = context;
+
+    settings->source.last = RECORDER_LAST_DEFAULT;
+}
+
+static const char *check(void *context, const Arguments *arguments) {
+    const Settings *settings = context;
+
+    if (arguments->n == 0)
+        return "which policies? Name a file or directory";
+    if (arguments->n > POLICY_PATHS_MAX)
+        return "too many files; name their directory";
+    return recorded_check(&settings->source);
+}
+
+const Command diff_command = {
+    .name = "diff",
+    .summary = "compare the policies in force with files",
+    .usage = "FILE-OR-DIR... [OPTIONS]\n"
+             "FILE-OR-DIR... --bundle FILE [OPTIONS]",
+    .about =
+        "Compares the policies in force, of files and of the cluster, with those of files or "
+        "directories, as of a pull request: which policies and rules are added, removed or "
+        "changed, and what that changes for which pods, by a replay of the last decisions as in "
+        "berth what-if. Comments, quotes and the order of keys do not matter.",
+    .notes =
+        "Exit code: 0 no difference, 1 differences, 2 wrong usage or a policy with mistakes, 3 "
+        "a berth or file that cannot be read.",
+    .options = options,
+    .complete = COMPLETE_FILES,
+    .max_completed = SIZE_MAX,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,151 @@
+/* Loads recordings of one or several berths, and replays them. */
+
+#include "commands/recorded.h"
+
+#include <stdio.h>
+
+#include "cli/bundle-source.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "input/zones.h"
+
+const char *recorded_check(const RecordedSource *source) {
+    if (source->n_bundles > 0 && (server_source_is_given(&source->server) ||
+                                     cluster_source_is_live(&source->server.cluster)))
+        return "--bundle is a file: no server is contacted";
+    return server_source_check(&source->server);
+}
+
+void recorded_done(Recorded *recorded) {
+    recording_done(&recorded->recording);
+    for (size_t i = 0; i < recorded->n; i++)
+        bundle_done(&recorded->bundles[i]);
+}
+
+static int load_files(const RecordedSource *source, const char *who, Recorded *ret) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < source->n_bundles; i++)
+        r = bundle_source_load(source->bundles[i], who, &ret->bundles[ret->n++]);
+    return r;
+}
+
+/* A replica that has none to give is reported; if none has one, the first. */
+static int fetch_bundles(const RecordedSource *source, const Replicas *replicas, const char *who,
+    Arena *arena, Recorded *ret) {
+    const BundleRequest request = {.last = source->last};
+    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
+    size_t n_errors = 0;
+
+    for (size_t i = 0; i < replicas->n; i++) {
+        const BerthAccess *access = &replicas->items[i];
+        Str file = STR_NULL;
+        int r = bundle_source_fetch(access, &request, arena, &file, errors[n_errors]);
+
+        if (r < 0)
+            return terminal_out_of_memory(who, "berth's reply", arena);
+        if (r == 0)
+            r = bundle_source_unpack(file, access->server, who, &ret->bundles[ret->n++]);
+        else {
+            n_errors++;
+            r = 0;
+        }
+        if (r != 0)
+            return r;
+    }
+    if (ret->n == 0)
+        return terminal_complain(who, errors[0]);
+    for (size_t i = 0; i < n_errors; i++)
+        replicas_complain(replicas, who, errors[i]);
+    return 0;
+}
+
+static int load_bundles(RecordedSource *source, const char *who, Arena *arena, Recorded *ret) {
+    Recording parts[REPLICAS_MAX];
+    Replicas replicas = {0};
+    int r;
+
+    if (source->n_bundles > 0)
+        r = load_files(source, who, ret);
+    else {
+        r = replicas_open(&source->server, who, &replicas);
+        if (r == 0)
+            r = fetch_bundles(source, &replicas, who, arena, ret);
+        replicas_done(&replicas);
+        server_source_done(&source->server);
+    }
+    if (r != 0)
+        return r;
+    for (size_t i = 0; i < ret->n; i++)
+        parts[i] = ret->bundles[i].recording;
+    return recording_merge(parts, ret->n, arena, &ret->recording) == 0
+               ? 0
+               : terminal_out_of_memory(who, "the recorded decisions", arena);
+}
+
+/* The last so many, where a bundle has more. */
+static void keep_last(Recording *recording, int64_t last) {
+    size_t from = recording->n;
+
+    while (from > 0 && last > 0) {
+        Verb verb = recording->decisions[--from].verb;
+
+        last -= verb == VERB_FILTER || verb == VERB_PRIORITIZE;
+    }
+    recording->decisions += from;
+    recording->n -= from;
+}
+
+Digest recorded_policy_digest(const Bundle *bundle) {
+    Digest digest = DIGEST_NONE;
+
+    for (size_t i = 0; i < bundle->n_policies; i++)
+        digest = digest_chain(digest, bundle->policies[i].text);
+    return digest;
+}
+
+/* Replicas that read their policies at different times, or from different files. */
+static void warn_about_policies(const Recorded *recorded, const char *who) {
+    for (size_t i = 1; i < recorded->n; i++)
+        if (!digest_equal(recorded_policy_digest(&recorded->bundles[i]),
+                recorded_policy_digest(&recorded->bundles[0]))) {
+            (void)fprintf(stderr,
+                "%s: the recordings have different policies; those of the first count as in "
+                "force\n",
+                who);
+            return;
+        }
+}
+
+int recorded_load(RecordedSource *source, const char *who, Arena *arena, Recorded *ret) {
+    int r;
+
+    progress_begin("reading decisions");
+    r = load_bundles(source, who, arena, ret);
+    if (r != 0)
+        return r;
+    warn_about_policies(ret, who);
+    keep_last(&ret->recording, source->last);
+    return 0;
+}
+
+static void note_progress(void *context, size_t done, size_t of) {
+    progress_count(done, of);
+}
+
+int recorded_replay(
+    const Recorded *recorded, Program *program, const char *who, Arena *arena, WhatIfReport *ret) {
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    WhatIfOptions options = {
+        .setting = {.zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions},
+        .progress = note_progress,
+    };
+    int r;
+
+    if (!zones)
+        return terminal_out_of_memory(who, "the replayed decisions", NULL);
+    progress_begin("replaying decisions");
+    r = what_if_run(&recorded->recording, program, &options, arena, ret);
+    progress_end();
+    return r < 0 ? terminal_failed(who, "the replayed decisions", r, arena) : 0;
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+/*
+ * Recorded: the last decisions of running berths or of bundles, with the policies in force, and
+ * their replay with other policies: `berth what-if` and `berth diff`.
+ */
+
+#include "base/digest.h"
+#include "bundle/bundle.h"
+#include "cli/replicas.h"
+#include "cli/server-source.h"
+#include "history/recorder.h"
+#include "replay/what-if.h"
+
+#define RECORDED_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+
+/* Where they come from, as options of a command. */
+typedef struct RecordedSource {
+    ServerSource server;
+    const char *bundles[REPLICAS_MAX]; /* files; none: from running berths */
+    size_t n_bundles;
+    int64_t last;
+} RecordedSource;
+
+/* clang-format off */
+#define RECORDED_LAST_OPTION(type, member)                                                         \
+    {"last", OPTION_NUMBER, .argument = "N", OPTION_AT(type, member.last), .min = 1,               \
+        .max = RECORDER_LAST_MAX, .initial = "1000",                                               \
+        .help = "how many filter and prioritize decisions"}
+#define RECORDED_BUNDLE_OPTION(type, member)                                                       \
+    {"bundle", OPTION_LIST, .argument = "FILE",                                                    \
+        OPTION_LIST_AT(type, member.bundles, member.n_bundles), .complete = COMPLETE_FILES,        \
+        .help = "decisions of this file (berth bundle), not of a running berth; may be repeated, " \
+                "for replicas"}
+/* clang-format on */
+
+/* The error of options that do not go together; NULL: none. */
+const char *recorded_check(const RecordedSource *source);
+
+/* The settings are those of the first bundle, the recording is of all. */
+typedef struct Recorded {
+    Bundle bundles[REPLICAS_MAX];
+    size_t n;
+    Recording recording;
+} Recorded;
+
+void recorded_done(Recorded *recorded);
+
+/* Each returns 0; or an exit code, after complaining as @who. Strings are in @arena. */
+
+/* Warns if replicas have different policies: those of the first count as in force. */
+int recorded_load(RecordedSource *source, const char *who, Arena *arena, Recorded *ret) MUST_CHECK;
+
+int recorded_replay(const Recorded *recorded, Program *program, const char *who, Arena *arena,
+    WhatIfReport *ret) MUST_CHECK;
+
+/* Of the policies in force. */
+Digest recorded_policy_digest(const Bundle *bundle);

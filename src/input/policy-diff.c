@@ -1,0 +1,317 @@
+/* Compares the YAML trees of policies, with sorted keys. */
+
+#include "input/policy-diff.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "yaml/document.h"
+#include "yaml/write.h"
+
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+/* A policy of one of the sets. */
+typedef struct ReadPolicy {
+    Str name;
+    YamlNode *document, *spec; /* the latter NULL: none */
+} ReadPolicy;
+
+typedef VEC(ReadPolicy) ReadPolicies;
+typedef VEC(PolicyPart) PolicyParts;
+
+const char *policy_change_name(PolicyChangeKind kind) {
+    static const char *const names[] = {
+        [POLICY_CHANGED] = "changed",
+        [POLICY_ADDED] = "added",
+        [POLICY_REMOVED] = "removed",
+    };
+
+    return names[kind];
+}
+
+/* --- trees -------------------------------------------------------------------------------- */
+
+static YamlNode *find(const YamlNode *mapping, Str key) {
+    for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
+        if (str_eq(mapping->pairs[i].key->text, key))
+            return mapping->pairs[i].value;
+    return NULL;
+}
+
+static Str name_of(const YamlNode *node) {
+    const YamlNode *name = find(node, STR("name"));
+
+    return name && name->kind != YAML_MAPPING && name->kind != YAML_SEQUENCE ? name->text
+                                                                             : STR_NULL;
+}
+
+/* The name first, as users write it. */
+static int compare_pairs(const void *a, const void *b) {
+    Str left = ((const YamlPair *)a)->key->text, right = ((const YamlPair *)b)->key->text;
+
+    if (str_is(left, "name") || str_is(right, "name"))
+        return str_is(right, "name") - str_is(left, "name");
+    return str_cmp(left, right);
+}
+
+/* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
+static void sort_keys(YamlNode *node) {
+    if (node->kind == YAML_SEQUENCE)
+        for (size_t i = 0; i < node->n; i++)
+            sort_keys(node->items[i]);
+    if (node->kind != YAML_MAPPING)
+        return;
+    for (size_t i = 0; i < node->n; i++)
+        sort_keys(node->pairs[i].value);
+    if (node->n > 0)
+        qsort(node->pairs, node->n, sizeof(YamlPair), compare_pairs);
+}
+
+static bool is_scalar(const YamlNode *node) {
+    return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
+}
+
+static bool is_equal(const YamlNode *a, const YamlNode *b) {
+    if (is_scalar(a) || is_scalar(b))
+        return is_scalar(a) && is_scalar(b) && str_eq(a->text, b->text);
+    if (a->kind != b->kind || a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->kind == YAML_SEQUENCE ? !is_equal(a->items[i], b->items[i])
+                                     : !str_eq(a->pairs[i].key->text, b->pairs[i].key->text) ||
+                                           !is_equal(a->pairs[i].value, b->pairs[i].value))
+            return false;
+    }
+    return true;
+}
+
+/* YAML in kubectl's style; empty: there is none. 0, or -ENOMEM. */
+static int write_text(const YamlNode *node, Arena *arena, Str *ret) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+
+    *ret = STR_NULL;
+    if (!node)
+        return 0;
+    yaml_to_json(node, &json);
+    if (buf_error(&json) < 0 || yaml_from_json(buf_str(&json), &text) < 0)
+        return -ENOMEM;
+    *ret = arena_copy(arena, buf_str(&text));
+    return arena_has_failed(arena) ? -ENOMEM : 0;
+}
+
+/* --- sets --------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b) {
+    return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
+}
+
+static int add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
+    ReadPolicy *policy = VEC_PUSH(ret, arena);
+
+    if (!policy)
+        return -ENOMEM;
+    sort_keys(document);
+    *policy = (ReadPolicy){
+        .name = name_of(find(document, STR("metadata"))),
+        .document = document,
+        .spec = find(document, STR("spec")),
+    };
+    return 0;
+}
+
+/* Sorted by name. 0, or -ENOMEM. */
+static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPolicies *ret) {
+    for (size_t i = 0; i < n; i++) {
+        DiagList diags = DIAG_LIST_IN(arena);
+        YamlStream stream = {0};
+        int r = yaml_parse(sources[i].file, sources[i].text, arena, &diags, &stream);
+
+        if (r == -ENOMEM)
+            return r;
+        for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
+            if (add_document(stream.documents[j], arena, ret) < 0)
+                return -ENOMEM;
+    }
+    if (ret->n > 0)
+        qsort(ret->items, ret->n, sizeof(ReadPolicy), compare_names);
+    return 0;
+}
+
+/* --- parts of a policy ------------------------------------------------------------------------ */
+
+typedef struct PartFinder {
+    Arena *arena;
+    PolicyParts parts;
+} PartFinder;
+
+static int add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {
+    PolicyPart *part = VEC_PUSH(&finder->parts, finder->arena);
+
+    if (!part)
+        return -ENOMEM;
+    *part = (PolicyPart){
+        .kind = kind,
+        .path = str_is_empty(name)
+                    ? field
+                    : arena_printf(finder->arena, "%.*s/%.*s", STR_FMT(field), STR_FMT(name)),
+    };
+    return part->path.ptr ? 0 : -ENOMEM;
+}
+
+/* Whether it is a list of items with names, as rules are. */
+static bool is_named_list(const YamlNode *node) {
+    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++)
+        if (str_is_empty(name_of(node->items[i])))
+            return false;
+    return node->kind == YAML_SEQUENCE;
+}
+
+static const YamlNode *find_item(const YamlNode *list, Str name) {
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(name_of(list->items[i]), name))
+            return list->items[i];
+    return NULL;
+}
+
+/* Items of @list that @other lacks are @kind, and if @other is the new list, items that differ are
+ * changed. */
+static int compare_items(PartFinder *finder, Str field, const YamlNode *list, const YamlNode *other,
+    PolicyChangeKind kind) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < list->n; i++) {
+        Str name = name_of(list->items[i]);
+        const YamlNode *same = find_item(other, name);
+
+        if (!same)
+            r = add_part(finder, kind, field, name);
+        else if (kind == POLICY_REMOVED && !is_equal(list->items[i], same))
+            r = add_part(finder, POLICY_CHANGED, field, name);
+    }
+    return r;
+}
+
+static int compare_field(
+    PartFinder *finder, Str field, const YamlNode *before, const YamlNode *after) {
+    size_t n = finder->parts.n;
+    int r;
+
+    if (!before || !after)
+        return add_part(finder, after ? POLICY_ADDED : POLICY_REMOVED, field, STR_NULL);
+    if (is_equal(before, after))
+        return 0;
+    if (!is_named_list(before) || !is_named_list(after))
+        return add_part(finder, POLICY_CHANGED, field, STR_NULL);
+    r = compare_items(finder, field, before, after, POLICY_REMOVED);
+    if (r == 0)
+        r = compare_items(finder, field, after, before, POLICY_ADDED);
+    if (r == 0 && finder->parts.n == n) /* their order */
+        r = add_part(finder, POLICY_CHANGED, field, STR_NULL);
+    return r;
+}
+
+/* Fields of both, by name. */
+static int compare_specs(PartFinder *finder, const YamlNode *before, const YamlNode *after) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && before && before->kind == YAML_MAPPING && i < before->n; i++) {
+        Str field = before->pairs[i].key->text;
+
+        r = compare_field(finder, field, before->pairs[i].value, find(after, field));
+    }
+    for (size_t i = 0; r == 0 && after && after->kind == YAML_MAPPING && i < after->n; i++) {
+        Str field = after->pairs[i].key->text;
+
+        if (!find(before, field))
+            r = compare_field(finder, field, NULL, after->pairs[i].value);
+    }
+    return r;
+}
+
+/* --- both sets --------------------------------------------------------------------------------
+ */
+
+/* One of them may be NULL. */
+static int compare_policies(
+    const ReadPolicy *before, const ReadPolicy *after, Arena *arena, PolicyDiff *ret) {
+    PolicyChange *change = &ret->items[ret->n];
+    PartFinder finder = {.arena = arena};
+    int r = 0;
+
+    assert(before || after);
+    *change = (PolicyChange){.kind = !before  ? POLICY_ADDED
+                                     : !after ? POLICY_REMOVED
+                                              : POLICY_CHANGED,
+        .name = before ? before->name : after->name};
+    if (before && after)
+        r = compare_specs(&finder, before->spec, after->spec);
+    if (r == 0 && before && after && finder.parts.n == 0) {
+        ret->n_equal++;
+        return 0;
+    }
+    change->parts = finder.parts.items;
+    change->n_parts = finder.parts.n;
+    if (r == 0 && before)
+        r = write_text(before->spec, arena, &change->before);
+    if (r == 0 && after)
+        r = write_text(after->spec, arena, &change->after);
+    ret->n++;
+    return r;
+}
+
+int policy_diff(const PolicySource *before, size_t n_before, const PolicySource *after,
+    size_t n_after, Arena *arena, PolicyDiff *ret) {
+    ReadPolicies old = {0}, new = {0};
+    size_t i = 0, j = 0;
+    int r = read_set(before, n_before, arena, &old);
+
+    if (r == 0)
+        r = read_set(after, n_after, arena, &new);
+    *ret = (PolicyDiff){.items = ARENA_ARRAY(arena, PolicyChange, old.n + new.n)};
+    if (!ret->items)
+        r = -ENOMEM;
+    while (r == 0 && (i < old.n || j < new.n)) {
+        int order = i == old.n   ? 1
+                    : j == new.n ? -1
+                                 : str_cmp(old.items[i].name, new.items[j].name);
+
+        r = compare_policies(
+            order <= 0 ? &old.items[i] : NULL, order >= 0 ? &new.items[j] : NULL, arena, ret);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return r;
+}
+
+static bool has_name(const ReadPolicies *policies, Str name) {
+    for (size_t i = 0; i < policies->n; i++)
+        if (str_eq(policies->items[i].name, name))
+            return true;
+    return false;
+}
+
+int policy_diff_keep_others(const PolicySource *before, size_t n_before, const PolicySource *after,
+    size_t n_after, Arena *arena, const PolicySource **ret, size_t *ret_n) {
+    ReadPolicies old = {0}, new = {0};
+    PolicySource *sources;
+    int r = read_set(before, n_before, arena, &old);
+
+    if (r == 0)
+        r = read_set(after, n_after, arena, &new);
+    sources = ARENA_ARRAY(arena, PolicySource, n_after + old.n);
+    if (r < 0 || !sources)
+        return -ENOMEM;
+    for (*ret_n = 0; *ret_n < n_after; (*ret_n)++)
+        sources[*ret_n] = after[*ret_n];
+    for (size_t i = 0; r == 0 && i < old.n; i++) {
+        if (has_name(&new, old.items[i].name))
+            continue;
+        sources[*ret_n].file = arena_printf(arena, "%.*s, in force", STR_FMT(old.items[i].name));
+        r = write_text(old.items[i].document, arena, &sources[(*ret_n)++].text);
+    }
+    *ret = sources;
+    return r < 0 || arena_has_failed(arena) ? -ENOMEM : 0;
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+/*
+ * AdmissionReview: what an API server asks before it stores a PlacementPolicy
+ * (admission.k8s.io/v1), and the answer.
+ *
+ * An object that is created, or whose spec is changed, is denied if it would not be accepted
+ * (live/cluster-policies.h), with the same mistakes, and gets the warnings of `berth check`.
+ * Everything else is allowed: objects that are deleted, other kinds, subresources, and updates that
+ * leave the spec as it is, so that labels and finalizers of an object with a mistake can be edited.
+ *
+ * Nothing is kept or changed: a dry run is like any other. Threads: any.
+ */
+
+#include "live/cluster-policies.h"
+
+#define ADMISSION_PATH "/admission/validate"
+
+/* Bytes of a review. An API server stores objects of at most 1.5 MiB by default, and sends two. */
+#define ADMISSION_BODY_MAX ((size_t)4 * 1024 * 1024)
+
+/* Bytes of a spec. Reading it may need 100 times as much memory, one at a time. */
+#define ADMISSION_SPEC_MAX ((size_t)1024 * 1024)
+
+#define ADMISSION_REPLY_MAX ((size_t)64 * 1024)
+#define ADMISSION_ERROR_MAX 256u
+
+enum {
+    _ADMISSION_E_SUCCESS,
+    ADMISSION_E_MALFORMED, /* not a review of admission.k8s.io/v1 */
+    ADMISSION_E_SIZE,      /* a spec over ADMISSION_SPEC_MAX */
+};
+
+/* Answers the review @body with a review, appended to @out. 0; one of the above with a message in
+ * @error; or -ENOMEM. */
+int admission_review_answer(ClusterPolicies *policies, Str body, Arena *arena, Buf *out,
+    bool *ret_is_allowed, char error[static ADMISSION_ERROR_MAX]) MUST_CHECK;
