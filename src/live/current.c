@@ -17,12 +17,27 @@ View *current_view(Current *current) {
     return view;
 }
 
+View *current_wait(Current *current, const View *shown, int64_t until_nsec) {
+    const struct timespec until = {.tv_sec = (time_t)(until_nsec / NSEC_PER_SEC),
+        .tv_nsec = (long)(until_nsec % NSEC_PER_SEC)};
+    View *view;
+    int r = 0;
+
+    (void)pthread_mutex_lock(&current->lock);
+    while (current->view == shown && r == 0)
+        r = pthread_cond_clockwait(&current->exchanged, &current->lock, CLOCK_MONOTONIC, &until);
+    view = view_ref(current->view);
+    (void)pthread_mutex_unlock(&current->lock);
+    return view;
+}
+
 static void exchange(Current *current, View *view) {
     View *old;
 
     (void)pthread_mutex_lock(&current->lock);
     old = current->view;
     current->view = view;
+    (void)pthread_cond_broadcast(&current->exchanged);
     (void)pthread_mutex_unlock(&current->lock);
     view_unref(old);
 }
@@ -336,5 +351,6 @@ int current_begin(Current *current, Snapshot *snapshot, Program *program, const 
 void current_done(Current *current) {
     current->view = view_unref(current->view);
     (void)pthread_mutex_destroy(&current->lock);
+    (void)pthread_cond_destroy(&current->exchanged);
     (void)pthread_mutex_destroy(&current->publish_lock);
 }

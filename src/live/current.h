@@ -44,6 +44,7 @@ typedef struct PolicyLoad {
 
 typedef struct Current {
     pthread_mutex_t lock; /* guards view: held for a pointer and a reference only */
+    pthread_cond_t exchanged;
     View *view;
 
     pthread_mutex_t publish_lock; /* one new view at a time; guards what follows */
@@ -63,7 +64,9 @@ typedef struct Current {
 } Current;
 
 #define CURRENT_INIT                                                                               \
-    ((Current){.lock = PTHREAD_MUTEX_INITIALIZER, .publish_lock = PTHREAD_MUTEX_INITIALIZER})
+    ((Current){.lock = PTHREAD_MUTEX_INITIALIZER,                                                  \
+        .exchanged = PTHREAD_COND_INITIALIZER,                                                     \
+        .publish_lock = PTHREAD_MUTEX_INITIALIZER})
 
 /* Makes the first view; @snapshot may be NULL, @zones must live longer. 0, or an error as of
  * current_set_program(). */
@@ -73,6 +76,10 @@ void current_done(Current *current);
 
 /* A reference to it. */
 View *current_view(Current *current);
+
+/* The same, once it is another than @shown, which the caller holds; at @until_nsec (monotonic) in
+ * any case. */
+View *current_wait(Current *current, const View *shown, int64_t until_nsec);
 
 /* Another cluster. 0, or -ENOMEM: as it was. */
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;

@@ -71,26 +71,42 @@ static RequestTime request_time(Allowance *allowance, Arena *scratch) {
     };
 }
 
-static void decide(
-    Answers *answers, Verb verb, const View *view, Str body, Arena *arena, Answer *ret) {
+static void evaluate(Answers *answers, Verb verb, const View *view, const RequestTime *time,
+    Str body, Arena *arena, Answer *ret) {
+    switch (verb) {
+    case VERB_FILTER:
+        extender_filter(view, time, body, arena, ret);
+        break;
+    case VERB_PRIORITIZE:
+        extender_prioritize(view, time, body, arena, ret);
+        break;
+    case VERB_PREEMPT:
+        extender_preempt(view, time, body, arena, ret);
+        break;
+    default:
+        answer_bind(answers, body, arena, ret);
+        break;
+    }
+}
+
+/* With @ret_newer it may wait for nodes that @view does not have; *ret_newer is the view that it
+ * was decided over then, or NULL. */
+static void decide(Answers *answers, Verb verb, const View *view, View **ret_newer, Str body,
+    Arena *arena, Answer *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
     RequestTime time = request_time(&allowance, scratch);
 
-    switch (verb) {
-    case VERB_FILTER:
-        extender_filter(view, &time, body, arena, ret);
-        break;
-    case VERB_PRIORITIZE:
-        extender_prioritize(view, &time, body, arena, ret);
-        break;
-    case VERB_PREEMPT:
-        extender_preempt(view, &time, body, arena, ret);
-        break;
-    default:
-        answer_bind(answers, body, arena, ret);
-        break;
+    evaluate(answers, verb, view, &time, body, arena, ret);
+    if (ret_newer)
+        *ret_newer = node_wait(
+            &answers->node_wait, answers->api->current, view, &ret->decision, NODE_WAIT_NSEC);
+    if (ret_newer && *ret_newer) {
+        view = *ret_newer;
+        allowance.end_nsec = 0;
+        time.now_nsec = clock_wall_nsec();
+        evaluate(answers, verb, view, &time, body, arena, ret);
     }
     observers_run(answers, &(Observation){
                                .verb = verb,
@@ -105,17 +121,18 @@ static void decide(
 }
 
 void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret) {
-    decide(answers, VERB_FILTER, view, body, arena, ret);
+    decide(answers, VERB_FILTER, view, /* ret_newer= */ NULL, body, arena, ret);
 }
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
+    _cleanup_(view_unrefp) View *view = current_view(answers->api->current), *newer = NULL;
+    bool is_watched = verb == VERB_FILTER && answers->api->live;
     Answer answer;
 
-    decide(answers, verb, view, request->body, request->arena, &answer);
+    decide(answers, verb, view, is_watched ? &newer : NULL, request->body, request->arena, &answer);
     reply_with(reply, &answer);
-    if (verb == VERB_FILTER && answers->api->live)
-        live_expect(answers->api->live, request, view, &answer.decision, reply);
+    if (is_watched)
+        live_expect(answers->api->live, request, newer ? newer : view, &answer.decision, reply);
 }
 
 /* No observer sees it: nothing is recorded, counted or expected to be bound. */

@@ -13,6 +13,7 @@
 #include "api/context.h"
 #include "extender/verbs.h"
 #include "http/server.h"
+#include "live/node-wait.h"
 #include "monitor/warnings.h"
 
 /* Executes a bind. Called on worker threads, several at a time. */
@@ -30,6 +31,7 @@ typedef struct Answers {
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */
     Warnings *warnings;
 
+    NodeWait node_wait;
     _Atomic int64_t log_second;
     _Atomic unsigned n_logged;
 } Answers;

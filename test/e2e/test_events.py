@@ -32,6 +32,7 @@ def test_no_node_passed(cluster):
 
     # A pod that gets a node has no Event of berth.
     cluster.add_node("blue", {"example.com/pool": "blue"})
+    cluster.wait_figure(berth, "berth_cluster_nodes", 4)
     cluster.add_pod("goes")
     cluster.wait_bound("goes")
     assert metrics(berth)[POSTED] == 1
