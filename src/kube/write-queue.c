@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
@@ -44,6 +45,7 @@ static void pending_done(PendingWrite *write) {
 WriteQueue *write_queue_new(const WriteQueueOptions *options) {
     WriteQueue *queue = calloc(1, sizeof(*queue));
 
+    assert(options->n_calls <= WRITE_QUEUE_CALLS_MAX);
     if (!queue)
         return NULL;
     queue->options = *options;

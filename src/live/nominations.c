@@ -61,7 +61,7 @@ struct Nominations {
     bool had_backlog;   /* then there were pods left */
     int64_t cycle_nsec; /* of kube-scheduler for a pod without a nomination; 0: not known */
     int64_t quick_nsec; /* the same for one with a nomination */
-    int64_t trial_at;
+    int64_t trial_at, trial_wait; /* of the last trial, and until the next one; 0: none yet */
     uint64_t n_written_before_trial;
     int64_t foreign_at; /* another's nomination was new; 0: never */
     int64_t paused_until;
@@ -398,7 +398,23 @@ const char *nominator_state_name(NominatorState state) {
     return names[state];
 }
 
-/* Until latencies are known, and once in a while, a few are nominated to find out. */
+/* Patches take long while many pods are bound at once, and without patches nothing shows when that
+ * is over. So a few are tried: soon at first, rarely if the API server stays slow. */
+static void plan_trial(Nominations *nominations, const WriteFigures *writes, int64_t now) {
+    if (nominations->trial_wait == 0) {
+        nominations->trial_wait = NOMINATION_TRIAL_MIN_MSEC * NSEC_PER_MSEC;
+        nominations->trial_at = now;
+    }
+    if (now - nominations->trial_at < nominations->trial_wait)
+        return;
+    nominations->trial_at = now;
+    nominations->trial_wait *= 2;
+    if (nominations->trial_wait > NOMINATION_TRIAL_MAX_MSEC * NSEC_PER_MSEC)
+        nominations->trial_wait = NOMINATION_TRIAL_MAX_MSEC * NSEC_PER_MSEC;
+    nominations->n_written_before_trial = writes->n_written;
+}
+
+/* Until latencies are known, and during a trial, it is not. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
@@ -410,12 +426,11 @@ static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, in
         return false;
     own = (double)NOMINATION_CALLS / (double)(writes->latency_nsec > 0 ? writes->latency_nsec : 1);
     other = 1 / (double)nominations->cycle_nsec;
-    if (own >= NOMINATION_MARGIN * other)
+    if (own >= NOMINATION_MARGIN * other) {
+        nominations->trial_wait = 0;
         return false;
-    if (now - nominations->trial_at > NOMINATION_TRIAL_SEC * NSEC_PER_SEC) {
-        nominations->trial_at = now;
-        nominations->n_written_before_trial = writes->n_written;
     }
+    plan_trial(nominations, writes, now);
     return true;
 }
 

@@ -315,10 +315,11 @@ static void withdraw(Nominator *nominator, Arena *arena) {
         (void)watcher_nominate(nominator->watcher, &expired[i]);
 }
 
-/* Whether pods were nominated. */
+/* Whether there is a backlog. */
 static bool run_round(Nominator *nominator, Arena *arena) {
     Round round = {.nominator = nominator, .arena = arena};
     int64_t begun = thread_cpu_nsec();
+    bool has_backlog;
     size_t i = 0;
 
     arena_reset(arena);
@@ -330,8 +331,9 @@ static bool run_round(Nominator *nominator, Arena *arena) {
     view_unref(round.view);
     pthread_mutex_lock(&nominator->lock);
     nominator->figures.round_nsec += thread_cpu_nsec() - begun;
+    has_backlog = nominations_figures(nominator->nominations).state != NOMINATOR_IDLE;
     pthread_mutex_unlock(&nominator->lock);
-    return i > 0;
+    return has_backlog;
 }
 
 static void *run(void *context) {

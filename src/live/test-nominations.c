@@ -268,6 +268,14 @@ static const struct {
         "outpaced"},
     {"the API server is slow", "asks 900 5; pods 0 199; pace 0 49 20; writes 20 400; decide",
         "outpaced"},
+    {"the API server was slow for a moment",
+        "asks 900 5; pods 0 199; pace 0 49 20; writes 20 400; decide; at 1200; decide; at 1300; "
+        "decide; decide; writes 36 40; decide",
+        "outpaced outpaced outpaced nominating nominating"},
+    {"the API server stays slow: it is tried again after twice the time",
+        "asks 900 5; pods 0 199; pace 0 49 20; writes 20 400; decide; at 1300; decide; writes 36 "
+        "400; decide; at 1799; decide; decide; at 1800; decide; decide",
+        "outpaced outpaced outpaced outpaced outpaced outpaced nominating"},
     {"a cycle of kube-scheduler is shorter than a nomination pays for",
         "asks 900 5; pods 0 199; pace 0 49 9; writes 20 10; decide", "outpaced"},
     {"latency is not known yet", "asks 900 5; pods 0 199; pace 0 49 12; writes 15 400; decide",
