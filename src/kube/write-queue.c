@@ -2,9 +2,9 @@
 
 #include "kube/write-queue.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
