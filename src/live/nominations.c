@@ -12,7 +12,7 @@
 #define RECENT_MAX 64u /* results by which it judges itself */
 #define RECENT_MIN 32u
 #define UNUSED_SHARE_MAX 0.3
-#define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* a longer interval is no work of kube-scheduler */
+#define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* longer: idle, and not a cycle of kube-scheduler */
 
 typedef enum PendingState {
     PENDING_FREE,
@@ -30,8 +30,10 @@ typedef struct Pending {
     uint64_t arrival; /* its number in the order of arrival */
     uint64_t list;    /* the last list that had it */
     int64_t nominated_at, shown_at;
-    bool was_asked; /* kube-scheduler has */
-    bool is_late;   /* before it can have known of the nomination */
+    int64_t withdrawn_at; /* the last patch that withdraws it; 0: none */
+    bool is_called;       /* its scheduler calls berth: only then it counts */
+    bool was_asked;       /* a filter request for it has come ... */
+    bool is_late;         /* ... before kube-scheduler could know the nomination */
     bool has_failed;
     NominationOutcome outcome; /* of its nomination, once that has ended */
 } Pending;
@@ -46,7 +48,7 @@ struct Nominations {
     Set pods; /* by UID */
     uint64_t n_arrived, n_lists;
     uint64_t n_asked; /* pods that kube-scheduler asked about, of those that are known */
-    size_t n_free, n_outstanding;
+    size_t n_free, n_outstanding;                /* of pods whose scheduler calls berth */
     char *schedulers[NOMINATION_SCHEDULERS_MAX]; /* that call berth */
     size_t n_schedulers;
     uint64_t early[EARLY_MAX]; /* hashes of UIDs; a ring */
@@ -126,14 +128,19 @@ static Pending *find(const Nominations *nominations, Str uid) {
     return set_find(&nominations->pods, hash_str(uid), has_uid, &uid);
 }
 
+static void count(Nominations *nominations, const Pending *pending, int by) {
+    if (!pending->is_called)
+        return;
+    nominations->n_free += (size_t)(pending->state == PENDING_FREE ? by : 0);
+    nominations->n_outstanding += (size_t)(pending->state == PENDING_NOMINATED ? by : 0);
+}
+
 static void set_state(Nominations *nominations, Pending *pending, PendingState state) {
     if (pending->state == PENDING_NOMINATED && state != PENDING_NOMINATED)
         nomination_log_end(nominations->log, pending->uid, pending->outcome);
-    nominations->n_free -= pending->state == PENDING_FREE;
-    nominations->n_outstanding -= pending->state == PENDING_NOMINATED;
-    nominations->n_free += state == PENDING_FREE;
-    nominations->n_outstanding += state == PENDING_NOMINATED;
+    count(nominations, pending, -1);
     pending->state = state;
+    count(nominations, pending, 1);
     if (state == PENDING_LEFT)
         drop_text(&pending->text);
 }
@@ -185,6 +192,19 @@ static void note_result(Nominations *nominations, Pending *pending, bool is_used
         note_tried(nominations, pending->node, is_used, now);
 }
 
+/* Nominated, and its outcome is open. */
+static bool is_undecided(const Pending *pending) {
+    return pending->state == PENDING_NOMINATED && pending->outcome == NOMINATION_DROPPED;
+}
+
+/* It is of no use any more. */
+static void note_expired(Nominations *nominations, Pending *pending, int64_t now) {
+    pending->outcome = NOMINATION_EXPIRED;
+    nominations->figures.n_expired++;
+    if (pending->has_failed)
+        note_tried(nominations, pending->node, /* is_used= */ false, now);
+}
+
 /* --- what happens in the cluster ------------------------------------------------------------ */
 
 static bool was_early(const Nominations *nominations, Str uid) {
@@ -192,6 +212,13 @@ static bool was_early(const Nominations *nominations, Str uid) {
 
     for (size_t i = 0; i < EARLY_MAX && i < nominations->n_early; i++)
         if (nominations->early[i] == hash)
+            return true;
+    return false;
+}
+
+static bool calls_us(const Nominations *nominations, Str scheduler) {
+    for (size_t i = 0; i < nominations->n_schedulers; i++)
+        if (str_is(scheduler, nominations->schedulers[i]))
             return true;
     return false;
 }
@@ -222,6 +249,7 @@ static Pending *add_pending(Nominations *nominations, const Pod *pod) {
     if (!pending)
         return NULL;
     pending->arrival = nominations->n_arrived++;
+    pending->is_called = calls_us(nominations, pending->scheduler);
     if (set_add(&nominations->pods, hash_str(pending->uid), pending) < 0)
         return pending_free(pending);
     if (was_early(nominations, pod->uid))
@@ -237,7 +265,7 @@ static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, 
         return false;
     if (!pending)
         return true;
-    if (pending->state == PENDING_NOMINATED && !str_is_empty(pod->node_name)) {
+    if (is_undecided(pending) && !str_is_empty(pod->node_name)) {
         pending->outcome = NOMINATION_REJECTED;
         if (!str_is_empty(pending->version))
             note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
@@ -246,14 +274,17 @@ static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, 
     return true;
 }
 
-/* Its own nomination is ours, of another, or gone. */
+/* Its nomination is ours, of another, or gone. @was_tried as in nominations_see(). */
 static void see_nomination(
-    Nominations *nominations, const Pod *pod, Pending *pending, int64_t now) {
-    bool is_ours =
-        pending->state == PENDING_NOMINATED && str_eq(pod->nominated_node_name, pending->node);
+    Nominations *nominations, const Pod *pod, Pending *pending, bool was_tried, int64_t now) {
+    bool has_node = !str_is_empty(pending->node) && str_eq(pod->nominated_node_name, pending->node);
     bool was_shown = !str_is_empty(pending->version);
 
-    if (is_ours) {
+    if (has_node && pending->state == PENDING_LEFT && pending->outcome == NOMINATION_REJECTED) {
+        pending->has_failed = true; /* it was given up, and came nevertheless: to be withdrawn */
+        set_state(nominations, pending, PENDING_NOMINATED);
+    }
+    if (has_node && pending->state == PENDING_NOMINATED) {
         if (!was_shown) {
             pending->is_late = pending->was_asked;
             pending->shown_at = now;
@@ -265,7 +296,11 @@ static void see_nomination(
             nominations->foreign_at = now;
         set_state(nominations, pending, PENDING_LEFT);
     } else if (pending->state == PENDING_NOMINATED && was_shown) {
-        set_state(nominations, pending, PENDING_LEFT); /* removed by another */
+        /* Withdrawn; or by kube-scheduler, which could not place the pod; or by another. */
+        pending->has_failed |= was_tried;
+        if (is_undecided(pending) && pending->has_failed)
+            note_expired(nominations, pending, now);
+        set_state(nominations, pending, PENDING_LEFT);
     }
 }
 
@@ -280,7 +315,7 @@ void nominations_see(
     if (!pending)
         return;
     pending->list = nominations->n_lists;
-    see_nomination(nominations, pod, pending, now_nsec);
+    see_nomination(nominations, pod, pending, was_tried, now_nsec);
     if (was_tried && pending->state == PENDING_NOMINATED)
         pending->has_failed = true;
     else if (was_tried)
@@ -316,21 +351,21 @@ void nominations_end_list(Nominations *nominations) {
         }
 }
 
-static bool calls_us(const Nominations *nominations, Str scheduler) {
-    for (size_t i = 0; i < nominations->n_schedulers; i++)
-        if (str_is(scheduler, nominations->schedulers[i]))
-            return true;
-    return false;
-}
-
 static void note_scheduler(Nominations *nominations, Str name) {
+    Pending *pending;
     char *copy;
 
     if (calls_us(nominations, name) || nominations->n_schedulers == NOMINATION_SCHEDULERS_MAX)
         return;
     copy = strndup(name.ptr ? name.ptr : "", name.len);
-    if (copy)
-        nominations->schedulers[nominations->n_schedulers++] = copy;
+    if (!copy)
+        return;
+    nominations->schedulers[nominations->n_schedulers++] = copy;
+    for (size_t i = 0; (pending = set_next(&nominations->pods, &i)); i++)
+        if (str_eq(pending->scheduler, name)) {
+            pending->is_called = true;
+            count(nominations, pending, 1);
+        }
 }
 
 static void add_to_mean(int64_t *mean, int64_t value) {
@@ -414,7 +449,7 @@ static void plan_trial(Nominations *nominations, const WriteFigures *writes, int
     nominations->n_written_before_trial = writes->n_written;
 }
 
-/* Until latencies are known, and during a trial, it is not. */
+/* False until both latencies are known, and during a trial. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
@@ -435,7 +470,7 @@ static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, in
 }
 
 static bool has_backlog(const Nominations *nominations) {
-    return nominations->n_schedulers > 0 && nominations->n_free > 0 &&
+    return nominations->n_free > 0 &&
            nominations->n_free + nominations->n_outstanding >= NOMINATION_BACKLOG_MIN;
 }
 
@@ -472,8 +507,7 @@ static Pending **list_untried(const Nominations *nominations, Arena *arena, size
     size_t n = 0;
 
     for (size_t i = 0; list && (pending = set_next(&nominations->pods, &i)); i++)
-        if (pending->state != PENDING_LEFT && !pending->was_asked &&
-            calls_us(nominations, pending->scheduler))
+        if (pending->state != PENDING_LEFT && !pending->was_asked && pending->is_called)
             list[n++] = pending;
     if (n > 0)
         qsort(list, n, sizeof(*list), by_order);
@@ -547,25 +581,31 @@ bool nominations_claim(
     drop_text(&pending->node);
     pending->node = copy;
     pending->nominated_at = now_nsec;
-    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise */
+    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise: is_undecided() */
     return true;
 }
 
 void nominations_leave(Nominations *nominations, Str uid) {
     Pending *pending = find(nominations, uid);
 
-    if (pending)
-        set_state(nominations, pending, PENDING_LEFT);
+    if (!pending)
+        return;
+    pending->outcome = NOMINATION_REJECTED; /* if it was nominated */
+    set_state(nominations, pending, PENDING_LEFT);
 }
 
-/* kube-scheduler has as much time for a nomination that was made while it was away. */
+/* For a nomination made while kube-scheduler was away, NOMINATION_SEC begins when it calls again.
+ */
 static bool is_expired(const Nominations *nominations, const Pending *pending, int64_t now) {
     int64_t made = pending->nominated_at;
     int64_t begin = made > nominations->back_at ? made : nominations->back_at;
 
     if (pending->state != PENDING_NOMINATED)
         return false;
-    if (pending->has_failed || now - made > NOMINATION_AWAY_SEC * NSEC_PER_SEC)
+    if (pending->withdrawn_at != 0) /* the patch may have been lost */
+        return now - pending->withdrawn_at > NOMINATION_AGAIN_SEC * NSEC_PER_SEC;
+    if ((pending->has_failed && !str_is_empty(pending->version)) ||
+        now - made > NOMINATION_AWAY_SEC * NSEC_PER_SEC)
         return true;
     return now - begin > NOMINATION_SEC * NSEC_PER_SEC && nominations->filter_at > made &&
            now - nominations->filter_at < NOMINATION_SEC * NSEC_PER_SEC;
@@ -579,14 +619,14 @@ size_t nominations_expire(
     for (size_t i = 0; n < max && (pending = set_next(&nominations->pods, &i)); i++) {
         if (!is_expired(nominations, pending, now_nsec))
             continue;
-        pending->outcome =
-            str_is_empty(pending->version) ? NOMINATION_REJECTED : NOMINATION_EXPIRED;
-        set_state(nominations, pending, PENDING_LEFT);
-        if (pending->outcome == NOMINATION_REJECTED)
+        if (str_is_empty(pending->version)) {
+            pending->outcome = NOMINATION_REJECTED;
+            set_state(nominations, pending, PENDING_LEFT);
             continue;
-        nominations->figures.n_expired++;
-        if (pending->has_failed)
-            note_tried(nominations, pending->node, /* is_used= */ false, now_nsec);
+        }
+        if (is_undecided(pending))
+            note_expired(nominations, pending, now_nsec);
+        pending->withdrawn_at = now_nsec;
         ret[n++] = (Nomination){
             .namespace = arena_copy(arena, pending->namespace),
             .name = arena_copy(arena, pending->name),

@@ -5,8 +5,8 @@
  * will (priority, then arrival), and which of them berth has nominated.
  *
  *     free ──claim──> nominated ──bound──> used, or unused
- *      │                  └──NOMINATION_SEC, or kube-scheduler tried it in vain──> withdrawn
- *      └──filter request, PodScheduled False, another's nomination──> left to kube-scheduler
+ *      │                  └──NOMINATION_SEC, or kube-scheduler tried it in vain──> expired:
+ * withdrawn └──filter request, PodScheduled False, another's nomination──> left to kube-scheduler
  *
  * It also measures how fast kube-scheduler is, so that pods are nominated only if that is faster
  * than leaving them to it.
@@ -23,10 +23,11 @@
 #define NOMINATION_PODS_MAX 20000u       /* pending pods that are known; others are left alone */
 #define NOMINATION_TEXT_MAX 65536u       /* bytes of a pod; larger ones are left alone */
 #define NOMINATION_BACKLOG_MIN 50u       /* pods that are free or nominated; fewer are left alone */
-#define NOMINATION_ROUND_MIN 64u         /* free pods for a round: fewer wait ... */
-#define NOMINATION_ROUND_SEC 1           /* ... so long after the last list */
+#define NOMINATION_ROUND_MIN 64u         /* a round begins with so many free pods, ... */
+#define NOMINATION_ROUND_SEC 1           /* ... or so long after the last one */
 #define NOMINATION_OUTSTANDING_MAX 4000u /* a table counts TABLE_NOMINATED_MAX */
 #define NOMINATION_SEC 30                /* an unused one is withdrawn */
+#define NOMINATION_AGAIN_SEC 10          /* until the watch shows that: then once more */
 #define NOMINATION_AWAY_SEC 600          /* the same while no scheduler calls */
 #define NOMINATION_SILENCE_MSEC 2000     /* without a request kube-scheduler is away */
 #define NOMINATION_LATE_MSEC 200         /* beyond its cycle, for kube-scheduler to know of it */
@@ -98,12 +99,14 @@ size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now
  * will have in @lead_nsec; or it is gone. */
 bool nominations_claim(
     Nominations *nominations, const FreePod *pod, Str node, int64_t lead_nsec, int64_t now_nsec);
-void nominations_leave(Nominations *nominations, Str uid); /* it is left to kube-scheduler */
+/* It is left to kube-scheduler; if it was claimed, its patch was not sent. */
+void nominations_leave(Nominations *nominations, Str uid);
 
 /* Whether a nomination of @node was not used a short while ago. */
 bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_nsec);
 
-/* Nominations that are to be withdrawn, and count as withdrawn from now on; texts in @arena. */
+/* Nominations that are to be withdrawn; texts in @arena. They are outstanding until the watch shows
+ * that they are gone, and are returned again if it does not within NOMINATION_AGAIN_SEC. */
 size_t nominations_expire(
     Nominations *nominations, int64_t now_nsec, size_t max, Arena *arena, Nomination *ret);
 

@@ -17,7 +17,7 @@
 #define IDLE_NSEC NSEC_PER_SEC         /* between two looks without a backlog */
 #define BUSY_NSEC (50 * NSEC_PER_MSEC) /* with one */
 #define QUEUE_NSEC (2 * NSEC_PER_MSEC) /* until a patch is answered */
-#define WITHDRAW_MAX 64u               /* at a time */
+#define WITHDRAW_MAX 64u               /* at a time, with patches that wait for an answer */
 #define LATENCY_DEFAULT (20 * NSEC_PER_MSEC)
 
 struct Nominator {
@@ -118,13 +118,14 @@ static bool is_managed(const Nominator *nominator, const Pod *pod) {
 
 void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
     bool is_pending = str_is_empty(pod->node_name) && !pod->is_terminal;
+    size_t n_free;
 
     pthread_mutex_lock(&nominator->lock);
     nominations_see(nominator->nominations, pod, text,
         is_pending && (!is_managed(nominator, pod) || was_tried(nominator, text)),
         clock_monotonic_nsec());
-    if (is_pending &&
-        nominations_figures(nominator->nominations).n_free % NOMINATION_BACKLOG_MIN == 0)
+    n_free = nominations_figures(nominator->nominations).n_free;
+    if (is_pending && n_free > 0 && n_free % NOMINATION_BACKLOG_MIN == 0)
         pthread_cond_signal(&nominator->woken);
     pthread_mutex_unlock(&nominator->lock);
 }
@@ -305,11 +306,12 @@ static bool make_plan(Round *round) {
 
 static void withdraw(Nominator *nominator, Arena *arena) {
     Nomination expired[WITHDRAW_MAX];
+    size_t n_queued = watcher_nominate_figures(nominator->watcher).n_unanswered;
+    size_t max = n_queued < WITHDRAW_MAX ? WITHDRAW_MAX - n_queued : 0;
     size_t n;
 
     pthread_mutex_lock(&nominator->lock);
-    n = nominations_expire(
-        nominator->nominations, clock_monotonic_nsec(), WITHDRAW_MAX, arena, expired);
+    n = nominations_expire(nominator->nominations, clock_monotonic_nsec(), max, arena, expired);
     pthread_mutex_unlock(&nominator->lock);
     for (size_t i = 0; i < n; i++)
         (void)watcher_nominate(nominator->watcher, &expired[i]);

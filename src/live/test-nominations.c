@@ -240,13 +240,14 @@ static const struct {
     {"outcomes of nominations",
         "asks 900 5; pods 0 99; list 0 9; claim 0 n1; claim 1 n1; claim 2 n1; claim 3 n1; claim 4 "
         "n1; claim 5 n1; claim 6 n1; shows 0 n1; shows 1 n1; shows 2 n1; shows 4 n1; tried 5 n1; "
-        "outcome 0; binds 0 n1; binds 1 n2; gone 2; binds 3 n2; shows 4 n2; expire; at 700000; "
+        "outcome 0; binds 0 n1; binds 1 n2; gone 2; binds 3 n2; shows 4 n2; expire; shows 5; at "
+        "700000; "
         "expire; outcome 0; outcome 1; outcome 2; outcome 3; outcome 4; outcome 5; outcome 6",
         "p0 p1 p2 p3 p4 p5 p6 p7 p8 yes yes yes yes yes yes yes outstanding p5 none used unused "
         "dropped rejected dropped expired rejected"},
     {"few pods", "asks 900 5; pods 0 48; decide; pods 49 49; decide", "idle nominating"},
-    {"pods of another scheduler", "asks 900 5; other 0 99; list 0 5; pods 100 102; list 0 5",
-        "p100 p101 p102"},
+    {"pods of another scheduler",
+        "asks 900 5; other 0 99; list 0 5; pods 100 102; at 2000; list 0 5", "p100 p101 p102"},
     {"in the order of kube-scheduler", "asks 900 5; pods 0 99; urgent 200; list 0 3", "p200 p0 p1"},
     {"a pod that was asked about is not nominated",
         "asks 900 5; pods 0 99; list 0 2; asks 0 5; claim 0 n1; claim 1 n1; at 3000; list 0 1",
@@ -298,9 +299,32 @@ static const struct {
         "p0 yes 0/1/0 99 0 no"},
     {"one that never came into force has no result",
         "asks 900 5; pods 0 99; list 0 1; claim 0 n; binds 0 n; figures", "p0 yes 0/0/0 99 0"},
+    {"a withdrawal that does not show is sent again, and counts once",
+        "asks 900 5; pods 0 99; claims 0 0; tried 0 n; expire; at 9000; expire; at 10002; expire; "
+        "figures; shows 0; at 30000; expire; figures",
+        "p0 none p0 0/0/1 99 1 none 0/0/1 99 0"},
+    {"a pod that gets a node while its nomination is withdrawn counts once",
+        "asks 900 5; pods 0 99; claims 0 0; tried 0 n; expire; binds 0 m; figures",
+        "p0 0/0/1 99 0"},
+    {"a patch that comes after the pod was tried is withdrawn",
+        "asks 900 5; pods 0 99; list 0 1; claim 0 n; tried 0; expire; shows 0 n; expire",
+        "p0 yes none p0"},
+    {"a patch that was given up and comes nevertheless is withdrawn",
+        "asks 900 5; pods 0 99; list 0 1; claim 0 n; pace 5 24 1500; at 30501; expire; "
+        "outcome 0; shows 0 n; expire; shows 0; outcome 0; figures",
+        "p0 yes none rejected p0 rejected 0/0/0 79 0"},
+    {"kube-scheduler removes a nomination when it cannot place the pod: it has failed",
+        "asks 900 5; pods 0 99; claims 0 0; tried 0; outcome 0; figures; avoids n",
+        "expired 0/0/1 99 0 yes"},
+    {"one that another removes has not",
+        "asks 900 5; pods 0 99; claims 0 0; shows 0; outcome 0; figures; avoids n",
+        "dropped 0/0/0 99 0 no"},
+    {"pods of a scheduler that does not call are no backlog",
+        "asks 900 5; other 0 99; pods 100 100; decide", "idle"},
+    {"they are from its first call on", "pods 0 99; decide; asks 900 5; decide", "idle nominating"},
     {"withdrawn after a while, if a scheduler works",
         "asks 900 5; pods 0 99; claims 0 0; pace 5 24 1500; expire; at 30001; expire; figures",
-        "none p0 0/0/1 79 0"},
+        "none p0 0/0/1 79 1"},
     {"kube-scheduler gets that time, too, for those that were made while it was away",
         "asks 900 5; pods 0 99; claims 0 0; at 60000; pace 5 24 1500; expire; at 90001; "
         "expire",
@@ -308,7 +332,7 @@ static const struct {
     {"later if none does", "asks 900 5; pods 0 99; claims 0 0; at 60000; expire; at 600001; expire",
         "none p0"},
     {"withdrawn at once if kube-scheduler tried it in vain",
-        "asks 900 5; pods 0 99; claims 0 1; tried 0 n; expire; figures", "p0 0/0/1 98 1"},
+        "asks 900 5; pods 0 99; claims 0 1; tried 0 n; expire; figures", "p0 0/0/1 98 2"},
     {"one that comes while kube-scheduler evaluates the pod, too",
         "asks 900 5; pods 0 99; claims 0 0; at 150; asks 0 5; expire; binds 0 m; figures; avoids n",
         "none 0/1/0 99 0 no"},
