@@ -349,7 +349,7 @@ CASE(B508, webhook_missing, PASSED, "berth runs with --admission-listen, and no 
 CASE(B508, webhook_missing_for_pods, PASSED, "berth runs with --admission-listen", "", s->facts.webhooks.n = 0; NO_BERTHS;
     s->pods[0].has_arguments = s->pods[0].answers_reviews = true)
 CASE(B508, berth_does_not_listen, FAILED, "ValidatingWebhookConfiguration berth-policies: https://10.0.0.2:8443 runs without --admission-listen; "
-    "failurePolicy is Fail: nobody can create or change policies", "berth serve --admission-listen 0.0.0.0:8445", s->berths[1].answers_reviews = false)
+    "failurePolicy is Fail: the API server rejects all new and changed policies", "berth serve --admission-listen 0.0.0.0:8445", s->berths[1].answers_reviews = false)
 CASE(B508, berth_does_not_listen_ignored, FAILED, "policies with mistakes are stored", "kubectl delete validatingwebhookconfiguration berth-policies",
     s->berths[1].answers_reviews = false; HOOK.failure_policy = STR("Ignore"))
 CASE(B508, pod_does_not_listen, FAILED, "berth-system/berth-1 runs without --admission-listen", "--admission-listen", NO_BERTHS;
@@ -364,16 +364,16 @@ CASE(B508, webhook_url, PASSED, "", "", HOOK.url = STR("https://10.0.0.1:8445/ad
 CASE(B508, webhook_slow, WARNED, "timeoutSeconds 10: if berth hangs", HOOK_FIX "timeoutSeconds\", \"value\": 3}]'", HOOK.timeout_sec = 0)
 CASE(B508, webhook_service_forbidden, SKIPPED, "Service berth-system/berth cannot be read: no", "", HOOK.is_service_known = HOOK.has_service = false;
     HOOK.service_error = STR("no"))
-CASE(B508, webhook_service_missing, FAILED, "there is no Service berth-system/berth; failurePolicy is Fail: nobody can create or change policies",
+CASE(B508, webhook_service_missing, FAILED, "there is no Service berth-system/berth; failurePolicy is Fail: the API server rejects all new and changed policies",
     "kubectl delete validatingwebhookconfiguration berth-policies", HOOK.has_service = false)
 CASE(B508, webhook_port_missing, FAILED, "Service berth-system/berth has no port 8445", "kubectl -n berth-system patch service berth", HOOK.has_port = false)
 CASE(B508, webhook_endpoints_forbidden, SKIPPED, "the endpoints of its Service cannot be listed: no", "", HOOK.are_endpoints_known = false;
     HOOK.service_error = STR("no"))
-CASE(B508, webhook_no_endpoint, FAILED, "has no ready endpoint; failurePolicy is Fail: nobody can create or change policies",
+CASE(B508, webhook_no_endpoint, FAILED, "has no ready endpoint; failurePolicy is Fail: the API server rejects all new and changed policies",
     "kubectl -n berth-system describe pods", HOOK.n_ready = 0)
 CASE(B508, webhook_no_endpoint_ignored, WARNED, "has no ready endpoint; policies with mistakes are stored", "describe pods", HOOK.n_ready = 0;
     HOOK.failure_policy = STR("Ignore"))
-CASE(B508, webhook_one_endpoint, FAILED, "has one ready endpoint; while it is replaced, nobody can create or change policies",
+CASE(B508, webhook_one_endpoint, FAILED, "has one ready endpoint; while it is replaced, the API server rejects all new and changed policies",
     "kubectl -n berth-system scale deployment berth --replicas=2\n" HOOK_FIX "failurePolicy\", \"value\": \"Ignore\"}]'", HOOK.n_ready = 1)
 CASE(B508, webhook_one_endpoint_ignored, PASSED, "", "", HOOK.n_ready = 1; HOOK.failure_policy = STR("Ignore"))
 CASE(B509, bundle_not_wanted, SKIPPED, "no webhook checks policies", "", s->facts.webhooks.n = 0)
@@ -384,7 +384,7 @@ CASE(B509, bundle_ends, WARNED, "the CA of webhook policies.berth.dev: it expire
 CASE(B509, bundle_ended, FAILED, "it expired 2 days ago", "berth certs --renew", HOOK.ca_sec = -2 * DAY)
 CASE(B509, certificate_of_another_ca, FAILED, "refuses the certificate of https://10.0.0.2:8443: no CA has signed it; failurePolicy is Fail",
     "base64 -w0 ca.crt", HOOK.untrusted = s->berths[1].url; HOOK.untrusted_why = STR("no CA has signed it"))
-CASE(B509, certificate_unknown, SKIPPED, "no berth that answers it could be reached", "", HOOK.n_verified = 0)
+CASE(B509, certificate_unknown, SKIPPED, "its certificate is not checked: no berth with --admission-listen could be reached", "", HOOK.n_verified = 0)
 #undef HOOK
 #undef HOOK_FIX
 CASE(B506, metric_some, WARNED, "load has a value for 4000 of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 4000)

@@ -1,4 +1,5 @@
-/* The webhook that has the API server ask berth about policies: that berth answers, and is trusted.
+/* Checks of the validating webhook for PlacementPolicies: berth answers, and its certificate is
+ * trusted.
  */
 
 #include <inttypes.h>
@@ -36,8 +37,9 @@ static bool fails_closed(const WebhookFact *webhook) {
 
 /* What follows if the API server gets no answer. */
 static const char *effect(const WebhookFact *webhook) {
-    return fails_closed(webhook) ? "failurePolicy is Fail: nobody can create or change policies"
-                                 : "policies with mistakes are stored";
+    return fails_closed(webhook)
+               ? "failurePolicy is Fail: the API server rejects all new and changed policies"
+               : "policies with mistakes are stored";
 }
 
 static void fix_field(
@@ -144,8 +146,8 @@ static void judge_timeout(const WebhookFact *webhook, Verdict *verdict) {
 static void report_few(const WebhookFact *webhook, Verdict *verdict) {
     if (webhook->n_ready > 0) {
         verdict_fail(verdict,
-            "%s: Service %.*s/%.*s has one ready endpoint; while it is replaced, nobody can create "
-            "or change policies (failurePolicy is Fail)",
+            "%s: Service %.*s/%.*s has one ready endpoint; while it is replaced, the API "
+            "server rejects all new and changed policies (failurePolicy is Fail)",
             where(webhook).text, STR_FMT(webhook->namespace), STR_FMT(webhook->service));
         verdict_fix(verdict, "kubectl -n %.*s scale deployment %.*s --replicas=2",
             STR_FMT(webhook->namespace), STR_FMT(webhook->service));
@@ -220,7 +222,9 @@ static void judge_berths_certificate(const WebhookFact *webhook, Verdict *verdic
             effect(webhook));
         fix_bundle(webhook, verdict);
     } else if (webhook->n_verified == 0) {
-        verdict_skip(verdict, "%s: no berth that answers it could be reached (B201, B508)",
+        verdict_skip(verdict,
+            "%s: its certificate is not checked: no berth with --admission-listen could be reached "
+            "(B201, B508)",
             where(webhook).text);
     }
 }

@@ -50,7 +50,7 @@ static void read_resource(JsonReader *reader, Arena *arena, void *target) {
     ((Rule *)target)->has_resource |= str_is(text, "placementpolicies") || str_is(text, "*");
 }
 
-/* Rules for all groups are of others: policy engines have them. */
+/* apiGroups ["*"] does not count: such webhooks belong to policy engines. */
 static void read_rule(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"apiGroups", JSON_FIELD_ARRAY, .read = read_group},
@@ -130,8 +130,9 @@ static void list_webhooks(Collector *collector) {
         webhooks->is_known = json_error(&reader) == JSON_OK;
     }
     if (!webhooks->is_known)
-        webhooks->error = error[0] ? arena_copy(collector->arena, str_from_c(error))
-                                   : STR("this is no list of objects");
+        webhooks->error = error[0]
+                              ? arena_copy(collector->arena, str_from_c(error))
+                              : STR("the reply is not a list of ValidatingWebhookConfigurations");
 }
 
 /* --- Services --------------------------------------------------------------------------------- */

@@ -304,8 +304,8 @@ const Command bundle_command = {
              "cluster, measured values, metrics and status. `berth what-if --bundle` and `berth "
              "explain --bundle` read it anywhere, without a cluster.\n"
              "\n"
-             "It holds only the fields of pods that policies can read: no environment, no volumes, "
-             "no commands.",
+             "It holds only the fields of pods that policies can read: no values of "
+             "environment variables, no contents of volumes, no commands.",
     .options = options,
     .settings_size = sizeof(Settings),
     .init = init,

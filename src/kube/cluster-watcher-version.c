@@ -40,7 +40,8 @@ static void on_done(void *context, const CallResult *result) {
     ServerVersion *version = &watcher->version;
 
     version->call = NULL;
-    version->is_known = result->outcome == CALL_DONE && result->status < 500;
+    version->is_known = result->outcome == CALL_DONE && result->status < 500 &&
+                        result->status != 429; /* it is busy */
     if (result->status == 200 && version->is_known)
         version->rule = read_rule(buf_str(&version->answer));
     buf_done(&version->answer);

@@ -78,7 +78,7 @@ static int read_object(Str json, Arena *arena, PolicyObject *ret, char *error) {
     return r <= 0 ? r : malformed(error, "the object is not a PlacementPolicy with a name");
 }
 
-/* Whether @review is of a spec that was not stored before. 0 or an error. */
+/* *ret_is_new: @review creates an object, or changes its spec. 0 or an error. */
 static int find_new_spec(
     const Review *review, Arena *arena, PolicyObject *ret, bool *ret_is_new, char *error) {
     bool is_update = str_is(review->operation, "UPDATE");
@@ -94,7 +94,7 @@ static int find_new_spec(
         return r;
     if (ret->spec.len > ADMISSION_SPEC_MAX) {
         (void)snprintf(error, ADMISSION_ERROR_MAX,
-            "the spec has %zu bytes, and only %zu are checked before it is stored", ret->spec.len,
+            "the spec has %zu bytes; berth checks specs of at most %zu bytes", ret->spec.len,
             ADMISSION_SPEC_MAX);
         return ADMISSION_E_SIZE;
     }
@@ -103,7 +103,7 @@ static int find_new_spec(
         if (r != 0)
             return r;
     }
-    /* An API server writes both in the same way: as sorted keys. */
+    /* The API server writes both with sorted keys, so equal specs have equal bytes. */
     *ret_is_new = !is_update || !str_eq(ret->spec, old.spec);
     return 0;
 }

@@ -42,10 +42,12 @@ typedef struct FilePolicies {
 
 struct ClusterPolicies {
     PolicyObjects *objects;
-    uint64_t held_version; /* of the objects: what was rejected is not tried again */
-    pthread_mutex_t lock;  /* guards what follows; the thread that chooses reads without it */
-    Arena *arena;          /* of what follows; NULL: there is nothing yet */
-    Entry *entries;        /* by name */
+    /* policy_objects_version() of the last choice; and of the last one that was rejected: those
+     * policies are not tried again until it changes */
+    uint64_t chosen_version, held_version;
+    pthread_mutex_t lock; /* guards what follows; the thread that chooses reads without it */
+    Arena *arena;         /* of what follows; NULL: there is nothing yet */
+    Entry *entries;       /* by name */
     size_t n;
     FilePolicies files; /* of the last choice */
 };
@@ -115,7 +117,7 @@ static bool is_within(Totals with, Buf *mistakes) {
     if (with.n_filters <= PROGRAM_FILTERS_MAX && with.n_scores <= PROGRAM_SCORES_MAX)
         return true;
     buf_printf(mistakes,
-        "with it there would be %zu filters and %zu scores in all policies, and the limit is %u "
+        "with it, all policies together would have %zu filters and %zu scores; the limit is %u of "
         "each",
         with.n_filters, with.n_scores, PROGRAM_FILTERS_MAX);
     return false;
@@ -316,7 +318,7 @@ static void take_files(Choice *choice, const Program *program) {
 }
 
 static void exchange(
-    ClusterPolicies *policies, Arena *arena, Entry *entries, size_t n, FilePolicies files) {
+    ClusterPolicies *policies, Arena *arena, Entry *entries, size_t n, const Choice *choice) {
     Arena *before = policies->arena;
 
     (void)pthread_mutex_lock(&policies->lock);
@@ -324,7 +326,8 @@ static void exchange(
     policies->arena = arena;
     policies->entries = entries;
     policies->n = n;
-    policies->files = files;
+    policies->files = choice->files;
+    policies->chosen_version = choice->version;
     (void)pthread_mutex_unlock(&policies->lock);
     arena_free(before);
 }
@@ -370,7 +373,7 @@ int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
         sources[i] = files[i];
     *ret_n = n_files;
     *ret_is_new = add_sources(entries, n, arena, sources, ret_n);
-    exchange(policies, TAKE_PTR(kept), entries, n, choice.files);
+    exchange(policies, TAKE_PTR(kept), entries, n, &choice);
     *ret = sources;
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
@@ -421,8 +424,8 @@ void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec) {
 void cluster_policies_reject(ClusterPolicies *policies, Str error) {
     Str copy;
 
-    policies->held_version = policy_objects_version(policies->objects);
     (void)pthread_mutex_lock(&policies->lock);
+    policies->held_version = policies->chosen_version; /* objects may have changed meanwhile */
     copy = policies->arena ? arena_copy(policies->arena, error) : STR_NULL;
     for (size_t i = 0; i < policies->n; i++) {
         Entry *entry = &policies->entries[i];

@@ -101,7 +101,8 @@ static Str find_node(const View *view, const Decision *decision, Arena *arena, b
 
 /* --- the job ---------------------------------------------------------------------------------- */
 
-/* Everything it needs, copied: the request's memory is not ours while it waits. */
+/* Copies the pod. Body and arena stay the request's: a deferred request keeps both until
+ * server_answer(), and the watcher ends before the server is freed. */
 static Expectation *expectation_new(
     const Expectations *parts, const View *view, const Decision *decision) {
     Arena *arena = arena_new(EXPECTATION_BUDGET);

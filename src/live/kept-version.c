@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "input/policies.h"
 #include "input/policy-mistakes.h"
 #include "kube/policy-objects.h"
 
@@ -42,6 +43,10 @@ int kept_version_check(KeptVersion *version, Str name, Buf *mistakes, Buf *warni
     _cleanup_(program_unrefp) Program *program = NULL;
     int r = policy_object_text(name, buf_str(&version->spec), &version->text);
 
+    if (r == 0 && version->text.len == 0) {
+        buf_append(mistakes, STR("the spec is nested too deeply, or too large"));
+        r = POLICIES_E_INVALID;
+    }
     if (r == 0)
         r = policy_check_alone(name, buf_str(&version->text), &program, mistakes, warnings);
     if (r != 0) {

@@ -3,7 +3,7 @@
 /*
  * KeptVersion: a version of a PlacementPolicy that is, was or may be in force.
  *
- * Threads: references are counted by one at a time.
+ * Not thread safe: the owner serializes ref and unref.
  */
 
 #include "base/buf.h"

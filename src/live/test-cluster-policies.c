@@ -185,6 +185,18 @@ static void test_rejected_versions_are_tried_again_after_a_change(void **state) 
     assert_states(fixture, "a 2/2");
 }
 
+static void test_a_change_during_a_load_that_fails_counts(void **state) {
+    Fixture *fixture = *state;
+
+    apply(fixture, "a", 1, true);
+    apply(fixture, "b", 1, true);
+    choose(fixture, ALL);
+    delete (fixture, "b");
+    cluster_policies_reject(fixture->policies, STR("too slow"));
+    commit(fixture, "f.yaml placementpolicy/a");
+    assert_states(fixture, "a 1/1");
+}
+
 #define GOOD_SPEC "{\"filters\":[{\"name\":\"r\",\"nodeReady\":true}]}"
 #define BAD_SPEC "{\"filters\":[{\"name\":\"r\",\"nodeRedy\":true}]}"
 
@@ -324,7 +336,7 @@ static void test_object_over_a_limit_leaves_others_alone(void **state) {
     commit(fixture, "f.yaml placementpolicy/b");
     assert_states(fixture, "a 1/0 error, b 1/1");
     assert_review(fixture, "c",
-        "with it there would be 1001 filters and 0 scores in all policies, and the limit is 1000 "
+        "with it, all policies together would have 1001 filters and 0 scores; the limit is 1000 of "
         "each");
     assert_review(fixture, "b", ""); /* instead of the 999 */
     delete (fixture, "b");
@@ -340,6 +352,7 @@ int main(void) {
         TEST(test_object_made_anew_inherits_no_version),
         TEST(test_name_of_a_file_is_an_error_of_the_object),
         TEST(test_rejected_versions_are_tried_again_after_a_change),
+        TEST(test_a_change_during_a_load_that_fails_counts),
         TEST(test_keeps_the_last_versions),
         TEST(test_start_takes_the_last_good_version_of_the_status),
         TEST(test_version_of_the_status_stays_the_choice),

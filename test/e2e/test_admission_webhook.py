@@ -211,7 +211,7 @@ def test_check_of_the_webhook(webhook, tmp_path):
     plane.apply([webhook.configuration])
     (answered, _), (trusted, cause) = check(webhook, berth)
     assert (answered, trusted) == ("passed", "failed")
-    assert "no CA of the bundle has signed it; failurePolicy is Fail: nobody can create or change policies" in cause
+    assert "no CA of the bundle has signed it; failurePolicy is Fail: the API server rejects all new and changed policies" in cause
     assert "failed calling webhook" in wait_for("that", lambda: try_create(cluster, "any", GOOD), bool)
 
 
@@ -224,7 +224,7 @@ def test_check_of_the_service(webhook):
     hook["failurePolicy"] = "Fail"
     plane.apply([webhook.configuration])
     (_, cause), (_, untrusted) = check(webhook, berth)
-    assert "there is no Service berth-system/berth; failurePolicy is Fail: nobody can create or change policies" in cause
+    assert "there is no Service berth-system/berth; failurePolicy is Fail: the API server rejects all new and changed policies" in cause
     assert "it has no caBundle" in untrusted
     ports = [{"name": "admission", "port": 8445, "targetPort": "admission"}]
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "berth"}, "spec": {"ports": ports}}

@@ -577,7 +577,7 @@ def test_webhook_and_its_service(reviews, api, certificates):
     put_service(api, True, True, port=443)
     assert "has no port 8445" in check()["B508"][1]
     put_service(api, False)
-    assert "no ready endpoint; failurePolicy is Fail: nobody can create or change policies" in check()["B508"][1]
+    assert "no ready endpoint; failurePolicy is Fail: the API server rejects all new and changed policies" in check()["B508"][1]
     put_service(api, True, False)
     assert "has one ready endpoint" in check()["B508"][1]
     api.forbidden = {SLICES_PATH}
@@ -609,7 +609,7 @@ def test_webhook_without_a_listener(reviews, api, certificates):
     put_service(api, True, True)
     state, cause, fix = check()["B508"]
     assert state == "failed" and "runs without --admission-listen" in cause and "--admission-listen 0.0.0.0:8445" in fix
-    assert "no berth that answers it could be reached" in check()["B509"][1]
+    assert "no berth with --admission-listen could be reached" in check()["B509"][1]
     put_webhooks(api)
     assert check()["B508"][0] == "skipped"
 
