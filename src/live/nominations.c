@@ -362,7 +362,7 @@ static void note_scheduler(Nominations *nominations, Str name) {
         return;
     nominations->schedulers[nominations->n_schedulers++] = copy;
     for (size_t i = 0; (pending = set_next(&nominations->pods, &i)); i++)
-        if (str_eq(pending->scheduler, name)) {
+        if (str_is(pending->scheduler, copy)) {
             pending->is_called = true;
             count(nominations, pending, 1);
         }
