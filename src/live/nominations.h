@@ -34,9 +34,9 @@
 #define NOMINATION_AVOID_SEC 60          /* a node whose nomination was not used */
 #define NOMINATION_PREEMPTION_SEC 60     /* after another's nomination none is made */
 #define NOMINATION_PAUSE_SEC 300         /* after too many were not used */
-#define NOMINATION_TRIAL 16u             /* patches until their latency is known, and to find out */
-#define NOMINATION_TRIAL_MIN_MSEC 250    /* ... whether it has become better: the first time, ... */
-#define NOMINATION_TRIAL_MAX_MSEC 60000  /* ... and at last, after twice the time each time */
+#define NOMINATION_TRIAL 16u             /* patches that show how long patches take */
+#define NOMINATION_TRIAL_MIN_MSEC 250    /* after they were too slow: until they are tried again, */
+#define NOMINATION_TRIAL_MAX_MSEC 60000  /* ... then after twice the time each time, up to this */
 #define NOMINATION_CYCLE_MSEC 10         /* a shorter cycle costs less than a nomination */
 #define NOMINATION_MARGIN 1.5            /* so much faster than kube-scheduler, or it stops */
 #define NOMINATION_SCHEDULERS_MAX 16u
