@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 View *current_view(Current *current) {
     View *view;
@@ -17,9 +18,8 @@ View *current_view(Current *current) {
     return view;
 }
 
-View *current_wait(Current *current, const View *shown, int64_t until_nsec) {
-    const struct timespec until = {.tv_sec = (time_t)(until_nsec / NSEC_PER_SEC),
-        .tv_nsec = (long)(until_nsec % NSEC_PER_SEC)};
+View *current_wait(Current *current, const View *shown, int64_t limit_nsec) {
+    const struct timespec until = deadline_in(limit_nsec);
     View *view;
     int r = 0;
 

@@ -77,9 +77,9 @@ void current_done(Current *current);
 /* A reference to it. */
 View *current_view(Current *current);
 
-/* The same, once it is another than @shown, which the caller holds; at @until_nsec (monotonic) in
- * any case. */
-View *current_wait(Current *current, const View *shown, int64_t until_nsec);
+/* The same, once it is another than @shown, which the caller holds; after @limit_nsec in any case.
+ */
+View *current_wait(Current *current, const View *shown, int64_t limit_nsec);
 
 /* Another cluster. 0, or -ENOMEM: as it was. */
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;

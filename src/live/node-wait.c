@@ -38,8 +38,8 @@ View *node_wait(NodeWait *wait, Current *current, const View *view, const Decisi
 
     if (!lacks_nodes(decision) || !may_wait(wait, now, until))
         return NULL;
-    while (!has_all && clock_monotonic_nsec() < until) {
-        View *next = current_wait(current, newer ? newer : view, until);
+    for (; !has_all && now < until; now = clock_monotonic_nsec()) {
+        View *next = current_wait(current, newer ? newer : view, until - now);
 
         view_unref(newer);
         newer = next;
