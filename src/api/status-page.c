@@ -310,6 +310,7 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
         json_member_int(writer, "used", (int64_t)pods->n_used);
         json_member_int(writer, "unused", (int64_t)pods->n_unused);
         json_member_int(writer, "expired", (int64_t)pods->n_expired);
+        json_member_int(writer, "returned", (int64_t)pods->n_returned);
         write_lease(writer, live->nominate_lease);
     }
     json_write_end_object(writer);

@@ -356,3 +356,46 @@ void extender_filter_dry_run(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     answer_filter(view, time, body, /* is_dry_run= */ true, arena, ret);
 }
+
+/* --- one node of those that pass ---------------------------------------------- */
+
+/* Its place in the request; args->n: it does not pass. */
+static size_t find_passed(const Decision *decision, Str node) {
+    const FilterArgs *args = decision->args;
+    uint32_t row = table_find(args->node_set.table, node);
+    size_t i = row < args->node_set.table->n_rows ? 0 : args->n;
+
+    while (i < args->n && (args->rows[i] != row || decision->verdicts[i] != VERDICT_PASS))
+        i++;
+    return i;
+}
+
+bool extender_filter_keep(const View *view, Str node, Arena *arena, Answer *answer) {
+    Decision decision = answer->decision;
+    const FilterArgs *args = decision.args;
+    FilterResult result = {0};
+    Rope body = ROPE_INIT_IN(arena);
+    size_t kept;
+
+    if (!args || decision.summary.n_out < 2)
+        return false;
+    kept = find_passed(&decision, node);
+    result.verdicts = kept < args->n ? ARENA_RAW(arena, uint16_t, args->n) : NULL;
+    if (!result.verdicts)
+        return false;
+    for (size_t i = 0; i < args->n; i++)
+        result.verdicts[i] = decision.verdicts[i] == VERDICT_PASS && i != kept
+                                 ? VERDICT_NARROWED
+                                 : decision.verdicts[i];
+    if (collect_failed(&result, args->n, arena) < 0)
+        return false;
+    decision.verdicts = result.verdicts;
+    decision.summary.n_narrowed += decision.summary.n_out - 1;
+    decision.summary.n_out = 1;
+    encode(view, args, &result, &decision, &body);
+    if (rope_error(&body))
+        return false;
+    answer->body = body;
+    answer->decision = decision;
+    return true;
+}

@@ -44,6 +44,7 @@ const char *nomination_outcome_name(NominationOutcome outcome) {
         [NOMINATION_UNUSED] = "unused",
         [NOMINATION_EXPIRED] = "expired",
         [NOMINATION_REJECTED] = "rejected",
+        [NOMINATION_RETURNED] = "returned",
         [NOMINATION_DROPPED] = "dropped",
     };
 
@@ -57,6 +58,8 @@ const char *nomination_outcome_text(NominationOutcome outcome) {
         [NOMINATION_UNUSED] = "unused: the pod got another node",
         [NOMINATION_EXPIRED] = "expired: berth withdrew it",
         [NOMINATION_REJECTED] = "rejected: it never came into force",
+        [NOMINATION_RETURNED] = "returned: kube-scheduler asked before it knew of the nomination, "
+                                "and got this node alone",
         [NOMINATION_DROPPED] = "dropped: the pod was deleted, or the nomination replaced",
     };
 

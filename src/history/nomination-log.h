@@ -19,6 +19,7 @@ typedef enum NominationOutcome {
     NOMINATION_UNUSED,   /* it got another one */
     NOMINATION_EXPIRED,  /* withdrawn */
     NOMINATION_REJECTED, /* it never came into force: the API server rejected it, or it was late */
+    NOMINATION_RETURNED, /* kube-scheduler asked before the patch, and got this node alone */
     NOMINATION_DROPPED,  /* the pod was deleted, or another component replaced the nomination */
     _NOMINATION_OUTCOMES,
 } NominationOutcome;

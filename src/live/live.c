@@ -202,6 +202,16 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
         kube_events_note_filter(live->events, view, decision, now_nsec);
 }
 
+void live_choose(Live *live, const View *view, Arena *arena, Answer *answer) {
+    const Decision *decision = &answer->decision;
+    PlannedNode planned;
+
+    if (live->nominator && decision->args && decision->summary.n_out > 1 &&
+        nominator_find_plan(live->nominator, decision->pod_uid, arena, &planned) &&
+        extender_filter_keep(view, planned.node, arena, answer))
+        nominator_note_returned(live->nominator, decision, &planned);
+}
+
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply) {
     const Expectations expectations = {

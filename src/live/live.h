@@ -72,7 +72,11 @@ DEFINE_CLEANUP(Live *, live_free)
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
-/* Called after live_observe_filter(), with the reply to that filter: as expect_pod(), unless berth
+/* Called after live_observe_filter(): of the nodes that pass, the one that was chosen ahead for the
+ * pod is returned alone (live/nominator.h). The decision on record keeps them all. */
+void live_choose(Live *live, const View *view, Arena *arena, Answer *answer);
+
+/* Called after live_choose(), with the reply to that filter: as expect_pod(), unless berth
  * binds. */
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);

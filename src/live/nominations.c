@@ -24,16 +24,19 @@ typedef struct Pending {
     PendingState state;
     Str namespace, name, uid, scheduler;
     Str text;    /* while it is free; of its own memory, like ... */
-    Str node;    /* ... its nomination, ... */
+    Str node;    /* ... its nomination, or, while it is free, the planned node ... */
     Str version; /* ... and the resourceVersion that showed that; empty: none did */
     int64_t priority;
-    uint64_t arrival; /* its number in the order of arrival */
-    uint64_t list;    /* the last list that had it */
+    uint64_t arrival;   /* its number in the order of arrival */
+    uint64_t list;      /* the last list that had it */
+    int64_t planned_at; /* 0: it is not, or its plan was used */
+    size_t n_feasible, n_best;
     int64_t nominated_at, shown_at;
     int64_t withdrawn_at; /* the last patch that withdraws it; 0: none */
     bool is_called;       /* its scheduler calls berth: only then it counts */
     bool was_asked;       /* a filter request for it has come ... */
     bool is_late;         /* ... before kube-scheduler could know the nomination */
+    bool was_returned;    /* its node was the reply to a filter request, alone */
     bool has_failed;
     NominationOutcome outcome; /* of its nomination, once that has ended */
 } Pending;
@@ -266,9 +269,11 @@ static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, 
     if (!pending)
         return true;
     if (is_undecided(pending) && !str_is_empty(pod->node_name)) {
-        pending->outcome = NOMINATION_REJECTED;
+        pending->outcome = pending->was_returned ? NOMINATION_RETURNED : NOMINATION_REJECTED;
         if (!str_is_empty(pending->version))
             note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
+    } else if (pending->was_returned && !str_is_empty(pod->node_name)) {
+        note_tried(nominations, pending->node, str_eq(pod->node_name, pending->node), now);
     }
     remove_pending(nominations, pending);
     return true;
@@ -402,6 +407,10 @@ void nominations_note_filter(
         pending->is_late |= !pending->was_asked && is_late(nominations, pending, now_nsec);
         pending->has_failed |= !pending->is_late;
     }
+    if (pending && pending->was_returned) { /* another extender or plugin has rejected it */
+        pending->was_returned = false;
+        note_tried(nominations, pending->node, /* is_used= */ false, now_nsec);
+    }
     note_scheduler(nominations, scheduler);
     note_pace(nominations, pending, now_nsec);
     if (!pending)
@@ -449,13 +458,19 @@ static void plan_trial(Nominations *nominations, const WriteFigures *writes, int
     nominations->n_written_before_trial = writes->n_written;
 }
 
+/* Whether a cycle of kube-scheduler, which runs, costs more than a nomination. */
+static bool is_slow(const Nominations *nominations, int64_t now) {
+    return !is_away(nominations, now) &&
+           nominations->cycle_nsec >= NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC;
+}
+
 /* False until both latencies are known, and during a trial. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
     if (is_away(nominations, now) || nominations->cycle_nsec == 0)
         return false;
-    if (nominations->cycle_nsec < NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC)
+    if (!is_slow(nominations, now))
         return true;
     if (writes->n_written - nominations->n_written_before_trial < NOMINATION_TRIAL)
         return false;
@@ -524,32 +539,59 @@ static FreePod copy_free(const Pending *pending, Arena *arena) {
     };
 }
 
+/* Whether pods that are near are planned: their nodes are returned alone. */
+static bool plans(const Nominations *nominations, int64_t now) {
+    NominatorState state = nominations->figures.state;
+
+    return is_slow(nominations, now) && state != NOMINATOR_IDLE && state != NOMINATOR_PAUSED &&
+           state != NOMINATOR_PREEMPTION;
+}
+
+/* Whether a free pod that kube-scheduler reaches after @reached is to be planned or nominated. */
+static bool is_listed(const Nominations *nominations, const Pending *pending, bool is_near,
+    int64_t reached, int64_t now) {
+    if (pending->state != PENDING_FREE)
+        return false;
+    if (!is_near)
+        return true;
+    return plans(nominations, now) && pending->planned_at == 0 &&
+           reached <= NOMINATION_NEAR_MSEC * NSEC_PER_MSEC;
+}
+
 size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
     Arena *arena, FreePod *ret) {
     int64_t cycle = nominations->cycle_nsec, reached = 0;
     int64_t quick = nominations->quick_nsec > 0 ? nominations->quick_nsec : cycle;
     bool is_any = cycle == 0 || is_away(nominations, now_nsec);
-    size_t n_listed = 0, n = 0;
+    bool nominates = nominations->figures.state == NOMINATOR_NOMINATES;
+    size_t n_listed = 0, n_near = 0, n = 0;
     Pending **list;
 
-    if (nominations->n_free < NOMINATION_ROUND_MIN &&
-        now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC)
+    if ((!nominates && !plans(nominations, now_nsec)) ||
+        (nominations->n_free < NOMINATION_ROUND_MIN &&
+            now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC))
         return 0;
     nominations->listed_at = now_nsec;
     list = list_untried(nominations, arena, &n_listed);
 
     for (size_t i = 0; list && i < n_listed && n < max; i++) {
-        bool is_listed = list[i]->state == PENDING_FREE && (is_any || reached > lead_nsec);
+        bool is_near = !nominates || (!is_any && reached <= lead_nsec);
+        bool is_nominated = list[i]->state == PENDING_NOMINATED;
 
-        if (is_listed) {
+        if (is_listed(nominations, list[i], is_near, reached, now_nsec)) {
             ret[n] = copy_free(list[i], arena);
             ret[n].n_ahead = i;
             ret[n].reached_nsec = reached;
+            ret[n].is_near = is_near;
             ret[n++].n_asked = nominations->n_asked;
+            n_near += is_near;
+            is_nominated |= !is_near;
         }
-        reached += is_listed || list[i]->state == PENDING_NOMINATED ? quick : cycle;
+        reached += is_nominated ? quick : cycle;
     }
-    return arena_has_failed(arena) ? 0 : n;
+    if (arena_has_failed(arena) || (n == n_near && n < NOMINATION_NEAR_MIN))
+        return 0;
+    return n;
 }
 
 /* Whether kube-scheduler, as far as it has got since the list, tries the pod within that time. */
@@ -583,6 +625,56 @@ bool nominations_claim(
     pending->nominated_at = now_nsec;
     pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise: is_undecided() */
     return true;
+}
+
+void nominations_plan(
+    Nominations *nominations, Str uid, const PlannedNode *planned, int64_t now_nsec) {
+    Pending *pending = find(nominations, uid);
+    Str copy = pending && pending->state == PENDING_FREE ? copy_text(planned->node) : STR_NULL;
+
+    if (!copy.ptr)
+        return;
+    drop_text(&pending->node);
+    pending->node = copy;
+    pending->n_feasible = planned->n_feasible;
+    pending->n_best = planned->n_best;
+    pending->planned_at = now_nsec;
+}
+
+/* Whether it was asked about before it could be nominated. */
+static bool is_planned(const Nominations *nominations, const Pending *pending, int64_t now) {
+    return pending->state != PENDING_NOMINATED &&
+           now - pending->planned_at <= NOMINATION_PLANNED_SEC * NSEC_PER_SEC &&
+           plans(nominations, now) && !nominations_avoids(nominations, pending->node, now);
+}
+
+bool nominations_find_plan(
+    const Nominations *nominations, Str uid, int64_t now_nsec, Arena *arena, PlannedNode *ret) {
+    const Pending *pending = find(nominations, uid);
+    bool is_nominated;
+
+    if (!pending || pending->planned_at == 0)
+        return false;
+    is_nominated = is_undecided(pending) && !pending->has_failed;
+    if (!is_nominated && !is_planned(nominations, pending, now_nsec))
+        return false;
+    *ret = (PlannedNode){
+        .node = arena_copy(arena, pending->node),
+        .n_feasible = pending->n_feasible,
+        .n_best = pending->n_best,
+        .is_nominated = is_nominated,
+    };
+    return ret->node.ptr;
+}
+
+void nominations_note_returned(Nominations *nominations, Str uid) {
+    Pending *pending = find(nominations, uid);
+
+    nominations->figures.n_returned++;
+    if (!pending)
+        return;
+    pending->was_returned = true;
+    pending->planned_at = 0;
 }
 
 void nominations_leave(Nominations *nominations, Str uid) {

@@ -5,6 +5,7 @@
  * will (priority, then arrival), and which of them berth has nominated.
  *
  *     free ──claim──> nominated ──bound──> used, or unused
+ *      ├──plan, filter request──> returned: the planned node alone is the reply
  *      │                  └──NOMINATION_SEC, or kube-scheduler tried it in vain──> expired:
  * withdrawn └──filter request, PodScheduled False, another's nomination──> left to kube-scheduler
  *
@@ -39,6 +40,9 @@
 #define NOMINATION_TRIAL_MAX_MSEC 60000  /* ... then after twice the time each time, up to this */
 #define NOMINATION_CYCLE_MSEC 10         /* a shorter cycle costs less than a nomination */
 #define NOMINATION_MARGIN 1.5            /* so much faster than kube-scheduler, or it stops */
+#define NOMINATION_NEAR_MSEC 1000        /* pods that kube-scheduler reaches so soon are planned */
+#define NOMINATION_NEAR_MIN 16u          /* a round of only such pods begins with so many */
+#define NOMINATION_PLANNED_SEC 5         /* a plan is used within this time */
 #define NOMINATION_SCHEDULERS_MAX 16u
 
 typedef struct Nominations Nominations;
@@ -88,10 +92,13 @@ typedef struct FreePod {
     size_t n_ahead;       /* pods that kube-scheduler tries before it */
     int64_t reached_nsec; /* how long that takes */
     uint64_t n_asked;     /* pods that it had tried when they were listed */
+    bool is_near;         /* too near for a nomination: only planned */
 } FreePod;
 
-/* Those that come after the pods that kube-scheduler will have tried in @lead_nsec, copied to
- * @arena; at most @max. How many; 0 also when out of memory, or when it is not worth a round. */
+/* In the order of kube-scheduler, copied to @arena; at most @max. Those that it will have tried in
+ * @lead_nsec are near, and the others unless the state is NOMINATOR_NOMINATES: of near ones those
+ * that are not planned yet. How many; 0 also when out of memory, or when it is not worth a round.
+ */
 size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
     Arena *arena, FreePod *ret);
 
@@ -101,6 +108,24 @@ bool nominations_claim(
     Nominations *nominations, const FreePod *pod, Str node, int64_t lead_nsec, int64_t now_nsec);
 /* It is left to kube-scheduler; if it was claimed, its patch was not sent. */
 void nominations_leave(Nominations *nominations, Str uid);
+
+/* A node that was chosen for a pod. */
+typedef struct PlannedNode {
+    Str node;
+    size_t n_feasible, n_best; /* as in NominationRecord */
+    bool is_nominated;         /* with a patch that kube-scheduler does not know yet */
+} PlannedNode;
+
+/* For a free pod; @planned is copied. */
+void nominations_plan(
+    Nominations *nominations, Str uid, const PlannedNode *planned, int64_t now_nsec);
+
+/* The node that was chosen for a pod about which kube-scheduler asks with several nodes, so that it
+ * can be returned alone; in @arena. False: none, it was used before, or the plan has expired. */
+bool nominations_find_plan(
+    const Nominations *nominations, Str uid, int64_t now_nsec, Arena *arena, PlannedNode *ret);
+/* It was returned alone. */
+void nominations_note_returned(Nominations *nominations, Str uid);
 
 /* Whether a nomination of @node was not used a short while ago. */
 bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_nsec);
@@ -114,6 +139,7 @@ size_t nominations_expire(
 
 typedef struct NominationFigures {
     uint64_t n_used, n_unused, n_expired;
+    uint64_t n_returned; /* filter requests whose reply was the planned node alone */
     size_t n_free, n_outstanding;
     NominatorState state; /* of the last decision */
 } NominationFigures;

@@ -152,6 +152,34 @@ void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes,
     pthread_mutex_unlock(&nominator->lock);
 }
 
+bool nominator_find_plan(Nominator *nominator, Str uid, Arena *arena, PlannedNode *ret) {
+    bool has_plan;
+
+    pthread_mutex_lock(&nominator->lock);
+    has_plan =
+        nominations_find_plan(nominator->nominations, uid, clock_monotonic_nsec(), arena, ret);
+    pthread_mutex_unlock(&nominator->lock);
+    return has_plan;
+}
+
+void nominator_note_returned(
+    Nominator *nominator, const Decision *decision, const PlannedNode *planned) {
+    pthread_mutex_lock(&nominator->lock);
+    nominations_note_returned(nominator->nominations, decision->pod_uid);
+    pthread_mutex_unlock(&nominator->lock);
+    if (!planned->is_nominated)
+        nomination_log_add(nominator->options.log, &(NominationRecord){
+                                                       .namespace = decision->pod_namespace,
+                                                       .name = decision->pod_name,
+                                                       .uid = decision->pod_uid,
+                                                       .node = planned->node,
+                                                       .at_nsec = clock_wall_nsec(),
+                                                       .n_feasible = planned->n_feasible,
+                                                       .n_best = planned->n_best,
+                                                       .outcome = NOMINATION_RETURNED,
+                                                   });
+}
+
 NominatorFigures nominator_figures(Nominator *nominator) {
     NominatorFigures figures;
 
@@ -215,6 +243,12 @@ static void leave(Nominator *nominator, Str uid, bool is_unmodelled) {
     pthread_mutex_unlock(&nominator->lock);
 }
 
+static void plan(Nominator *nominator, const FreePod *pod, const PlannedNode *planned) {
+    pthread_mutex_lock(&nominator->lock);
+    nominations_plan(nominator->nominations, pod->uid, planned, clock_monotonic_nsec());
+    pthread_mutex_unlock(&nominator->lock);
+}
+
 static void log_nomination(
     Nominator *nominator, const FreePod *pod, Str node, const Choice *choice) {
     nomination_log_add(nominator->options.log, &(NominationRecord){
@@ -264,9 +298,13 @@ static bool nominate(Round *round, size_t i) {
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
         return true;
     }
+    node = table_node(round->view->table, choice.row)->name;
+    plan(nominator, pod,
+        &(PlannedNode){.node = node, .n_feasible = choice.n_feasible, .n_best = choice.n_best});
+    if (pod->is_near)
+        return true;
     if (!wait_for_queue(nominator, &writes) || !watcher_may_nominate(nominator->watcher))
         return false;
-    node = table_node(round->view->table, choice.row)->name;
     if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
         !watcher_nominate(nominator->watcher,
             &(Nomination){
@@ -283,8 +321,7 @@ static bool begin_round(Round *round) {
 
     round->pods = ARENA_ARRAY(round->arena, FreePod, NOMINATOR_ROUND_MAX);
     pthread_mutex_lock(&nominator->lock);
-    if (round->pods &&
-        nominations_decide(nominator->nominations, &writes, now) == NOMINATOR_NOMINATES)
+    if (round->pods && nominations_decide(nominator->nominations, &writes, now) != NOMINATOR_IDLE)
         round->n = nominations_list(nominator->nominations, find_lead(&writes), now,
             NOMINATOR_ROUND_MAX, round->arena, round->pods);
     nominator->figures.n_rounds += round->n > 0;

@@ -4,9 +4,11 @@
  * Nominator: nominates nodes for pending pods that kube-scheduler has not tried yet, on a thread of
  * its own, in rounds:
  *
- *     pods that are next, beyond those kube-scheduler reaches before the patches do
- *       ──> a PlacementPlan over the view in force (scheduler/placement-plan.h)
+ *     pods that are next ──> a PlacementPlan over the view in force (scheduler/placement-plan.h)
  *       ──> node after node, each patched as soon as it is chosen
+ *
+ * Pods that kube-scheduler reaches before a patch could are only planned: when it asks about one,
+ * the chosen node is returned alone, so that it does not score the others.
  *
  * Which pods, and when at all, is live/nominations.h. A pod is left to kube-scheduler if the model
  * lacks a feature that it uses, if no node is feasible, or if the node's last nomination was not
@@ -15,6 +17,7 @@
  * Threads: functions are for any thread.
  */
 
+#include "extender/verbs.h"
 #include "kube/cluster-watcher.h"
 #include "live/nominations.h"
 #include "model/pod.h"
@@ -51,6 +54,12 @@ void nominator_note_list(Nominator *nominator, bool has_ended);
 
 /* A filter request about @pod with @n_nodes. */
 void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes, int64_t now_nsec);
+
+/* As nominations_find_plan(). */
+bool nominator_find_plan(Nominator *nominator, Str uid, Arena *arena, PlannedNode *ret);
+/* The filter of @decision was answered with it alone. */
+void nominator_note_returned(
+    Nominator *nominator, const Decision *decision, const PlannedNode *planned);
 
 typedef struct NominatorFigures {
     NominationFigures pods;

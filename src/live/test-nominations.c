@@ -20,7 +20,10 @@
  *     quick FIRST LAST MSEC    the same for nominated ones, with 1 node
  *     writes N MSEC            so many patches were written, with that latency
  *     decide                   > a state
- *     list LEAD MAX            > the free pods beyond LEAD ms
+ *     list LEAD MAX            > the free pods, and "~" before those that are near: within LEAD ms
+ *     plan N NODE              a node is chosen for a pod that is near
+ *     planned N                > the node to be returned alone, "*" behind it if nominated; or none
+ *     returned N               it was returned alone
  *     claim N NODE LEAD        > whether the pod of the last list could be claimed
  *     claims FIRST LAST        the same for many, for node n, and all of them are shown
  *     shows N NODE             the watch shows the nomination
@@ -106,13 +109,33 @@ static void print_outcome(Run *run, long number) {
 }
 
 static void list(Run *run, long lead_msec, long max) {
+    (void)nominations_decide(run->nominations, &run->writes, run->now);
     run->n_listed = nominations_list(run->nominations, lead_msec * NSEC_PER_MSEC, run->now,
         (size_t)max, run->arena, run->listed);
 }
 
 static void print_listed(Run *run) {
     for (size_t i = 0; i < run->n_listed; i++)
-        buf_printf(&run->out, " %.*s", STR_FMT(run->listed[i].uid));
+        buf_printf(
+            &run->out, " %s%.*s", run->listed[i].is_near ? "~" : "", STR_FMT(run->listed[i].uid));
+    buf_append(&run->out, run->n_listed == 0 ? STR(" none") : STR_NULL);
+}
+
+static void plan(Run *run, long number, const char *node) {
+    nominations_plan(run->nominations, make_pod(run->arena, number).uid,
+        &(PlannedNode){.node = str_from_c(node), .n_feasible = 5, .n_best = 1}, run->now);
+}
+
+static void print_planned(Run *run, long number) {
+    PlannedNode planned;
+
+    if (!nominations_find_plan(
+            run->nominations, make_pod(run->arena, number).uid, run->now, run->arena, &planned)) {
+        buf_append(&run->out, STR(" none"));
+        return;
+    }
+    assert_int_equal(planned.n_feasible, 5);
+    buf_printf(&run->out, " %.*s%s", STR_FMT(planned.node), planned.is_nominated ? "*" : "");
 }
 
 static void print_expired(Run *run) {
@@ -197,7 +220,13 @@ static void step_nominations(Run *run, const char *verb, const long *n, const ch
     else if (strcmp(verb, "list") == 0) {
         list(run, n[0], n[1]);
         print_listed(run);
-    } else if (strcmp(verb, "claim") == 0)
+    } else if (strcmp(verb, "plan") == 0)
+        plan(run, n[0], node);
+    else if (strcmp(verb, "planned") == 0)
+        print_planned(run, n[0]);
+    else if (strcmp(verb, "returned") == 0)
+        nominations_note_returned(run->nominations, make_pod(run->arena, n[0]).uid);
+    else if (strcmp(verb, "claim") == 0)
         buf_printf(&run->out, " %s", claim(run, n[0], node, n[1]) ? "yes" : "no");
     else if (strcmp(verb, "claims") == 0) {
         list(run, 0, ELEMENTS_OF(run->listed));
@@ -247,22 +276,74 @@ static const struct {
         "dropped rejected dropped expired rejected"},
     {"few pods", "asks 900 5; pods 0 48; decide; pods 49 49; decide", "idle nominating"},
     {"pods of another scheduler",
-        "asks 900 5; other 0 99; list 0 5; pods 100 102; at 2000; list 0 5", "p100 p101 p102"},
+        "asks 900 5; other 0 99; list 0 5; pods 100 149; at 2000; list 0 3", "none p100 p101 p102"},
     {"in the order of kube-scheduler", "asks 900 5; pods 0 99; urgent 200; list 0 3", "p200 p0 p1"},
     {"a pod that was asked about is not nominated",
         "asks 900 5; pods 0 99; list 0 2; asks 0 5; claim 0 n1; claim 1 n1; at 3000; list 0 1",
         "p0 p1 no yes p2"},
     {"a filter request that overtakes the watch",
         "asks 900 5; asks 0 5; pods 0 99; at 3000; list 0 1", "p1"},
-    {"the pods that kube-scheduler reaches first are left to it",
-        "asks 900 5; pods 0 99; pace 0 9 20; list 100 2; at 3000; list 100 1", "p16 p17 p10"},
-    {"also if it is faster than planned",
-        "asks 900 5; pods 0 99; pace 0 9 20; list 100 3; pace 10 11 20; claim 16 n1 100; claim 17 "
+    {"the pods that kube-scheduler reaches first are not nominated",
+        "asks 900 5; pods 0 99; pace 0 9 20; list 100 8; at 3000; list 100 1",
+        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p16 p17 p10"},
+    {"also if it is faster than expected",
+        "asks 900 5; pods 0 99; pace 0 9 20; list 100 9; pace 10 11 20; claim 16 n1 100; claim 17 "
         "n1 "
         "100; claim 18 n1 100",
-        "p16 p17 p18 no no yes"},
+        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p16 p17 p18 no no yes"},
     {"pods without a nomination take as long as they do, however fast nominated ones were",
-        "asks 900 5; pods 0 199; pace 0 9 20; claims 16 99; quick 16 99 2; list 100 1", "p100"},
+        "asks 900 5; pods 0 199; pace 0 9 20; claims 16 99; quick 16 99 2; list 100 8",
+        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p100 p101"},
+    {"a pod is planned once",
+        "asks 900 5; pods 0 99; pace 0 9 20; list 40 4; plan 10 n; plan 11 n; list 40 3",
+        "~p10 ~p11 ~p12 p13 ~p12 p13 p14"},
+    {"if patches are slow, the pods of the next second are planned",
+        "asks 900 5; pods 0 199; pace 0 49 50; writes 20 400; list 100 99",
+        "~p50 ~p51 ~p52 ~p53 ~p54 ~p55 ~p56 ~p57 ~p58 ~p59 ~p60 ~p61 ~p62 ~p63 ~p64 ~p65 ~p66 ~p67 "
+        "~p68 ~p69 ~p70"},
+    {"and that only if they are enough for a round",
+        "asks 900 5; pods 0 199; pace 0 49 100; writes 20 900; list 100 99", "none"},
+    {"no pod is planned for a kube-scheduler that is fast",
+        "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; list 100 99", "none"},
+    {"a planned node is returned alone, once",
+        "asks 900 5; pods 0 99; pace 0 9 20; decide; planned 10; plan 10 n; planned 10; asks 10 5; "
+        "planned 10; returned 10; planned 10",
+        "nominating none n n none"},
+    {"if kube-scheduler asks again, it gets all nodes, and the node is avoided",
+        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; plan 11 n; asks 10 5; returned 10; "
+        "avoids n; asks 10 5; planned 10; avoids n; planned 11",
+        "nominating no none yes none"},
+    {"a node that was returned alone and not taken is avoided",
+        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; plan 11 m; asks 10 5; returned 10; "
+        "asks 11 5; returned 11; binds 10 n; binds 11 n; avoids n; avoids m",
+        "nominating no yes"},
+    {"a plan expires",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; plan 50 n; pace 10 40 100; planned 50; pace "
+        "41 49 300; planned 50",
+        "nominating n none"},
+    {"a plan for a node whose nomination was not used",
+        "asks 900 5; pods 0 99; pace 0 9 20; claims 50 50; plan 10 n; planned 10; binds 50 m; "
+        "planned 10",
+        "n none"},
+    {"a plan during preemption",
+        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; shows 90 other; decide; planned 10",
+        "nominating preemption none"},
+    {"a nomination that comes too late: its node is returned alone",
+        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; planned 0; shows 0 n; "
+        "binds 0 n; figures",
+        "p0 yes n* 1/0/0 99 0"},
+    {"once",
+        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; returned 0; asks 0 5; "
+        "planned 0; avoids n",
+        "p0 yes none yes"},
+    {"it is the pod's outcome if the patch never comes",
+        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; returned 0; binds 0 n; "
+        "outcome 0; figures",
+        "p0 yes returned 0/0/0 99 0"},
+    {"not if kube-scheduler knew it, and asks about others",
+        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; shows 0 n; at 1000; asks 0 5; "
+        "planned 0",
+        "p0 yes none"},
     {"kube-scheduler is slow", "asks 900 5; pods 0 199; pace 0 49 20; writes 20 40; decide",
         "nominating"},
     {"kube-scheduler is fast", "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; decide",
@@ -361,7 +442,7 @@ static const struct {
         "0/0/0 5 0"},
     {"deleted ones", "asks 900 5; pods 0 99; claims 0 0; gone 0; gone 1; figures", "0/0/0 98 0"},
     {"few more pods wait for a round",
-        "asks 900 5; pods 0 99; claims 0 95; list 0 1; at 1001; list 0 1", "p96"},
+        "asks 900 5; pods 0 99; claims 0 95; list 0 1; at 1001; list 0 1", "none p96"},
 };
 
 static void test_scenarios(void **state) {

@@ -137,6 +137,9 @@ static void print_nominations(const LiveStatus *live, Buf *out) {
         "berth_nominations_total{outcome=\"rejected\"} %" PRIu64 "\n",
         figures->pods.n_used, figures->pods.n_unused, figures->pods.n_expired,
         live->nominations.n_refused);
+    exposition_count(out, "berth_nomination_replies_total",
+        "Filter requests that came before the nomination: the planned node was returned alone.",
+        figures->pods.n_returned);
     exposition_gauge(out, "berth_nominations_outstanding", "Nominated pods that are not bound yet.",
         (double)figures->pods.n_outstanding);
     exposition_count(out, "berth_nomination_patches_total",

@@ -89,8 +89,8 @@ static void evaluate(Answers *answers, Verb verb, const View *view, const Reques
     }
 }
 
-/* With @ret_newer it may wait for nodes that @view does not have; *ret_newer is the view that it
- * was decided over then, or NULL. */
+/* With @ret_newer, for a filter of a watched cluster, it may wait for nodes that @view does not
+ * have; *ret_newer is the view that it was decided over then, or NULL. */
 static void decide(Answers *answers, Verb verb, const View *view, View **ret_newer, Str body,
     Arena *arena, Answer *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
@@ -130,6 +130,8 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     Answer answer;
 
     decide(answers, verb, view, is_watched ? &newer : NULL, request->body, request->arena, &answer);
+    if (is_watched)
+        live_choose(answers->api->live, newer ? newer : view, request->arena, &answer);
     reply_with(reply, &answer);
     if (is_watched)
         live_expect(answers->api->live, request, newer ? newer : view, &answer.decision, reply);

@@ -16,6 +16,7 @@ from waiting import wait_for
 
 POLICY = "filters: [{name: limit, maxPods: {limit: 60}}]\nscores: [{name: idle, expression: '100 - node.pods.size()'}]"
 PATCHES, OUTSTANDING = "berth_nomination_patches_total", "berth_nominations_outstanding"
+RETURNED, SCORED = "berth_nomination_replies_total", 'berth_requests_total{verb="prioritize",code="200"}'
 
 
 def outcomes(berth):
@@ -78,6 +79,10 @@ def read_explanation(cluster, berth, name, *options):
     done = cluster.run_berth("explain", "--last", f"{cluster.namespace}/{name}", "--server", berth.url, *options)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
+
+
+def read_decisions(cluster, berth, name):
+    return client.get(berth, f"/api/v1/decisions?pod={cluster.namespace}/{name}").json()
 
 
 def read_pod_page(cluster, berth, name, status):
@@ -155,6 +160,31 @@ def test_burst_uses_nominations_while_the_scheduler_runs(cluster, nodes, slow_ex
     assert n_made > 100
     assert seen["used"] >= 0.9 * n_made
     assert seen["expired"] == seen["rejected"] == 0
+
+
+def test_pods_that_come_before_their_nomination_get_the_chosen_node_alone(cluster, nodes, slow_extender):
+    """All pods arrive at once, and berth may not write nominations: it plans, and answers with one node."""
+    kubeconfig = cluster.plane.make_berth_identity("no-patches", "berth-decide", "berth-nominate-read")
+    cluster.expect_denials("no-patches: patch pods/status")
+    berth, scheduler = start(cluster, "--kubeconfig", kubeconfig)
+    scheduler.stop()
+    cluster.start_scheduler(make_extender(berth.url), slow_extender)
+    add_pods(cluster, 200)
+    places = cluster.wait_places(201)
+    seen = client.metrics(berth)
+    assert seen[RETURNED] >= 50
+    assert seen[SCORED] <= 201 - seen[RETURNED]
+    by_node = collections.Counter(places[f"pod-{i:04}"] for i in range(200))
+    assert max(by_node.values()) <= 45  # one score, evenly spread: 40 each
+    pages = {f"pod-{i:04}": read_decisions(cluster, berth, f"pod-{i:04}") for i in range(200)}
+    alone = [name for name, page in pages.items() if (page.get("nomination") or {}).get("outcome") == "returned"]
+    assert len(alone) >= 50
+    for name in alone:
+        assert pages[name]["nomination"]["node"] == places[name]
+        assert pages[name]["decisions"][-1]["counts"]["passed"] == 5  # the verdicts of policies, all of them
+    text = read_explanation(cluster, berth, alone[0])
+    assert "returned: kube-scheduler asked before it knew of the nomination, and got this node alone" in text
+    assert "5 of 5 nodes passed" in text
 
 
 def test_few_pods_are_left_alone(cluster, nodes):
