@@ -23,6 +23,7 @@
 struct Nominator {
     NominatorOptions options;
     ClusterWatcher *watcher;
+    Images *images; /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
     bool has_thread;
 
@@ -44,7 +45,9 @@ Nominator *nominator_new(const NominatorOptions *options) {
     deadline_cond_init(&nominator->woken);
     nominator->nominations = nominations_new(options->log);
     nominator->scratch = arena_new(CONDITION_BUDGET);
-    return nominator->nominations && nominator->scratch ? TAKE_PTR(nominator) : NULL;
+    nominator->images = images_new(/* table= */ NULL);
+    return nominator->nominations && nominator->scratch && nominator->images ? TAKE_PTR(nominator)
+                                                                             : NULL;
 }
 
 void nominator_stop(Nominator *nominator) {
@@ -63,6 +66,7 @@ Nominator *nominator_free(Nominator *nominator) {
     nominator_stop(nominator);
     nominations_free(nominator->nominations);
     arena_free(nominator->scratch);
+    images_free(nominator->images);
     pthread_cond_destroy(&nominator->woken);
     pthread_mutex_destroy(&nominator->lock);
     free(nominator);
@@ -337,8 +341,10 @@ static bool make_plan(Round *round) {
 
     for (size_t i = 0; texts && i < round->n; i++)
         texts[i] = round->pods[i].text;
-    return texts && placement_plan_new(round->view, texts, round->n,
-                        round->nominator->options.weight, &round->plan) == 0;
+    images_follow(round->nominator->images, round->view->snapshot);
+    return texts &&
+           placement_plan_new(round->view, texts, round->n, round->nominator->options.weight,
+               round->nominator->images, &round->plan) == 0;
 }
 
 static void withdraw(Nominator *nominator, Arena *arena) {
@@ -384,6 +390,8 @@ static void *run(void *context) {
         bool is_busy = run_round(nominator, arena);
         struct timespec until = deadline_in(is_busy ? BUSY_NSEC : IDLE_NSEC);
 
+        if (!is_busy)
+            images_clear(nominator->images);
         pthread_mutex_lock(&nominator->lock);
         if (!nominator->is_ending)
             (void)pthread_cond_timedwait(&nominator->woken, &nominator->lock, &until);

@@ -11,12 +11,13 @@
 struct ForecastCache {
     ForecastOptions options;
     const ClusterState *cluster;
-    Arena *arena; /* images and scratch memory */
+    Arena *arena; /* scratch memory */
     Arena *sorts; /* the forecasts */
     Set index;
-    Images images;
-    int64_t *sums;   /* by row */
-    uint8_t *by_set; /* by taint set, below */
+    Images *images;     /* those of the options, or ... */
+    Images *own_images; /* ... these */
+    int64_t *sums;      /* by row */
+    uint8_t *by_set;    /* by taint set, below */
 };
 
 static const char *const texts[REJECTION_MAX] = {
@@ -126,9 +127,8 @@ static int judge_images(ForecastCache *cache, const PodRequest *request, Forecas
     if (n_rows == 0)
         return 0;
     memset(cache->sums, 0, n_rows * sizeof(*cache->sums));
-    cache->images.n_nodes = cache->cluster->n_order;
     for (size_t i = 0; i < request->n_images; i++)
-        if (images_add(&cache->images, request->images[i], cache->sums) < 0)
+        if (images_add(cache->images, request->images[i], cache->cluster->n_order, cache->sums) < 0)
             return -ENOMEM;
     for (size_t row = 0; row < n_rows; row++)
         forecast->images[row] = (uint8_t)image_score(cache->sums[row], request->n_containers);
@@ -270,7 +270,11 @@ int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, For
     cache->by_set = ARENA_ARRAY(cache->arena, uint8_t, cluster->table->n_taint_sets + 1);
     if (!cache->sums || !cache->by_set)
         return -ENOMEM;
-    cache->images = IMAGES_IN(cache->arena, cluster->table);
+    if (!options.images)
+        cache->own_images = images_new(cluster->table);
+    cache->images = options.images ? options.images : cache->own_images;
+    if (!cache->images)
+        return -ENOMEM;
     *ret = TAKE_PTR(cache);
     return 0;
 }
@@ -279,6 +283,7 @@ ForecastCache *forecast_cache_free(ForecastCache *cache) {
     if (!cache)
         return NULL;
     set_done(&cache->index);
+    images_free(cache->own_images);
     arena_free(cache->sorts);
     arena_free(cache->arena);
     free(cache);

@@ -52,9 +52,9 @@ typedef struct Forecast {
     size_t n_named;
 } Forecast;
 
-/* Plugins that a profile of kube-scheduler disables. */
 typedef struct ForecastOptions {
-    bool ignores_taints; /* NodeUnschedulable and TaintToleration */
+    bool ignores_taints; /* a profile disables NodeUnschedulable and TaintToleration */
+    Images *images;      /* of the cluster's nodes, borrowed; NULL: its own */
 } ForecastOptions;
 
 typedef struct ForecastCache ForecastCache;

@@ -4,10 +4,60 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #define MIB ((int64_t)1024 * 1024)
 #define LEAST (23 * MIB) /* smaller images do not count */
 #define MOST_PER_CONTAINER (1000 * MIB)
+#define IMAGES_BUDGET ((size_t)1024 * 1024 * 1024)
+
+Images *images_new(const NodeTable *table) {
+    Images *images = calloc(1, sizeof(*images));
+
+    if (!images)
+        return NULL;
+    images->table = table;
+    images->arena = arena_new(IMAGES_BUDGET);
+    images->index = MAP_INIT_IN(images->arena);
+    return images->arena ? images : images_free(images);
+}
+
+Images *images_free(Images *images) {
+    if (!images)
+        return NULL;
+    snapshot_unref(images->snapshot);
+    arena_free(images->arena);
+    free(images);
+    return NULL;
+}
+
+static void forget(Images *images) {
+    arena_reset(images->arena);
+    *images = (Images){
+        .table = images->table,
+        .snapshot = images->snapshot,
+        .arena = images->arena,
+        .index = MAP_INIT_IN(images->arena),
+    };
+}
+
+void images_clear(Images *images) {
+    forget(images);
+    images->snapshot = snapshot_unref(images->snapshot);
+    images->table = NULL;
+}
+
+/* --- rows of a name ------------------------------------------------------------------------ */
+
+/* NULL when out of memory. @name is borrowed. */
+static ImageState *add_state(Images *images, Str name) {
+    ImageState *state = VEC_PUSH(&images->states, images->arena);
+
+    if (!state || map_add(&images->index, name, (uint32_t)images->states.n - 1) < 0)
+        return NULL;
+    state->name = name;
+    return state;
+}
 
 /* A node may list a name twice; it is counted once. */
 static int add_row(ImageState *state, uint32_t row, Arena *arena) {
@@ -22,71 +72,138 @@ static int add_row(ImageState *state, uint32_t row, Arena *arena) {
     return 0;
 }
 
-/* Calls @visit for each name of an image of each node. 0, or its error. */
-static int each_name(Images *images, Str wanted,
-    int (*visit)(Images *images, uint32_t row, Str name, int64_t size, Str wanted)) {
-    int r = 0;
+/* The image of that name; NULL: the node, which may be NULL, has none. */
+static const Image *find_on(const Node *node, Str name) {
+    for (size_t i = 0; node && i < node->n_images; i++)
+        if (str_is_one_of(name, node->images[i].names, node->images[i].n_names))
+            return &node->images[i];
+    return NULL;
+}
 
-    for (uint32_t row = 0; r == 0 && row < images->table->n_rows; row++) {
-        const Node *node = table_node(images->table, row);
+static int scan(Images *images, Str name) {
+    Str copy = arena_copy(images->arena, name);
+    ImageState *state = copy.ptr ? add_state(images, copy) : NULL;
+    int r = state ? 0 : -ENOMEM;
 
-        for (size_t i = 0; node && i < node->n_images; i++)
-            for (size_t k = 0; r == 0 && k < node->images[i].n_names; k++)
-                r = visit(images, row, node->images[i].names[k], node->images[i].size, wanted);
-    }
+    for (uint32_t row = 0; r == 0 && row < images->table->n_rows; row++)
+        if (find_on(table_node(images->table, row), name))
+            r = add_row(state, row, images->arena);
     return r;
 }
 
-static int index_name(Images *images, uint32_t row, Str name, int64_t size, Str wanted) {
-    uint32_t number = map_find(&images->index, name);
-    ImageState *state;
+static int index_node(Images *images, uint32_t row, const Node *node) {
+    int r = 0;
 
-    if (number == MAP_NONE) {
-        number = (uint32_t)images->states.n;
-        state = VEC_PUSH(&images->states, images->arena);
-        if (!state || map_add(&images->index, name, number) < 0)
-            return -ENOMEM;
-        state->size = size;
-    }
-    assert(number < images->states.n);
-    return add_row(&images->states.items[number], row, images->arena);
+    for (size_t i = 0; i < node->n_images; i++)
+        for (size_t k = 0; r == 0 && k < node->images[i].n_names; k++) {
+            uint32_t number = map_find(&images->index, node->images[i].names[k]);
+            ImageState *state = number == MAP_NONE ? add_state(images, node->images[i].names[k])
+                                                   : &images->states.items[number];
+
+            r = state ? add_row(state, row, images->arena) : -ENOMEM;
+        }
+    return r;
 }
 
-static int scan_name(Images *images, uint32_t row, Str name, int64_t size, Str wanted) {
-    if (!str_eq(name, wanted))
-        return 0;
-    if (images->scanned.rows.n == 0)
-        images->scanned.size = size;
-    return add_row(&images->scanned, row, images->arena);
+static int index_all(Images *images) {
+    int r = 0;
+
+    forget(images);
+    for (uint32_t row = 0; r == 0 && row < images->table->n_rows; row++) {
+        const Node *node = table_node(images->table, row);
+
+        if (node)
+            r = index_node(images, row, node);
+    }
+    images->has_all = r == 0;
+    return r;
 }
 
 /* *ret NULL: no node has it. */
 static int find_image(Images *images, Str name, const ImageState **ret) {
-    uint32_t number;
+    uint32_t number = map_find(&images->index, name);
     int r = 0;
 
-    if (images->n_scans < IMAGES_SCANS) {
-        images->n_scans++;
-        images->scanned.rows.n = 0;
-        *ret = &images->scanned;
-        return each_name(images, name, scan_name);
+    if (number == MAP_NONE && !images->has_all) {
+        r = images->states.n < IMAGES_SCANS ? scan(images, name) : index_all(images);
+        number = map_find(&images->index, name);
     }
-    if (!images->has_index)
-        r = each_name(images, STR_NULL, index_name);
-    images->has_index = r == 0;
-    number = map_find(&images->index, name);
     *ret = number == MAP_NONE ? NULL : &images->states.items[number];
     return r;
 }
 
-int images_add(Images *images, Str name, int64_t *sums) {
+/* --- other nodes ---------------------------------------------------------------------------- */
+
+static const Node *node_at(const NodeTable *table, uint32_t row) {
+    return row < table->n_rows ? table_node(table, row) : NULL;
+}
+
+/* Another node is in @row now, or none. 0, or -ENOMEM. */
+static int replace_row(ImageState *state, uint32_t row, const Node *node, Arena *arena) {
+    size_t at = 0, n_behind;
+
+    while (at < state->rows.n && state->rows.items[at] < row)
+        at++;
+    n_behind = state->rows.n - at;
+    if (n_behind > 0 && state->rows.items[at] == row) {
+        memmove(&state->rows.items[at], &state->rows.items[at + 1],
+            --n_behind * sizeof(*state->rows.items));
+        state->rows.n--;
+    }
+    if (!find_on(node, state->name))
+        return 0;
+    if (!VEC_PUSH(&state->rows, arena))
+        return -ENOMEM;
+    memmove(&state->rows.items[at + 1], &state->rows.items[at], n_behind * sizeof(row));
+    state->rows.items[at] = row;
+    return 0;
+}
+
+/* 0; 1 if too much has changed; or -ENOMEM. */
+static int replace_rows(Images *images, const NodeTable *table) {
+    const NodeTable *before = images->table;
+    uint32_t n_rows = table->n_rows > before->n_rows ? table->n_rows : before->n_rows;
+    size_t n_left = n_rows / 8;
+    int r = 0;
+
+    for (uint32_t row = 0; r == 0 && row < n_rows; row++) {
+        const Node *node = node_at(table, row);
+
+        if (node == node_at(before, row))
+            continue;
+        if (n_left-- == 0)
+            return 1;
+        for (size_t i = 0; r == 0 && i < images->states.n; i++)
+            r = replace_row(&images->states.items[i], row, node, images->arena);
+    }
+    return r;
+}
+
+void images_follow(Images *images, Snapshot *snapshot) {
+    const NodeTable *table = snapshot_table(snapshot);
+
+    /* Nodes are compared by their address, so those of the last snapshot must be there still. */
+    if (images->has_all || !images->snapshot || replace_rows(images, table) != 0)
+        forget(images);
+    snapshot_ref(snapshot);
+    snapshot_unref(images->snapshot);
+    images->snapshot = snapshot;
+    images->table = table;
+}
+
+/* --- scores --------------------------------------------------------------------------------- */
+
+int images_add(Images *images, Str name, size_t n_nodes, int64_t *sums) {
     const ImageState *state = NULL;
     int r = find_image(images, name, &state);
+    const Image *first;
     int64_t scaled;
 
-    if (r < 0 || !state)
+    if (r < 0 || !state || state->rows.n == 0)
         return r;
-    scaled = (int64_t)((double)state->size * ((double)state->rows.n / (double)images->n_nodes));
+    first = find_on(table_node(images->table, state->rows.items[0]), name);
+    assert(first);
+    scaled = (int64_t)((double)first->size * ((double)state->rows.n / (double)n_nodes));
     for (size_t i = 0; i < state->rows.n; i++)
         sums[state->rows.items[i]] += scaled;
     return 0;

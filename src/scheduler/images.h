@@ -6,39 +6,44 @@
  * kube-scheduler scores a node by the size of those of the pod's images that it has, scaled by the
  * share of nodes that have them. An image's size is that of the first node that lists it.
  *
- * The first IMAGES_SCANS look-ups walk over all nodes; then an index is worth it.
+ * Reading the images of all nodes takes long, so the rows of a name are kept. The first
+ * IMAGES_SCANS names are looked for one by one; then all names of all nodes are indexed.
  */
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cluster/table.h"
+#include "cluster/snapshot.h"
 
 typedef struct ImageState {
-    int64_t size;
-    VEC(uint32_t) rows; /* of the nodes that have it */
+    Str name;
+    VEC(uint32_t) rows; /* of the nodes that have it, in order */
 } ImageState;
 
 #define IMAGES_SCANS 16u
 
 typedef struct Images {
-    const NodeTable *table; /* borrowed */
-    Arena *arena;           /* the same: of what follows */
-    size_t n_nodes;         /* of these the cluster has so many */
-    ImageState scanned;     /* the last that was not looked up in the index */
-    size_t n_scans;
-    bool has_index;
-    Map index; /* name to number */
+    const NodeTable *table; /* whose nodes were read; borrowed, or of the snapshot */
+    Snapshot *snapshot;     /* a reference; NULL: the table is borrowed */
+    Arena *arena;           /* of what follows */
+    Map index;              /* name to number */
     VEC(ImageState) states;
+    bool has_all; /* names that are not in the index are on no node */
 } Images;
 
-#define IMAGES_IN(where, its_table)                                                                \
-    ((Images){.table = (its_table),                                                                \
-        .arena = (where),                                                                          \
-        .n_nodes = (its_table)->names->n_nodes,                                                    \
-        .index = MAP_INIT_IN(where)})
+Images *images_new(const NodeTable *table); /* @table is borrowed. NULL when out of memory */
+Images *images_free(Images *images);        /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Images *, images_free)
 
-/* Adds the scaled size of image @name to @sums of the rows that have it. 0, or -ENOMEM. */
-int images_add(Images *images, Str name, int64_t *sums) MUST_CHECK;
+/* From now on about the nodes of @snapshot, of which it takes a reference. Nodes that are the same
+ * as in the last one are not read again. */
+void images_follow(Images *images, Snapshot *snapshot);
+
+/* Drops what is kept, and the snapshot: an old one holds much memory. */
+void images_clear(Images *images);
+
+/* Adds the scaled size of image @name to @sums of the rows that have it. @n_nodes: of the cluster.
+ * 0, or -ENOMEM. */
+int images_add(Images *images, Str name, size_t n_nodes, int64_t *sums) MUST_CHECK;
 
 /* The score, 0 to 100, of @sum for a pod of @n_containers containers, init containers included. */
 int64_t image_score(int64_t sum, size_t n_containers);

@@ -214,10 +214,13 @@ static int fill_cluster(PlacementPlan *plan) {
     return r < 0 ? r : add_nominated(plan);
 }
 
-int placement_plan_new(View *view, const Str *pods, size_t n, int64_t weight, PlacementPlan **ret) {
+int placement_plan_new(
+    View *view, const Str *pods, size_t n, int64_t weight, Images *images, PlacementPlan **ret) {
     _cleanup_(placement_plan_freep) PlacementPlan *plan = calloc(1, sizeof(*plan));
-    const SchedulerOptions options = {
-        .weight = weight, .percentage = 100, .seed = view->generation + 1};
+    const SchedulerOptions options = {.weight = weight,
+        .percentage = 100,
+        .seed = view->generation + 1,
+        .plugins = {.images = images}};
     int r;
 
     if (!plan)

@@ -25,10 +25,10 @@ typedef struct PlannedPod {
 
 typedef struct PlacementPlan PlacementPlan;
 
-/* For pods given by their JSON, which is borrowed. @weight: the extender's in kube-scheduler's
- * configuration. 0, or -ENOMEM. */
-int placement_plan_new(View *view, const Str *pods, size_t n, int64_t weight, PlacementPlan **ret)
-    MUST_CHECK;
+/* For pods given by their JSON, which is borrowed, like @images of the view's nodes. @weight: the
+ * extender's in kube-scheduler's configuration. 0, or -ENOMEM. */
+int placement_plan_new(View *view, const Str *pods, size_t n, int64_t weight, Images *images,
+    PlacementPlan **ret) MUST_CHECK;
 PlacementPlan *placement_plan_free(PlacementPlan *plan); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PlacementPlan *, placement_plan_free)
 
