@@ -543,8 +543,12 @@ static FreePod copy_free(const Pending *pending, Arena *arena) {
 static bool plans(const Nominations *nominations, int64_t now) {
     NominatorState state = nominations->figures.state;
 
-    return is_slow(nominations, now) && state != NOMINATOR_IDLE && state != NOMINATOR_PAUSED &&
-           state != NOMINATOR_PREEMPTION;
+    return is_slow(nominations, now) && state != NOMINATOR_PAUSED && state != NOMINATOR_PREEMPTION;
+}
+
+static bool has_plan(const Pending *pending, int64_t now) {
+    return pending->planned_at != 0 &&
+           now - pending->planned_at <= NOMINATION_PLANNED_SEC * NSEC_PER_SEC;
 }
 
 /* Whether a free pod that kube-scheduler reaches after @reached is to be planned or nominated. */
@@ -554,7 +558,7 @@ static bool is_listed(const Nominations *nominations, const Pending *pending, bo
         return false;
     if (!is_near)
         return true;
-    return plans(nominations, now) && pending->planned_at == 0 &&
+    return plans(nominations, now) && !has_plan(pending, now) &&
            reached <= NOMINATION_NEAR_MSEC * NSEC_PER_MSEC;
 }
 
@@ -567,7 +571,8 @@ size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now
     size_t n_listed = 0, n_near = 0, n = 0;
     Pending **list;
 
-    if ((!nominates && !plans(nominations, now_nsec)) ||
+    if (nominations->figures.state == NOMINATOR_IDLE ||
+        (!nominates && !plans(nominations, now_nsec)) ||
         (nominations->n_free < NOMINATION_ROUND_MIN &&
             now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC))
         return 0;
@@ -643,8 +648,7 @@ void nominations_plan(
 
 /* Whether it was asked about before it could be nominated. */
 static bool is_planned(const Nominations *nominations, const Pending *pending, int64_t now) {
-    return pending->state != PENDING_NOMINATED &&
-           now - pending->planned_at <= NOMINATION_PLANNED_SEC * NSEC_PER_SEC &&
+    return pending->state != PENDING_NOMINATED && has_plan(pending, now) &&
            plans(nominations, now) && !nominations_avoids(nominations, pending->node, now);
 }
 

@@ -321,6 +321,15 @@ static const struct {
         "asks 900 5; pods 0 199; pace 0 9 20; decide; plan 50 n; pace 10 40 100; planned 50; pace "
         "41 49 300; planned 50",
         "nominating n none"},
+    {"then the pod is planned again",
+        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 12 n; list 40 4; pace 10 11 1000; list "
+        "40 "
+        "2; pace 40 43 900; list 4000 8",
+        "nominating ~p10 ~p11 p13 p14 p13 p14 ~p12 ~p13 ~p14 p21 p22 p23 p24 p25"},
+    {"plans are used to the end of a backlog",
+        "asks 900 5; pods 0 59; pace 0 9 20; decide; plan 12 n; decide; pace 20 29 20; decide; "
+        "planned 12",
+        "nominating nominating idle n"},
     {"a plan for a node whose nomination was not used",
         "asks 900 5; pods 0 99; pace 0 9 20; claims 50 50; plan 10 n; planned 10; binds 50 m; "
         "planned 10",
