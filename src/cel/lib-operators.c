@@ -7,31 +7,15 @@
 #include "cel/operators.h"
 
 #define UNARY(op) CEL_RETURNS(op, cel_op_##op(run, args[0]))
-#define BINARY(op) CEL_RETURNS(op, cel_op_##op(run, args[0], args[1]))
+#define BINARY(X, name, text, op)                                                                  \
+    __attribute__((unused)) CEL_RETURNS(op, cel_op_##op(run, args[0], args[1]))
 
-BINARY(add_int)
-BINARY(sub_int)
-BINARY(mul_int)
-BINARY(div_int)
-BINARY(mod_int)
+CEL_BINARY_OPCODES(BINARY, )
+BINARY(, , , index_list)
+BINARY(, , , index_map)
 UNARY(neg_int)
-BINARY(add_uint)
-BINARY(sub_uint)
-BINARY(mul_uint)
-BINARY(div_uint)
-BINARY(mod_uint)
-BINARY(add_double)
-BINARY(sub_double)
-BINARY(mul_double)
-BINARY(div_double)
 UNARY(neg_double)
-BINARY(eq)
-BINARY(ne)
 UNARY(not )
-BINARY(index_list)
-BINARY(index_map)
-BINARY(in_list)
-BINARY(in_map)
 
 static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
     size_t len = (size_t)a.len + b.len;

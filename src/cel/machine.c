@@ -279,10 +279,10 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     }
 
-#define BINARY(name, op)                                                                           \
+#define BINARY(X, name, text, op)                                                                  \
     ON(name) {                                                                                     \
         sp--;                                                                                      \
-        TOP = op(run, TOP, sp[0]);                                                                 \
+        TOP = cel_op_##op(run, TOP, sp[0]);                                                        \
         CHECKED;                                                                                   \
     }
 
@@ -371,43 +371,12 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     UNARY(OPT_HAS, opt_has(run, TOP))
     UNARY(OPT_OF, cel_op_opt_of(run, TOP))
     UNARY(OPT_ELEMENT, opt_element(run, TOP))
-    BINARY(OPT_INDEX, cel_index_optional)
-
-    BINARY(ADD_INT, cel_op_add_int)
-    BINARY(SUB_INT, cel_op_sub_int)
-    BINARY(MUL_INT, cel_op_mul_int)
-    BINARY(DIV_INT, cel_op_div_int)
-    BINARY(MOD_INT, cel_op_mod_int)
     UNARY(NEG_INT, cel_op_neg_int(run, TOP))
-    BINARY(ADD_UINT, cel_op_add_uint)
-    BINARY(SUB_UINT, cel_op_sub_uint)
-    BINARY(MUL_UINT, cel_op_mul_uint)
-    BINARY(DIV_UINT, cel_op_div_uint)
-    BINARY(MOD_UINT, cel_op_mod_uint)
-    BINARY(ADD_DOUBLE, cel_op_add_double)
-    BINARY(SUB_DOUBLE, cel_op_sub_double)
-    BINARY(MUL_DOUBLE, cel_op_mul_double)
-    BINARY(DIV_DOUBLE, cel_op_div_double)
     UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP))
-
-    BINARY(EQ, cel_op_eq)
-    BINARY(NE, cel_op_ne)
-    BINARY(EQ_INT, cel_op_eq_int)
-    BINARY(NE_INT, cel_op_ne_int)
-    BINARY(EQ_STRING, cel_op_eq_string)
-    BINARY(NE_STRING, cel_op_ne_string)
-    BINARY(LT_INT, cel_op_lt_int)
-    BINARY(LE_INT, cel_op_le_int)
-    BINARY(GT_INT, cel_op_gt_int)
-    BINARY(GE_INT, cel_op_ge_int)
-    BINARY(LT_DOUBLE, cel_op_lt_double)
-    BINARY(LE_DOUBLE, cel_op_le_double)
-    BINARY(GT_DOUBLE, cel_op_gt_double)
-    BINARY(GE_DOUBLE, cel_op_ge_double)
     UNARY(NOT, cel_op_not(run, TOP))
-    BINARY(IN_LIST, cel_op_in_list)
-    BINARY(IN_MAP, cel_op_in_map)
     UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run))
+    BINARY(, OPT_INDEX, , index_optional)
+    CEL_BINARY_OPCODES(BINARY, )
 
     ON(CALL) {
         const CelCallee *callee = &code->callees[at->b];

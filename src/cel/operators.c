@@ -60,7 +60,7 @@ static CelValue optional_of(CelRun *run, CelValue v) {
 }
 
 /* Optional access propagates: optional.of([1])[5] is none, not an error. */
-CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
+CelValue cel_op_index_optional(CelRun *run, CelValue a, CelValue index) {
     CelValue place;
 
     while (a.kind == CEL_OPTIONAL && a.inner)

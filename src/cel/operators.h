@@ -36,7 +36,7 @@ CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
 /* a[?i], and a[i] of an optional, of any kind: lists, maps, and optionals of them. The result is an
  * optional. */
-CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
+CelValue cel_op_index_optional(CelRun *run, CelValue a, CelValue index);
 
 /* Parts of values. */
 
