@@ -3,6 +3,8 @@
 /* Checker: state and error reporting, shared by the files of the check. check.h is the
  * interface. */
 
+#include <stdarg.h>
+
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cel/check.h"
@@ -51,6 +53,8 @@ bool cel_checker_is_joined(const CelChecker *checker, uint32_t node);
 Str cel_checker_text(const CelChecker *checker, uint32_t node);
 Str cel_checker_printf(CelChecker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+Str cel_checker_vprintf(CelChecker *checker, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* check.c: "expected type 'bool'", unless it is one. */
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);

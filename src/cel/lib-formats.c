@@ -308,13 +308,11 @@ CEL_FUNCTION(format_named) {
     return cel_none();
 }
 
-CEL_FUNCTION(validate) {
+CEL_CHARGED(validate, CHECK_BYTES *args[1].len) {
     const Format *format = args[0].opaque;
     Messages messages = {.run = run};
     CelValue *items, list;
 
-    if (!cel_charge_bytes(run, CHECK_BYTES * args[1].len))
-        return cel_exhausted(run);
     format->check(cel_str(args[1]), &messages);
     if (messages.is_out_of_memory)
         return cel_no_memory(run);

@@ -280,12 +280,10 @@ const CelOpaque cel_semver_opaque = {
 #define V "kubernetes.Semver"
 
 static const CelOverloadSpec overloads[] = {
-    {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"semver", "(string, bool) -> " V, semver_normalised, .cost = CEL_COST_BYTES,
-        .reads_text = true},
-    {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"isSemver", "(string, bool) -> bool", is_semver_normalised, .cost = CEL_COST_BYTES,
-        .reads_text = true},
+    {"semver", "(string) -> " V, semver_from_string, CEL_READS},
+    {"semver", "(string, bool) -> " V, semver_normalised, CEL_READS},
+    {"isSemver", "(string) -> bool", is_semver, CEL_READS},
+    {"isSemver", "(string, bool) -> bool", is_semver_normalised, CEL_READS},
     {"major", V ".() -> int", semver_major},
     {"minor", V ".() -> int", semver_minor},
     {"patch", V ".() -> int", semver_patch},

@@ -68,25 +68,19 @@ static char *put(char *at, Str s) {
     return s.len > 0 ? (char *)memcpy(at, s.ptr, s.len) + s.len : at;
 }
 
-CEL_FUNCTION(char_at) {
+CEL_CHARGED(char_at, args[0].len) {
     Str s = cel_str(args[0]);
-    size_t from;
+    size_t from = offset_of(s, args[1].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[1].i);
     if (from == NOWHERE)
         return out_of_range(run, args[1].i);
     return part_of(s, from, from < s.len ? from + point_length(str_skip(s, from)) : from);
 }
 
-CEL_FUNCTION(substring_from) {
+CEL_CHARGED(substring_from, args[0].len) {
     Str s = cel_str(args[0]);
-    size_t from;
+    size_t from = offset_of(s, args[1].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[1].i);
     return from != NOWHERE ? part_of(s, from, s.len) : out_of_range(run, args[1].i);
 }
 
@@ -120,11 +114,9 @@ static bool starts_with_space(Str s) {
     return utf8_decode(s, &c) > 0 && is_space(c);
 }
 
-CEL_FUNCTION(trim) {
+CEL_CHARGED(trim, args[0].len) {
     Str s = cel_str(args[0]);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
     while (s.len > 0 && starts_with_space(s))
         s = str_skip(s, point_length(s));
     while (s.len > 0) {
@@ -142,13 +134,10 @@ CEL_FUNCTION(trim) {
 /* Searching. An empty text is found at the start of the search, even at the very end
  * (string_ext/last_index_of/empty_index). */
 
-CEL_FUNCTION(index_of_from) {
+CEL_CHARGED(index_of_from, (size_t)args[0].len + args[1].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]), rest;
-    size_t from, found;
+    size_t from = offset_of(s, args[2].i), found;
 
-    if (!cel_charge_bytes(run, s.len + part.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/indexof_out_of_range; -1 in new cel-go */
         return out_of_range(run, args[2].i);
     if (part.len == 0)
@@ -183,21 +172,16 @@ static CelValue find_last(CelRun *run, Str s, Str part, size_t from) {
     return cel_int(-1);
 }
 
-CEL_FUNCTION(last_index_of) {
+CEL_CHARGED(last_index_of, args[0].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
     return part.len > 0 ? find_last(run, s, part, s.len) : cel_int((int64_t)utf8_count(s));
 }
 
-CEL_FUNCTION(last_index_of_from) {
+CEL_CHARGED(last_index_of_from, args[0].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
-    size_t from;
+    size_t from = offset_of(s, args[2].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/lastindexof_out_of_range */
         return out_of_range(run, args[2].i);
     if (part.len == 0)
