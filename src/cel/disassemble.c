@@ -30,12 +30,6 @@ static const char *const kind_names[CEL_N_KINDS] = {
     [CEL_FORMAT] = "format",
 };
 
-static void pad(Buf *out, size_t from, size_t width) {
-    size_t written = out->len - from;
-
-    buf_append_repeat(out, ' ', written < width ? width - written : 1);
-}
-
 static Str slot_name(const CelCode *code, uint32_t slot) {
     for (uint32_t i = 0; i < code->n_names; i++) {
         if (code->names[i].slot == slot)
@@ -154,10 +148,10 @@ void cel_code_print(const CelCode *code, Buf *out) {
         buf_printf(out, "%5u  ", pc);
         from = out->len;
         buf_append(out, str_from_c(cel_ops[at->op].text));
-        pad(out, from, OP_WIDTH);
+        cel_dump_pad(out, from, OP_WIDTH);
         from = out->len;
         print_operand(code, at, out);
-        pad(out, from, OPERAND_WIDTH);
+        cel_dump_pad(out, from, OPERAND_WIDTH);
         buf_printf(out, "; at %u\n", code->positions[pc]);
     }
     print_handlers(code, out);

@@ -26,18 +26,23 @@ void cel_lower_failing(
     CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint) {
     uint32_t cause = arg < part->n_args ? argument(l, part, arg) : part->i;
     const CelNode *place = &l->tree->nodes[cause];
-    CelFailing failing = {.number = number, .text = text, .hint = hint, .place = place};
+    CelFailing *failing;
 
-    if (is_written_out(l, cause))
+    if (is_written_out(l, cause)) {
         cel_lower_refuse_at(l, place, text, hint);
-    else if (!cel_graph_note_failing(l->graph, &failing))
+        return;
+    }
+    failing = VEC_PUSH(&l->graph->failing, l->graph->arena);
+    if (failing)
+        *failing = (CelFailing){.number = number, .text = text, .hint = hint, .place = place};
+    else
         l->has_failed = true;
 }
 
 /* The nodes that every run of @root evaluates, without && or || around them (@all: those that some
  * run may); NULL: out of memory. */
 static bool *find_nodes(const CelLower *l, uint32_t root, bool all) {
-    bool *found = ARENA_ARRAY(cel_graph_arena(l->graph), bool, (size_t)root + 1);
+    bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
 
     if (!found)
         return NULL;
@@ -59,8 +64,8 @@ static bool is_found(const bool *found, uint32_t root, uint32_t number) {
 }
 
 static void warn(const CelLower *l, const CelFailing *failing) {
-    Str text = arena_printf(cel_graph_arena(l->graph), "this fails whenever it is evaluated: %.*s",
-        STR_FMT(failing->text));
+    Str text = arena_printf(
+        l->graph->arena, "this fails whenever it is evaluated: %.*s", STR_FMT(failing->text));
 
     if (text.ptr)
         diag_add(l->diags, DIAG_WARNING,
@@ -73,7 +78,7 @@ static void refuse_field(CelLower *l, const CelFieldUse *use, size_t n_failing) 
     const bool *certain = find_nodes(l, use->number, /* all= */ false);
 
     for (size_t i = 0; i < n_failing; i++) {
-        const CelFailing *failing = cel_graph_failing(l->graph, i);
+        const CelFailing *failing = &l->graph->failing.items[i];
 
         if (!is_found(certain, use->number, failing->number))
             continue;
@@ -83,7 +88,7 @@ static void refuse_field(CelLower *l, const CelFieldUse *use, size_t n_failing) 
 }
 
 void cel_lower_judge_failing(CelLower *l, uint32_t root) {
-    size_t n = cel_graph_n_failing(l->graph);
+    size_t n = l->graph->failing.n;
     const bool *certain, *possible;
 
     if (n == 0)
@@ -93,7 +98,7 @@ void cel_lower_judge_failing(CelLower *l, uint32_t root) {
     if (!possible || (!certain && !l->options->may_be_unused))
         l->has_failed = true;
     for (size_t i = l->n_failing_before; i < n; i++) {
-        const CelFailing *failing = cel_graph_failing(l->graph, i);
+        const CelFailing *failing = &l->graph->failing.items[i];
 
         if (is_found(certain, root, failing->number))
             cel_lower_refuse_at(l, failing->place, failing->text, failing->hint);

@@ -103,7 +103,7 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
         return number;
     constant = add_typed_constant(l, part, v, node->type);
     if (constant != CEL_NO_NODE)
-        cel_graph_fold(l->graph, number, constant);
+        l->graph->nodes.items[number].folded = constant + 1;
     return constant;
 }
 
@@ -160,7 +160,7 @@ static size_t size_max(uint16_t op) {
  * are made again there. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
     CelEmitOptions options = {.flat = true};
-    Arena *arena = cel_graph_arena(graph);
+    Arena *arena = graph->arena;
     CelCode *code;
     CelValue v;
 
@@ -171,5 +171,5 @@ CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
         return v;
     if (cel_value_size(v, size_max(cel_graph_node(graph, number)->op)) == SIZE_MAX)
         return cel_absent();
-    return cel_value_has_opaque(v) ? run_once(code, cel_graph_keep(graph), fuel) : v;
+    return cel_value_has_opaque(v) ? run_once(code, graph->keep, fuel) : v;
 }

@@ -44,14 +44,14 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     if (number == CEL_NO_NODE || has_field_taken(l, part->i))
         return number;
     cel_lower_refuse(l, part,
-        arena_printf(cel_graph_arena(l->graph), "'%.*s' has no value of its own", STR_FMT(name)),
-        arena_printf(cel_graph_arena(l->graph), "name one of its fields: %.*s.x", STR_FMT(name)));
+        arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),
+        arena_printf(l->graph->arena, "name one of its fields: %.*s.x", STR_FMT(name)));
     return number;
 }
 
 /* False: out of memory. */
 static bool note_use(CelLower *l, const CelPart *part, uint32_t number) {
-    CelFieldUse *use = VEC_PUSH(&l->uses, cel_graph_arena(l->graph));
+    CelFieldUse *use = VEC_PUSH(&l->uses, l->graph->arena);
 
     if (use)
         *use = (CelFieldUse){number, part->node};
@@ -134,8 +134,7 @@ static void enter_loop(CelLower *l, uint32_t macro) {
 
     if (l->level++ == CEL_LOOPS_MAX)
         cel_lower_refuse(l, &part,
-            arena_printf(
-                cel_graph_arena(l->graph), "more than %d loops inside each other", CEL_LOOPS_MAX),
+            arena_printf(l->graph->arena, "more than %d loops inside each other", CEL_LOOPS_MAX),
             STR("give the result of an inner one a name with cel.bind(), outside of the others"));
 }
 
@@ -228,8 +227,8 @@ static uint32_t lower_part(CelLower *l, const CelPart *part) {
         return cel_lower_constant(l, part, part->info->constant);
     case CEL_REF_UNKNOWN:
         return cel_lower_fail(l, part,
-            arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'",
-                STR_FMT(part->info->name)));
+            arena_printf(
+                l->graph->arena, "undeclared reference to '%.*s'", STR_FMT(part->info->name)));
     default:
         return lower_by_kind(l, part);
     }
@@ -278,7 +277,7 @@ static void find_parents(CelLower *l) {
 
 static int lower_tree(CelLower *l, uint32_t *ret_root) {
     uint32_t n = l->tree->n_nodes;
-    Arena *arena = cel_graph_arena(l->graph);
+    Arena *arena = l->graph->arena;
     size_t first = l->diags->diags.n;
 
     l->stack = ARENA_ARRAY(arena, uint32_t, n + 1);
@@ -304,7 +303,7 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         return CEL_LOWER_REFUSED;
     if (l->has_failed)
         return -ENOMEM;
-    cel_graph_use(l->graph, *ret_root);
+    l->graph->nodes.items[*ret_root].uses++;
     return 0;
 }
 
@@ -317,7 +316,7 @@ static CelLower lower_of(
         .options = options,
         .diags = diags,
         .fuel = CEL_FOLD_FUEL_MAX,
-        .n_failing_before = cel_graph_n_failing(graph),
+        .n_failing_before = graph->failing.n,
     };
 }
 
@@ -338,8 +337,8 @@ int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions 
     l.nodes = ret_nodes;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)
         ret_nodes[i] = CEL_NO_NODE;
-    cel_graph_keep_apart(graph, true);
+    graph->is_apart = true;
     r = lower_tree(&l, &root);
-    cel_graph_keep_apart(graph, false);
+    graph->is_apart = false;
     return r;
 }
