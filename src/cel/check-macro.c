@@ -56,14 +56,9 @@ void cel_check_binder(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[checker->infos[i].binder];
     uint32_t number = cel_tree_binder_number(checker->tree, i);
     uint32_t range = i - 1 - number;
-    uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
     CelNodeInfo *info = &checker->infos[i];
 
-    if (!open) {
-        checker->unify.no_memory = true;
-        return;
-    }
-    *open = i;
+    checker->unify.no_memory |= !VEC_ADD(&checker->scope, checker->arena, i);
     if (checker->options->no_check)
         info->type = &cel_dyn_type;
     else if (macro->kind == CEL_NODE_BIND)

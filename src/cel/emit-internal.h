@@ -33,12 +33,9 @@ typedef struct CelAssembler {
 /* Adds to one of the tables above; returns the index. */
 #define CEL_APPEND(as, table, ...)                                                                 \
     ({                                                                                             \
-        __typeof__((as)->table.items) _item = VEC_PUSH(&(as)->table, (as)->scratch);               \
-        if (_item)                                                                                 \
-            *_item = (__VA_ARGS__);                                                                \
-        else                                                                                       \
-            (as)->is_full = true;                                                                  \
-        (uint32_t)((as)->table.n - (_item ? 1 : 0));                                               \
+        uint32_t _index = (uint32_t)(as)->table.n;                                                 \
+        (as)->is_full |= !VEC_ADD(&(as)->table, (as)->scratch, __VA_ARGS__);                       \
+        _index;                                                                                    \
     })
 
 /* The number of the next instruction. */

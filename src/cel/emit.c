@@ -76,7 +76,6 @@ static void visit(Emit *e, uint32_t number) {
     uint32_t slot = cut_slot(e, number);
     uint32_t shared = e->shares.number ? e->shares.number[number] : CEL_NOT_SHARED;
     uint32_t owner = CEL_NO_OWNER, parent = e->work.n > 0 ? top(e)->owner : CEL_NO_OWNER;
-    Work *work;
 
     if (slot != CEL_NO_SLOT) {
         load(e, number, slot);
@@ -88,11 +87,8 @@ static void visit(Emit *e, uint32_t number) {
     }
     if (e->options->trace)
         owner = CEL_APPEND(&e->as, owners, (CelOwner){number, parent});
-    work = VEC_PUSH(&e->work, e->as.scratch);
-    if (work)
-        *work = (Work){.node = number, .height = e->as.height, .owner = owner};
-    else
-        e->as.is_full = true;
+    e->as.is_full |= !VEC_ADD(
+        &e->work, e->as.scratch, (Work){.node = number, .height = e->as.height, .owner = owner});
 }
 
 /* Whether every overload returns the kind of the node's type. A generic function (T) does so only

@@ -1,6 +1,5 @@
-/* Names to numbers (Map), numbers to declarations (arrays of pointers, which never move). A child
- * looks in its own tables first, then in its parent's; to add to a parent's function it copies the
- * array of overloads. */
+/* Names to numbers (Map), numbers to what is declared by them. A child looks in its own table
+ * first, then in its parent's; to add to a parent's function it copies the array of overloads. */
 
 #include "cel/env.h"
 
@@ -9,22 +8,21 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-typedef struct Function {
-    Str name;
+/* All that one name means. */
+typedef struct Name {
+    Str text;
+    const CelVariable *variable; /* NULL: none */
     VEC(const CelOverload *) overloads;
-} Function;
+    const CelType *record; /* NULL: none */
+} Name;
 
 struct CelEnv {
     Arena *arena;
     const CelEnv *parent;
     Str container;
     uint32_t n_slots;
-    Map variable_numbers;
-    VEC(const CelVariable *) variables;
-    Map function_numbers;
-    VEC(Function) functions;
-    Map record_numbers;
-    VEC(const CelType *) records;
+    Map numbers;
+    VEC(Name) names;
 };
 
 const CelLibrary *const cel_libraries[] = {
@@ -81,9 +79,7 @@ static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
         return NULL;
     env->arena = arena;
     env->parent = parent;
-    env->variable_numbers = MAP_INIT_IN(arena);
-    env->function_numbers = MAP_INIT_IN(arena);
-    env->record_numbers = MAP_INIT_IN(arena);
+    env->numbers = MAP_INIT_IN(arena);
     if (parent) {
         env->container = parent->container;
         env->n_slots = parent->n_slots;
@@ -91,25 +87,36 @@ static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
     return env;
 }
 
-/* Declares a copy of @what under a copy of @name. */
-static int declare(CelEnv *env, Str name, CelVariable what) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
-    uint32_t number = map_find(&env->variable_numbers, name);
-    const CelVariable **place;
+/* NULL: nothing is declared by that name in this very environment. Borrowed until one more is. */
+static Name *find_name(const CelEnv *env, Str text) {
+    uint32_t number = map_find(&env->numbers, text);
 
-    what.name = arena_copy(env->arena, name);
+    return number != MAP_NONE ? &env->names.items[number] : NULL;
+}
+
+/* The same, made when it is not there; @text is borrowed. NULL: out of memory. */
+static Name *own_name(CelEnv *env, Str text) {
+    Name *name = find_name(env, text);
+
+    if (!name && VEC_ADD(&env->names, env->arena, (Name){.text = text}) &&
+        map_add(&env->numbers, text, (uint32_t)(env->names.n - 1)) == 0)
+        name = &env->names.items[env->names.n - 1];
+    return name;
+}
+
+/* Declares a copy of @what under a copy of @text. */
+static int declare(CelEnv *env, Str text, CelVariable what) {
+    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
+    Name *name;
+
+    what.name = arena_copy(env->arena, text);
     if (!variable || !what.name.ptr || !what.type)
         return -ENOMEM;
     *variable = what;
-    if (number != MAP_NONE) {
-        env->variables.items[number] = variable;
-        return 0;
-    }
-    place = VEC_PUSH(&env->variables, env->arena);
-    if (!place)
-        return -ENOMEM;
-    *place = variable;
-    return map_add(&env->variable_numbers, variable->name, (uint32_t)(env->variables.n - 1));
+    name = own_name(env, variable->name);
+    if (name)
+        name->variable = variable;
+    return name ? 0 : -ENOMEM;
 }
 
 /* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
@@ -177,34 +184,11 @@ int cel_env_add_meaning(
         (CelVariable){.type = type, .slot = UINT32_MAX, .expand = expand, .context = context});
 }
 
-/* The function of this very environment, made when it is not there: a parent's overloads are
- * the first of it. NULL: out of memory. */
-static Function *own_function(CelEnv *env, Str name) {
-    uint32_t number = map_find(&env->function_numbers, name);
-    const CelOverload *const *older = NULL;
-    size_t n_older = env->parent ? cel_env_overloads(env->parent, name, &older) : 0;
-    Function *function;
-
-    if (number != MAP_NONE)
-        return &env->functions.items[number];
-    function = VEC_PUSH(&env->functions, env->arena);
-    if (!function || map_add(&env->function_numbers, name, (uint32_t)(env->functions.n - 1)) < 0)
-        return NULL;
-    function->name = name;
-    for (size_t i = 0; i < n_older; i++) {
-        const CelOverload **place = VEC_PUSH(&function->overloads, env->arena);
-
-        if (!place)
-            return NULL;
-        *place = older[i];
-    }
-    return function;
-}
-
 int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
     CelOverload *overload = ARENA_NEW(env->arena, CelOverload);
-    const CelOverload **place;
-    Function *function;
+    const CelOverload *const *older = NULL;
+    size_t n_older;
+    Name *name;
 
     if (!overload)
         return -ENOMEM;
@@ -212,32 +196,23 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
     overload->name = str_from_c(spec->name);
     if (!cel_signature_read(env, str_from_c(spec->signature), env->arena, overload))
         return arena_has_failed(env->arena) ? -ENOMEM : CEL_ENV_BAD_SIGNATURE;
-    function = own_function(env, overload->name);
-    place = function ? VEC_PUSH(&function->overloads, env->arena) : NULL;
-    if (!place)
+    name = own_name(env, overload->name);
+    if (!name)
         return -ENOMEM;
-    *place = overload;
-    return 0;
+    n_older = name->overloads.n == 0 ? cel_env_overloads(env->parent, overload->name, &older) : 0;
+    for (size_t i = 0; i < n_older; i++) /* a parent's overloads are the first */
+        if (!VEC_ADD(&name->overloads, env->arena, older[i]))
+            return -ENOMEM;
+    return VEC_ADD(&name->overloads, env->arena, overload) ? 0 : -ENOMEM;
 }
 
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) {
     const CelType *type = cel_record_of(env->arena, record);
-    uint32_t number = map_find(&env->record_numbers, record->name);
-    const CelType **place;
-    int r;
+    Name *name = type ? own_name(env, record->name) : NULL;
 
-    if (!type)
+    if (!name)
         return -ENOMEM;
-    if (number == MAP_NONE) {
-        place = VEC_PUSH(&env->records, env->arena);
-        if (!place)
-            return -ENOMEM;
-        r = map_add(&env->record_numbers, record->name, (uint32_t)(env->records.n - 1));
-        if (r < 0)
-            return r;
-    } else
-        place = &env->records.items[number];
-    *place = type;
+    name->record = type;
     return add_type_name(env, type);
 }
 
@@ -250,36 +225,38 @@ uint32_t cel_env_n_slots(const CelEnv *env) {
     return env->n_slots;
 }
 
-const CelVariable *cel_env_variable(const CelEnv *env, Str name) {
-    for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->variable_numbers, name);
+const CelVariable *cel_env_variable(const CelEnv *env, Str text) {
+    const CelVariable *found = NULL;
 
-        if (number != MAP_NONE)
-            return env->variables.items[number];
+    for (; env && !found; env = env->parent) {
+        const Name *name = find_name(env, text);
+
+        found = name ? name->variable : NULL;
     }
-    return NULL;
+    return found;
 }
 
-size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const **ret) {
+size_t cel_env_overloads(const CelEnv *env, Str text, const CelOverload *const **ret) {
     for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->function_numbers, name);
+        const Name *name = find_name(env, text);
 
-        if (number != MAP_NONE) {
-            *ret = env->functions.items[number].overloads.items;
-            return env->functions.items[number].overloads.n;
+        if (name && name->overloads.n > 0) {
+            *ret = name->overloads.items;
+            return name->overloads.n;
         }
     }
     return 0;
 }
 
-const CelType *cel_env_record(const CelEnv *env, Str name) {
-    for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->record_numbers, name);
+const CelType *cel_env_record(const CelEnv *env, Str text) {
+    const CelType *found = NULL;
 
-        if (number != MAP_NONE)
-            return env->records.items[number];
+    for (; env && !found; env = env->parent) {
+        const Name *name = find_name(env, text);
+
+        found = name ? name->record : NULL;
     }
-    return NULL;
+    return found;
 }
 
 Str cel_env_container(const CelEnv *env) {
@@ -300,11 +277,12 @@ Str cel_env_nearest_variable(const CelEnv *env, Str word) {
     Str best[2] = {STR_NULL, STR_NULL};
 
     for (; env; env = env->parent)
-        for (size_t i = 0; i < env->variables.n; i++) {
-            const CelVariable *variable = env->variables.items[i];
-            Str *which = &best[variable->is_constant && variable->value.kind == CEL_TYPE];
+        for (size_t i = 0; i < env->names.n; i++) {
+            const CelVariable *variable = env->names.items[i].variable;
+            bool is_type = variable && variable->is_constant && variable->value.kind == CEL_TYPE;
 
-            *which = nearer(word, *which, str_nearest(word, &variable->name, 1));
+            if (variable)
+                best[is_type] = nearer(word, best[is_type], str_nearest(word, &variable->name, 1));
         }
     return best[0].len > 0 ? best[0] : best[1];
 }
@@ -327,11 +305,11 @@ Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver) {
     Str best = STR_NULL;
 
     for (; env; env = env->parent)
-        for (size_t i = 0; i < env->functions.n; i++) {
-            const Function *function = &env->functions.items[i];
+        for (size_t i = 0; i < env->names.n; i++) {
+            const Name *name = &env->names.items[i];
 
-            if (has_style(function->overloads.items, function->overloads.n, is_receiver))
-                best = nearer(word, best, str_nearest(word, &function->name, 1));
+            if (has_style(name->overloads.items, name->overloads.n, is_receiver))
+                best = nearer(word, best, str_nearest(word, &name->text, 1));
         }
     return best;
 }

@@ -109,12 +109,7 @@ static bool is_same_line(const CelExplainParts *x, uint32_t parent, uint32_t i) 
 }
 
 static void add_part(CelExplainParts *x, CelExplainPart item) {
-    CelExplainPart *part = x->items.n < PARTS_MAX ? VEC_PUSH(&x->items, x->arena) : NULL;
-
-    if (part)
-        *part = item;
-    else
-        x->is_full = true;
+    x->is_full |= x->items.n >= PARTS_MAX || !VEC_ADD(&x->items, x->arena, item);
 }
 
 /* The path to a field matters only if it ends early. Variables of macros are shown where they are

@@ -152,12 +152,7 @@ static void add_line(Explain *x, const CelExplainPart *item) {
 }
 
 static void push(Explain *x, CelExplainPart item) {
-    CelExplainPart *slot = VEC_PUSH(&x->stack, x->arena);
-
-    if (slot)
-        *slot = item;
-    else
-        x->is_full = true;
+    x->is_full |= !VEC_ADD(&x->stack, x->arena, item);
 }
 
 static void make_lines(Explain *x, CelExplainPart root) {

@@ -16,16 +16,9 @@ typedef struct Decoding {
 } Decoding;
 
 static void push(Decoding *decoding, CelValue value) {
-    CelValue *place;
-
-    if (value.kind == CEL_ERROR) {
+    if (value.kind == CEL_ERROR)
         decoding->error = value;
-        return;
-    }
-    place = VEC_PUSH(&decoding->values, decoding->run->arena);
-    if (place)
-        *place = value;
-    else
+    else if (!VEC_ADD(&decoding->values, decoding->run->arena, value))
         decoding->error = cel_no_memory(decoding->run);
 }
 

@@ -128,14 +128,10 @@ static CelValue collect(Search *search, int64_t limit, bool group) {
     RegexSpan spans[2];
 
     while ((limit < 0 || (int64_t)found.n < limit) && next_match(search, spans)) {
-        CelValue *slot;
-
         if (group && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
             continue;
-        slot = VEC_PUSH(&found, search->run->arena);
-        if (!slot)
+        if (!VEC_ADD(&found, search->run->arena, part_of(search->text, spans[group])))
             return cel_no_memory(search->run);
-        *slot = part_of(search->text, spans[group]);
     }
     if (search->error.kind == CEL_ERROR)
         return search->error;

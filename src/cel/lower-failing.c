@@ -26,17 +26,12 @@ void cel_lower_failing(
     CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint) {
     uint32_t cause = arg < part->n_args ? argument(l, part, arg) : part->i;
     const CelNode *place = &l->tree->nodes[cause];
-    CelFailing *failing;
+    CelFailing failing = {.number = number, .text = text, .hint = hint, .place = place};
 
-    if (is_written_out(l, cause)) {
+    if (is_written_out(l, cause))
         cel_lower_refuse_at(l, place, text, hint);
-        return;
-    }
-    failing = VEC_PUSH(&l->graph->failing, l->graph->arena);
-    if (failing)
-        *failing = (CelFailing){.number = number, .text = text, .hint = hint, .place = place};
     else
-        l->has_failed = true;
+        l->has_failed |= !VEC_ADD(&l->graph->failing, l->graph->arena, failing);
 }
 
 /* The nodes that every run of @root evaluates, without && or || around them (@all: those that some

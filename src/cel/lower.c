@@ -49,15 +49,6 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     return number;
 }
 
-/* False: out of memory. */
-static bool note_use(CelLower *l, const CelPart *part, uint32_t number) {
-    CelFieldUse *use = VEC_PUSH(&l->uses, l->graph->arena);
-
-    if (use)
-        *use = (CelFieldUse){number, part->node};
-    return use != NULL;
-}
-
 /* The expression of the field. */
 static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
     const CelComposite *composite = l->options->composite;
@@ -70,7 +61,7 @@ static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
         l->is_refused = true;
         return part->args[0];
     }
-    if (!note_use(l, part, number))
+    if (!VEC_ADD(&l->uses, l->graph->arena, (CelFieldUse){number, part->node}))
         return CEL_NO_NODE;
     if (part->node->kind == CEL_NODE_OPT_SELECT)
         return cel_lower_unary(l, part, OP_OPT_OF, number, cel_lower_type(l, part->i));

@@ -9,21 +9,14 @@
 
 void regex_class_add(RegexClass *class, uint32_t lo, uint32_t hi) {
     RegexRange *last = class->ranges.n > 0 ? &class->ranges.items[class->ranges.n - 1] : NULL;
-    RegexRange *range;
 
     if (last && lo >= last->lo && lo <= last->hi + 1) { /* the usual order: grow the last one */
         if (hi > last->hi)
             last->hi = hi;
         return;
     }
-    range = class->failed || class->ranges.n >= REGEX_CLASS_MAX
-                ? NULL
-                : VEC_PUSH(&class->ranges, class->arena);
-    if (!range) {
-        class->failed = true;
-        return;
-    }
-    *range = (RegexRange){lo, hi};
+    class->failed = class->failed || class->ranges.n >= REGEX_CLASS_MAX ||
+                    !VEC_ADD(&class->ranges, class->arena, (RegexRange){lo, hi});
 }
 
 void regex_class_add_all(RegexClass *class, const RegexRange *ranges, size_t n) {

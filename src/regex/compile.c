@@ -89,19 +89,15 @@ static bool is_same_set(const RegexSet *set, const RegexNode *node) {
 /* The set of a class; equal ones are one. */
 static uint32_t find_set(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
-    RegexSet *set;
 
     for (size_t i = 0; i < e->sets.n && e->set_of[number] == 0; i++)
         if (is_same_set(&e->sets.items[i], node))
             e->set_of[number] = (uint32_t)i + 1;
     if (e->set_of[number] == 0) {
-        set = VEC_PUSH(&e->sets, e->scratch);
-        if (!set) {
+        RegexSet set = {.ranges = node->ranges, .n = node->n_ranges};
+
+        if (!VEC_ADD(&e->sets, e->scratch, set))
             fail(e, -ENOMEM);
-            return 0;
-        }
-        set->ranges = node->ranges;
-        set->n = node->n_ranges;
         e->set_of[number] = (uint32_t)e->sets.n;
     }
     return e->set_of[number] - 1;
@@ -117,19 +113,16 @@ static void emit_class(Emitter *e, uint32_t number) {
 }
 
 static void push_visit(Emitter *e, uint32_t node) {
-    Visit *visit = VEC_PUSH(&e->visits, e->scratch);
-
-    if (!visit) {
-        fail(e, -ENOMEM);
-        return;
-    }
-    *visit = (Visit){
+    Visit visit = {
         .node = node,
         .child = e->tree->nodes.items[node].child,
         .begin = here(e),
         .exits = UNKNOWN,
         .split = UNKNOWN,
     };
+
+    if (!VEC_ADD(&e->visits, e->scratch, visit))
+        fail(e, -ENOMEM);
 }
 
 /* Each of these continues with a node whose last child is done (or that is new), and returns the

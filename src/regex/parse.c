@@ -77,14 +77,7 @@ static int refuse_depth(Parse *p) {
 }
 
 static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
-    Frame *frame;
-
-    if (p->frames.n >= REGEX_NODES_MAX)
-        return refuse_depth(p);
-    frame = VEC_PUSH(&p->frames, p->parser.arena);
-    if (!frame)
-        return -ENOMEM;
-    *frame = (Frame){
+    Frame frame = {
         .first = REGEX_NONE,
         .last = REGEX_NONE,
         .first_choice = REGEX_NONE,
@@ -93,7 +86,10 @@ static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
         .flags = flags,
         .from = from,
     };
-    return 0;
+
+    if (p->frames.n >= REGEX_NODES_MAX)
+        return refuse_depth(p);
+    return VEC_ADD(&p->frames, p->parser.arena, frame) ? 0 : -ENOMEM;
 }
 
 /* Adds @node to a chain of siblings. */
