@@ -64,6 +64,39 @@ void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
     cel_lower_refuse_at(l, part->node, text, hint);
 }
 
+/* Constants that fail, like timestamp(''): an error of the expression only where every run meets
+ * them. Behind && || ?: or in a loop they are CEL's to absorb, and get a warning. */
+
+/* Kubernetes refuses timestamp('x') wherever it is written: it cannot be meant. Parameters and
+ * variables have other values elsewhere, and may be guarded. */
+static bool is_written_out(const CelLower *l, uint32_t node) {
+    for (uint32_t i = node + 1 - l->tree->nodes[node].size; i <= node; i++)
+        if (l->checked->infos[i].ref != CEL_REF_NONE && l->checked->infos[i].ref != CEL_REF_SKIP)
+            return false;
+    return true;
+}
+
+/* The arguments are the last children; before them may be the function's name space. */
+static uint32_t argument(const CelLower *l, const CelPart *part, uint32_t arg) {
+    uint32_t child = part->i - 1;
+
+    for (uint32_t i = part->n_args - 1; i > arg; i--)
+        child -= l->tree->nodes[child].size;
+    return child;
+}
+
+void cel_lower_failing(
+    CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint) {
+    uint32_t cause = arg < part->n_args ? argument(l, part, arg) : part->i;
+    const CelNode *place = &l->tree->nodes[cause];
+    CelFailing failing = {.number = number, .text = text, .hint = hint, .place = place};
+
+    if (is_written_out(l, cause))
+        cel_lower_refuse_at(l, place, text, hint);
+    else
+        l->has_failed |= !VEC_ADD(&l->graph->failing, l->graph->arena, failing);
+}
+
 /* OPT_ELEMENT may be no value at all; only the LIST around it knows what that means. */
 static bool can_fold(const CelLower *l, const CelGraphNode *node) {
     if (cel_ops[node->op].class != CEL_OP_VALUE || node->op == OP_CONSTANT ||

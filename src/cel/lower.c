@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "cel/library.h"
 #include "cel/limits.h"
 #include "cel/lower-internal.h"
 #include "cel/report.h"
@@ -253,6 +254,153 @@ static int lower_node(CelLower *l, uint32_t i) {
     return 0;
 }
 
+/* The check lets dyn pass for any type, as CEL does. Where the kind of an expression's value is not
+ * certain, a call around it checks it in the run, so that its users can rely on the type. */
+
+static CelValue wrong_type(CelRun *run, const char *wanted, CelValue v) {
+    return cel_fail(
+        run, "the result must be %s, it is %.*s", wanted, STR_FMT(cel_type_of(v)->name));
+}
+
+CEL_RETURNS(expect_bool, args[0].kind == CEL_BOOL ? args[0] : wrong_type(run, "bool", args[0]))
+CEL_RETURNS(
+    expect_string, args[0].kind == CEL_STRING ? args[0] : wrong_type(run, "string", args[0]))
+
+CEL_FUNCTION(expect_number) {
+    switch (args[0].kind) {
+    case CEL_INT:
+        return cel_double((double)args[0].i);
+    case CEL_UINT:
+        return cel_double((double)args[0].u);
+    case CEL_DOUBLE:
+        return args[0];
+    default:
+        return wrong_type(run, "a number", args[0]);
+    }
+}
+
+#define EXPECT(what, type)                                                                         \
+    static const CelOverloadSpec what##_spec = {                                                   \
+        .name = "@" #what, .signature = "(dyn) -> " #type, .fn = what, .is_literal = true};        \
+    static const CelOverload what##_overload = {.spec = &what##_spec,                              \
+        .name = STR("@" #what),                                                                    \
+        .n_args = 1,                                                                               \
+        .args = {&cel_dyn_type},                                                                   \
+        .result = &cel_##type##_type};                                                             \
+    static const CelOverload *const what##_overloads[] = {&what##_overload}
+
+EXPECT(expect_bool, bool);
+EXPECT(expect_string, string);
+EXPECT(expect_number, double);
+
+static const CelOverload *const *find_check(const CelOptions *options) {
+    if (options->expect_number)
+        return expect_number_overloads;
+    if (!options->expect)
+        return NULL;
+    return options->expect->kind == CEL_T_BOOL     ? expect_bool_overloads
+           : options->expect->kind == CEL_T_STRING ? expect_string_overloads
+                                                   : NULL;
+}
+
+/* A constant's type may say less than its kind. */
+static bool is_certain(const CelLower *l, uint32_t root, const CelType *want) {
+    const CelGraphNode *node = cel_lower_node(l, root);
+    bool is_int = l->options->expect_number && node->type->kind == CEL_T_INT;
+
+    return (node->type->kind == want->kind || is_int) &&
+           cel_lower_kind(l, root) == node->type->value_kind;
+}
+
+/* @root, the whole expression, as the type that CelOptions expects. */
+static uint32_t lower_expected(CelLower *l, uint32_t root) {
+    const CelOverload *const *check = find_check(l->options);
+    uint32_t whole = l->tree->n_nodes - 1;
+    const CelPart part = {
+        .i = whole, .node = &l->tree->nodes[whole], .info = &l->checked->infos[whole]};
+    CelGraphNode node = cel_lower_blank(l, &part, OP_CALL);
+
+    if (!check || is_certain(l, root, check[0]->result))
+        return root;
+    node.type = check[0]->result;
+    node.args = &root;
+    node.n_args = 1;
+    node.overloads = check;
+    node.n_overloads = 1;
+    return cel_lower_add(l, &part, &node);
+}
+
+/* The nodes that every run of @root evaluates, without && or || around them (@all: those that some
+ * run may); NULL: out of memory. */
+static bool *find_nodes(const CelLower *l, uint32_t root, bool all) {
+    bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
+
+    if (!found)
+        return NULL;
+    found[root] = true;
+    for (uint32_t i = root + 1; i-- > 0;) {
+        const CelGraphNode *node = cel_lower_node(l, i);
+        uint32_t n = all || cel_ops[node->op].class == CEL_OP_VALUE ? node->n_args
+                     : node->op == OP_AND || node->op == OP_OR      ? 0
+                                                                    : 1; /* condition or range */
+
+        for (uint32_t k = 0; found[i] && k < n; k++)
+            found[node->args[k]] = true;
+    }
+    return found;
+}
+
+static bool is_found(const bool *found, uint32_t root, uint32_t number) {
+    return found && number <= root && found[number];
+}
+
+static void warn(const CelLower *l, const CelFailing *failing) {
+    Str text = arena_printf(
+        l->graph->arena, "this fails whenever it is evaluated: %.*s", STR_FMT(failing->text));
+
+    if (text.ptr)
+        diag_add(l->diags, DIAG_WARNING,
+            cel_place(l->tree->file, l->tree->source, failing->place->from, failing->place->to),
+            l->tree->source, text, failing->hint);
+}
+
+/* A field of a composite that fails whenever it is read: an error here, if it is always read. */
+static void refuse_field(CelLower *l, const CelFieldUse *use, size_t n_failing) {
+    const bool *certain = find_nodes(l, use->number, /* all= */ false);
+
+    for (size_t i = 0; i < n_failing; i++) {
+        const CelFailing *failing = &l->graph->failing.items[i];
+
+        if (!is_found(certain, use->number, failing->number))
+            continue;
+        cel_lower_refuse_at(l, use->place, failing->text, failing->hint);
+        return;
+    }
+}
+
+static void judge_failing(CelLower *l, uint32_t root) {
+    size_t n = l->graph->failing.n;
+    const bool *certain, *possible;
+
+    if (n == 0)
+        return;
+    certain = l->options->may_be_unused ? NULL : find_nodes(l, root, /* all= */ false);
+    possible = find_nodes(l, root, /* all= */ true);
+    if (!possible || (!certain && !l->options->may_be_unused))
+        l->has_failed = true;
+    for (size_t i = l->n_failing_before; i < n; i++) {
+        const CelFailing *failing = &l->graph->failing.items[i];
+
+        if (is_found(certain, root, failing->number))
+            cel_lower_refuse_at(l, failing->place, failing->text, failing->hint);
+        else if (is_found(possible, root, failing->number))
+            warn(l, failing);
+    }
+    for (size_t i = 0; i < l->uses.n; i++)
+        if (is_found(certain, root, l->uses.items[i].number))
+            refuse_field(l, &l->uses.items[i], l->n_failing_before);
+}
+
 /* The parent of each node. The stack holds nodes without a parent yet. */
 static void find_parents(CelLower *l) {
     uint32_t n = 0;
@@ -284,11 +432,11 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         if (r < 0)
             return r;
     }
-    *ret_root = l->is_refused || l->nodes ? l->stack[0] : cel_lower_expected(l, l->stack[0]);
+    *ret_root = l->is_refused || l->nodes ? l->stack[0] : lower_expected(l, l->stack[0]);
     if (*ret_root == CEL_NO_NODE)
         return -ENOMEM;
     if (!l->is_refused)
-        cel_lower_judge_failing(l, *ret_root);
+        judge_failing(l, *ret_root);
     cel_sort_errors(l->diags, first);
     if (l->is_refused)
         return CEL_LOWER_REFUSED;

@@ -259,7 +259,7 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind);
  * 0: not cut. Without a @run (NULL) parts that the host must fetch are printed as "…". */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
-/* Copies (copy.c) go down into lists, maps and optionals by recursion, as deep as values are. */
+/* Copies go down into lists, maps and optionals by recursion, as deep as values are. */
 
 /* Bytes of a copy of @v; SIZE_MAX: more than @max, or it contains a non-empty list or map of the
  * host. Shared parts count as often as they are reached. */
