@@ -87,11 +87,6 @@ void cel_check_call(CelChecker *checker, uint32_t node);
  * written out. */
 void cel_check_formats(CelChecker *checker);
 
-/* overload-errors.c: a call for which no overload fits; its @n_args arguments are the nodes @args
- * (none are given when there are more than CEL_ARGS_MAX). */
-void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
-    size_t n_overloads, const uint32_t *args, size_t n_args);
-
 /* suggest.c: names that are not declared, and suggestions for them. */
 
 /* A call of a function that is not declared. */

@@ -1,8 +1,6 @@
 #pragma once
 
-/* Internals of the emitter: assemble.c collects instructions and tables; share.c finds the parts to
- * compute once and store: parts that several places need and loop invariants, unless computing them
- * is as cheap as storing them. */
+/* Internals of the emitter: assemble.c collects instructions and tables. */
 
 #include "base/vec.h"
 #include "cel/code.h"
@@ -69,22 +67,3 @@ void cel_as_name(CelAssembler *as, const CelGraphNode *variable);
 
 /* Builds the code, after the last instruction. 0 or -ENOMEM. */
 int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) MUST_CHECK;
-
-#define CEL_NOT_SHARED UINT32_MAX
-
-typedef struct CelShares {
-    uint32_t *number; /* by node of the graph, up to the root: 0, 1, … or CEL_NOT_SHARED */
-    uint32_t *nodes;  /* by that number, rising */
-    uint32_t n;
-    uint32_t *uses; /* by node, up to the root: places that need it; 0: none does */
-} CelShares;
-
-/* For the code of @root. With tracing, loop invariants are still computed in every iteration. 0 or
- * -ENOMEM. */
-int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *options,
-    Arena *arena, CelShares *ret) MUST_CHECK;
-
-/* The slot from which the code of @root loads node @number, or CEL_NO_SLOT. Not for a LOCAL:
- * the machine knows when that is one from outside. */
-uint32_t cel_known_slot(
-    const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number);
