@@ -422,7 +422,7 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
     r = check_all(&checker);
     if (r < 0)
         return r;
-    cel_sort_errors(diags, first);
+    diag_list_sort(diags, first);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;
     *checked = (CelChecked){

@@ -263,13 +263,11 @@ Str cel_env_container(const CelEnv *env) {
     return env->container;
 }
 
-/* The better of the two for @word; either may be STR_NULL. */
-static Str nearer(Str word, Str a, Str b) {
-    Str both[] = {a, b};
+Str cel_nearer(Str word, Str best, Str name) {
+    Str both[] = {best, name};
+    size_t first = best.len == 0;
 
-    if (a.len == 0 || b.len == 0)
-        return a.len > 0 ? a : b;
-    return str_nearest(word, both, ELEMENTS_OF(both));
+    return str_nearest(word, both + first, 2 - first);
 }
 
 /* Variables before types: who writes "nod" means node, not Node. */
@@ -282,7 +280,7 @@ Str cel_env_nearest_variable(const CelEnv *env, Str word) {
             bool is_type = variable && variable->is_constant && variable->value.kind == CEL_TYPE;
 
             if (variable)
-                best[is_type] = nearer(word, best[is_type], str_nearest(word, &variable->name, 1));
+                best[is_type] = cel_nearer(word, best[is_type], variable->name);
         }
     return best[0].len > 0 ? best[0] : best[1];
 }
@@ -309,7 +307,7 @@ Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver) {
             const Name *name = &env->names.items[i];
 
             if (has_style(name->overloads.items, name->overloads.n, is_receiver))
-                best = nearer(word, best, str_nearest(word, &name->text, 1));
+                best = cel_nearer(word, best, name->text);
         }
     return best;
 }

@@ -253,29 +253,32 @@ CEL_FUNCTION(quote) {
     return cel_string(str_of(text, len));
 }
 
-/* Where the next @old in @rest is, or NOWHERE. An empty one is before every code point and
- * at the end. */
-static size_t next_hit(Str rest, Str old, bool is_first) {
-    if (old.len > 0)
-        return find_bytes(rest, old);
-    if (is_first)
-        return 0;
-    return rest.len > 0 ? point_length(rest) : NOWHERE;
+/* Where the next @part in @rest is, or NOWHERE. An empty one is between code points; when it is
+ * replaced, also at both ends. */
+static size_t next_hit(Str rest, Str part, bool is_split, bool is_first) {
+    size_t end;
+
+    if (part.len > 0)
+        return find_bytes(rest, part);
+    end = rest.len > 0 ? point_length(rest) : 0;
+    if (is_split)
+        return end < rest.len ? end : NOWHERE;
+    return is_first ? 0 : end > 0 ? end : NOWHERE;
 }
 
-/* The number of replacements, at most @limit; no limit when that is negative. Each is charged: it
- * is a search of its own. False: out of fuel. */
-static bool count_hits(CelRun *run, Str s, Str old, int64_t limit, uint64_t *ret) {
+/* The number of hits, at most @limit; no limit when that is negative. Each is charged: it is a
+ * search of its own. False: out of fuel. */
+static bool count_hits(CelRun *run, Str s, Str part, bool is_split, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 
     while (limit < 0 || n < (uint64_t)limit) {
-        size_t hit = next_hit(s, old, n == 0);
+        size_t hit = next_hit(s, part, is_split, n == 0);
 
         if (hit == NOWHERE)
             break;
         if (!cel_charge(run, 1))
             return false;
-        s = str_skip(s, hit + old.len);
+        s = str_skip(s, hit + part.len);
         n++;
     }
     *ret = n;
@@ -289,7 +292,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     CelValue error;
     char *text, *at;
 
-    if (!cel_charge_bytes(run, s.len + old.len) || !count_hits(run, s, old, limit, &n_hits))
+    if (!cel_charge_bytes(run, s.len + old.len) || !count_hits(run, s, old, false, limit, &n_hits))
         return cel_exhausted(run);
     if (n_hits == 0)
         return args[0];
@@ -301,7 +304,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     if (!text)
         return error;
     for (uint64_t i = 0; i < n_hits; i++) {
-        size_t hit = next_hit(s, old, i == 0);
+        size_t hit = next_hit(s, old, false, i == 0);
 
         at = put(put(at, str_take(s, hit)), new);
         s = str_skip(s, hit + old.len);
@@ -313,54 +316,29 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
 CEL_RETURNS(replace, replace_up_to(run, args, -1))
 CEL_RETURNS(replace_some, replace_up_to(run, args, args[3].i))
 
-/* Bytes before the next separator, or NOWHERE when this is the last piece. Without a separator
- * every code point is a piece. */
-static size_t piece_end(Str rest, Str separator) {
-    size_t end;
-
-    if (separator.len > 0)
-        return find_bytes(rest, separator);
-    end = rest.len > 0 ? point_length(rest) : 0;
-    return end < rest.len ? end : NOWHERE;
-}
-
-/* Charged as hits are (count_hits()). */
-static bool count_pieces(CelRun *run, Str s, Str separator, int64_t limit, size_t *ret) {
-    size_t n = 1, end;
-
-    while ((limit < 0 || n < (uint64_t)limit) && (end = piece_end(s, separator)) != NOWHERE) {
-        if (!cel_charge(run, 1))
-            return false;
-        s = str_skip(s, end + separator.len);
-        n++;
-    }
-    *ret = n;
-    return true;
-}
-
 /* The last of @limit pieces is all that is left; no limit when that is negative. */
 static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
     Str s = cel_str(args[0]), separator = cel_str(args[1]);
     static const CelValue nothing;
     CelValue *pieces;
-    size_t n;
+    uint64_t n;
 
     if (limit == 0 || (s.len == 0 && separator.len == 0)) /* string_ext/split/zero_limit */
         return cel_list_end(run, &nothing, 0);
     if (!cel_charge_bytes(run, s.len + separator.len) ||
-        !count_pieces(run, s, separator, limit, &n))
+        !count_hits(run, s, separator, true, limit < 0 ? limit : limit - 1, &n))
         return cel_exhausted(run);
-    pieces = cel_list_begin(run, n);
+    pieces = cel_list_begin(run, n + 1);
     if (!pieces)
         return cel_no_memory(run);
-    for (size_t i = 0; i + 1 < n; i++) {
-        size_t end = piece_end(s, separator);
+    for (size_t i = 0; i < n; i++) {
+        size_t end = next_hit(s, separator, true, i == 0);
 
         pieces[i] = part_of(s, 0, end);
         s = str_skip(s, end + separator.len);
     }
-    pieces[n - 1] = part_of(s, 0, s.len);
-    return cel_list_end(run, pieces, n);
+    pieces[n] = part_of(s, 0, s.len);
+    return cel_list_end(run, pieces, n + 1);
 }
 
 CEL_RETURNS(split, split_up_to(run, args, -1))

@@ -89,11 +89,4 @@ void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint);
 void cel_lower_failing(
     CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint);
 
-#define CEL_FOLD_FUEL_MAX 100000          /* units, for all nodes of an expression */
-#define CEL_FOLD_FUEL 20000               /* for one node */
-#define CEL_FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
-#define CEL_FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
-
-/* The value of node @number, whose arguments are all constants: a value; an error; CEL_ABSENT: not
- * known in advance. Subtracts the used fuel from *@fuel. */
-CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);
+#define CEL_FOLD_FUEL_MAX 100000 /* units to compute constants, for all nodes of an expression */

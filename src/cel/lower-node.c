@@ -6,6 +6,10 @@
 #include "cel/report.h"
 #include "cel/value.h"
 
+#define FOLD_FUEL 20000               /* for one node */
+#define FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
+#define FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
+
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
 
@@ -119,6 +123,43 @@ static bool is_bad_literal(const CelLower *l, const CelGraphNode *node, CelValue
     return v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals;
 }
 
+static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
+    int64_t given = *fuel < FOLD_FUEL ? *fuel : FOLD_FUEL;
+    CelRun run = CEL_RUN(arena);
+    CelValue v;
+
+    run.fuel = given;
+    v = cel_run(code, &run, NULL);
+    *fuel -= given - run.fuel;
+    return run.limit ? cel_absent() : v;
+}
+
+/* A part of a constant was as large before. */
+static size_t size_max(uint16_t op) {
+    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX;
+
+    return is_part || op == OP_LIST || op == OP_MAP ? FOLD_LITERAL_MAX : FOLD_BYTES_MAX;
+}
+
+/* The value of node @number, whose arguments are all constants: a value; an error; CEL_ABSENT: not
+ * known in advance. Subtracts the used fuel from *@fuel. Values of a library's own kind, or a
+ * host's records, cannot be copied to another arena, so they are made again there. */
+static CelValue fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
+    CelEmitOptions options = {.flat = true};
+    Arena *arena = graph->arena;
+    CelCode *code;
+    CelValue v;
+
+    if (cel_emit(graph, number, &options, arena, &code) < 0)
+        return cel_absent();
+    v = run_once(code, arena, fuel);
+    if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
+        return v;
+    if (cel_value_size(v, size_max(cel_graph_node(graph, number)->op)) == SIZE_MAX)
+        return cel_absent();
+    return cel_value_has_opaque(v) ? run_once(code, graph->keep, fuel) : v;
+}
+
 uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
     uint32_t constant;
@@ -128,7 +169,7 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
         return node->folded - 1;
     if (!can_fold(l, node) || (!l->is_folding && !is_literal(node)) || l->fuel <= 0)
         return number;
-    v = cel_fold(l->graph, number, &l->fuel);
+    v = fold(l->graph, number, &l->fuel);
     if (is_bad_literal(l, node, v))
         cel_lower_failing(
             l, part, part->n_args == 1 ? 0 : part->n_args, number, v.error->text, v.error->hint);
@@ -169,40 +210,4 @@ uint32_t cel_lower_unary(
     node.n_args = 1;
     node.type = type;
     return cel_lower_add(l, part, &node);
-}
-
-static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
-    int64_t given = *fuel < CEL_FOLD_FUEL ? *fuel : CEL_FOLD_FUEL;
-    CelRun run = CEL_RUN(arena);
-    CelValue v;
-
-    run.fuel = given;
-    v = cel_run(code, &run, NULL);
-    *fuel -= given - run.fuel;
-    return run.limit ? cel_absent() : v;
-}
-
-/* A part of a constant was as large before. */
-static size_t size_max(uint16_t op) {
-    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX;
-
-    return is_part || op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
-}
-
-/* Values of a library's own kind, or a host's records, cannot be copied to another arena, so they
- * are made again there. */
-CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
-    CelEmitOptions options = {.flat = true};
-    Arena *arena = graph->arena;
-    CelCode *code;
-    CelValue v;
-
-    if (cel_emit(graph, number, &options, arena, &code) < 0)
-        return cel_absent();
-    v = run_once(code, arena, fuel);
-    if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
-        return v;
-    if (cel_value_size(v, size_max(cel_graph_node(graph, number)->op)) == SIZE_MAX)
-        return cel_absent();
-    return cel_value_has_opaque(v) ? run_once(code, graph->keep, fuel) : v;
 }

@@ -437,7 +437,7 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         return -ENOMEM;
     if (!l->is_refused)
         judge_failing(l, *ret_root);
-    cel_sort_errors(l->diags, first);
+    diag_list_sort(l->diags, first);
     if (l->is_refused)
         return CEL_LOWER_REFUSED;
     if (l->has_failed)

@@ -264,7 +264,7 @@ int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena
     r = parse_text(&parser, arena);
     if (r < 0)
         return r;
-    cel_sort_errors(diags, first);
+    diag_list_sort(diags, first);
     if (parser.errors.n > 0)
         return CEL_PARSE_REFUSED;
     *ret = cel_builder_finish(&parser.builder, file);

@@ -29,6 +29,13 @@ CelValue cel_exhausted(CelRun *run) {
         STR("look at fewer elements, or put the cheap conditions first"));
 }
 
+bool cel_pay(CelRun *run, uint64_t n) {
+    if (cel_charge(run, n))
+        return true;
+    (void)cel_exhausted(run);
+    return false;
+}
+
 const CelError *cel_memory_error(const Arena *arena) {
     static const CelError none = {
         .text = STR("out of memory for the evaluation"), .is_limit = true};
@@ -239,22 +246,6 @@ static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
     return n;
 }
 
-static CelValue make_index(CelRun *run, CelMap *map, uint32_t *ret_repeated) {
-    uint32_t n_index = cel_map_index_size(map->n), *index;
-
-    if (n_index == 0) {
-        *ret_repeated = find_repeated(map->entries, map->n);
-        return cel_null();
-    }
-    index = ARENA_ARRAY(run->arena, uint32_t, n_index);
-    if (!index)
-        return cel_no_memory(run);
-    *ret_repeated = cel_map_fill_index(map->entries, map->n, index, n_index);
-    map->index = index;
-    map->n_index = n_index;
-    return cel_null();
-}
-
 /* Checks the keys and works out the depth. */
 static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, uint32_t *depth) {
     for (size_t i = 0; i < n; i++) {
@@ -285,10 +276,9 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     if (!map)
         return cel_no_memory(run);
     *map = (CelMap){.n = (uint32_t)n, .depth = depth + 1, .entries = entries};
-    r = make_index(run, map, &repeated);
-    if (r.kind == CEL_ERROR)
-        return r;
-    if (repeated < n)
-        return fail_repeated(run, entries[repeated].key);
-    return cel_map(map);
+    if (!cel_map_make_index(map, run->arena, &repeated))
+        return cel_no_memory(run);
+    if (!map->index)
+        repeated = find_repeated(entries, map->n);
+    return repeated == n ? cel_map(map) : fail_repeated(run, entries[repeated].key);
 }

@@ -13,20 +13,11 @@
 #define TWO_63 0x1p63
 #define TWO_64 0x1p64
 
-static CelOrder order_int(int64_t a, int64_t b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
-}
-
-static CelOrder order_uint(uint64_t a, uint64_t b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
-}
+/* Of two numbers of one type. */
+#define ORDER(a, b) ((a) < (b) ? CEL_LESS : (a) > (b) ? CEL_GREATER : CEL_SAME)
 
 static CelOrder order_double(double a, double b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : a == b ? CEL_SAME : CEL_UNORDERED;
-}
-
-static CelOrder order_int_uint(int64_t a, uint64_t b) {
-    return a < 0 ? CEL_LESS : order_uint((uint64_t)a, b);
+    return a == a && b == b ? ORDER(a, b) : CEL_UNORDERED;
 }
 
 static CelOrder order_int_double(int64_t a, double b) {
@@ -54,16 +45,13 @@ static CelOrder order_numbers(CelValue a, CelValue b) {
     if (a.kind > b.kind)
         return reversed(order_numbers(b, a)); /* once: the kinds are in order then */
     if (a.kind == CEL_INT)
-        return b.kind == CEL_INT    ? order_int(a.i, b.i)
-               : b.kind == CEL_UINT ? order_int_uint(a.i, b.u)
-                                    : order_int_double(a.i, b.d);
+        return b.kind == CEL_INT      ? ORDER(a.i, b.i)
+               : b.kind == CEL_DOUBLE ? order_int_double(a.i, b.d)
+               : a.i < 0              ? CEL_LESS
+                                      : ORDER(a.u, b.u);
     if (a.kind == CEL_UINT)
-        return b.kind == CEL_UINT ? order_uint(a.u, b.u) : order_uint_double(a.u, b.d);
+        return b.kind == CEL_UINT ? ORDER(a.u, b.u) : order_uint_double(a.u, b.d);
     return order_double(a.d, b.d);
-}
-
-static CelOrder order_text(Str a, Str b) {
-    return (CelOrder)order_int(str_cmp(a, b), 0);
 }
 
 CelOrder cel_compare(CelValue a, CelValue b) {
@@ -73,14 +61,14 @@ CelOrder cel_compare(CelValue a, CelValue b) {
         return CEL_NO_ORDER;
     switch (a.kind) {
     case CEL_BOOL:
-        return order_int(a.boolean, b.boolean);
+        return ORDER(a.boolean, b.boolean);
     case CEL_DURATION:
-        return order_int(a.i, b.i);
+        return ORDER(a.i, b.i);
     case CEL_TIMESTAMP:
-        return a.i != b.i ? order_int(a.i, b.i) : order_uint(a.len, b.len);
+        return a.i != b.i ? ORDER(a.i, b.i) : ORDER(a.len, b.len);
     case CEL_STRING: /* bytes of UTF-8 sort as their code points do */
     case CEL_BYTES:
-        return order_text(cel_str(a), cel_str(b));
+        return ORDER(str_cmp(cel_str(a), cel_str(b)), 0);
     default:
         return CEL_NO_ORDER;
     }
@@ -141,16 +129,32 @@ static uint32_t index_place(
     return place;
 }
 
-uint32_t cel_map_fill_index(
-    const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t place = index_place(entries, index, n_index, cel_map_key(entries[i].key));
+#define INDEX_MIN 9 /* entries; among fewer a linear search is faster */
 
-        if (index[place] != 0)
-            return i;
+bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) {
+    uint32_t n_index = 32, *index;
+
+    *ret_repeated = map->n;
+    if (map->n < INDEX_MIN)
+        return true;
+    while (n_index < map->n * 2)
+        n_index *= 2;
+    index = ARENA_ARRAY(arena, uint32_t, n_index);
+    if (!index)
+        return false;
+    map->index = index;
+    map->n_index = n_index;
+    for (uint32_t i = 0; i < map->n; i++) {
+        uint32_t place =
+            index_place(map->entries, index, n_index, cel_map_key(map->entries[i].key));
+
+        if (index[place] != 0) {
+            *ret_repeated = i;
+            break;
+        }
         index[place] = i + 1;
     }
-    return n;
+    return true;
 }
 
 /* Labels and their like: nearly all keys are strings. */
@@ -242,13 +246,8 @@ static bool equal_optionals(CelValue a, CelValue b, CelRun *run, uint32_t depth)
 }
 
 static bool equal_text(CelValue a, CelValue b, CelRun *run) {
-    if (a.len != b.len)
-        return false;
-    if (a.len > CEL_FREE_BYTES && !cel_charge_bytes(run, a.len)) {
-        (void)cel_exhausted(run);
-        return false;
-    }
-    return str_eq(cel_str(a), cel_str(b));
+    return a.len == b.len && (a.len <= CEL_FREE_BYTES || cel_pay(run, 1 + a.len / 8)) &&
+           str_eq(cel_str(a), cel_str(b));
 }
 
 /* The longer one is read no further than the shorter one's length. */
@@ -257,18 +256,12 @@ static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
     size_t in_a = kind->size ? kind->size(a.opaque) : 0,
            in_b = kind->size ? kind->size(b.opaque) : 0;
 
-    if (!cel_charge(run, (in_a < in_b ? in_a : in_b) / 8)) {
-        (void)cel_exhausted(run);
-        return false;
-    }
-    return kind->equal(a.opaque, b.opaque);
+    return cel_pay(run, (in_a < in_b ? in_a : in_b) / 8) && kind->equal(a.opaque, b.opaque);
 }
 
 static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
-    if (depth > CEL_VALUE_DEPTH_MAX || !cel_charge(run, 1)) {
-        (void)cel_exhausted(run);
+    if (!cel_pay(run, depth > CEL_VALUE_DEPTH_MAX ? UINT64_MAX : 1))
         return false;
-    }
     switch (a.kind) {
     case CEL_LIST:
         return equal_lists(a.list, b.list, run, depth + 1);
@@ -284,10 +277,8 @@ static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
 }
 
 static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
-    if (depth > 0 && !cel_charge(run, 1)) {
-        (void)cel_exhausted(run);
+    if (depth > 0 && !cel_pay(run, 1))
         return false;
-    }
     if (cel_is_number(a) && cel_is_number(b))
         return order_numbers(a, b) == CEL_SAME;
     if (a.kind != b.kind)
