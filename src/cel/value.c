@@ -17,7 +17,7 @@
 #define ORDER(a, b) ((a) < (b) ? CEL_LESS : (a) > (b) ? CEL_GREATER : CEL_SAME)
 
 static CelOrder order_double(double a, double b) {
-    return a == a && b == b ? ORDER(a, b) : CEL_UNORDERED;
+    return isnan(a) || isnan(b) ? CEL_UNORDERED : ORDER(a, b);
 }
 
 static CelOrder order_int_double(int64_t a, double b) {
