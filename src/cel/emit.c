@@ -5,9 +5,199 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "cel/emit-internal.h"
+#include "base/vec.h"
+#include "cel/code.h"
 
 #define SCRATCH_MAX ((size_t)64 * 1024 * 1024)
+
+/* Assembler: instructions and their tables while they grow. */
+
+typedef struct Assembler {
+    Arena *arena;                  /* for the code */
+    Arena *scratch;                /* for temporary tables */
+    bool is_tracing, is_borrowing; /* constants are not copied */
+    uint32_t height;               /* values on the stack now */
+    uint32_t height_max;
+    uint32_t n_loops; /* open now, in this part */
+    uint32_t handler; /* the innermost that is open, or CEL_NO_HANDLER */
+    VEC(CelInstruction) instructions;
+    VEC(uint32_t) positions;
+    VEC(uint32_t) handler_of;
+    VEC(uint32_t) owner_of;
+    VEC(CelOwner) owners;
+    VEC(CelValue) constants;
+    VEC(CelCallee) callees;
+    VEC(CelShared) shared;
+    VEC(CelLoopCode) loops;
+    VEC(CelHandler) handlers;
+    VEC(CelSlotName) names;
+    VEC(CelOuterLocal) outers;
+    bool is_full; /* out of memory: discard all output */
+} Assembler;
+
+/* Adds to one of the tables above; returns the index. */
+#define APPEND(as, table, ...)                                                                     \
+    ({                                                                                             \
+        uint32_t _index = (uint32_t)(as)->table.n;                                                 \
+        (as)->is_full |= !VEC_ADD(&(as)->table, (as)->scratch, __VA_ARGS__);                       \
+        _index;                                                                                    \
+    })
+
+/* The number of the next instruction. */
+static uint32_t as_here(const Assembler *as) {
+    return (uint32_t)as->instructions.n;
+}
+
+/* Begins a part, with an empty stack. Returns its number. */
+static uint32_t as_begin_part(Assembler *as) {
+    as->height = as->height_max = as->n_loops = 0;
+    as->handler = CEL_NO_HANDLER;
+    return as_here(as);
+}
+
+/* Adds an instruction for position @at of the source. Returns its number. */
+static uint32_t as_add(Assembler *as, CelInstruction instruction, uint32_t at, uint32_t owner) {
+    uint32_t pc = APPEND(as, instructions, instruction);
+
+    (void)APPEND(as, positions, at);
+    (void)APPEND(as, handler_of, as->handler);
+    if (as->is_tracing)
+        (void)APPEND(as, owner_of, owner);
+    return pc;
+}
+
+static void as_grow(Assembler *as, uint32_t by) {
+    as->height += by;
+    if (as->height > as->height_max)
+        as->height_max = as->height;
+}
+
+/* Sets the target of jump @from to the next instruction. */
+static void as_land(Assembler *as, uint32_t from) {
+    if (from < as->instructions.n)
+        as->instructions.items[from].b = as_here(as);
+}
+
+/* Opens a handler: errors of instructions up to as_close_handler() continue after it, as one more
+ * value on top of @height values. Returns the previous handler, which is @outer there. */
+static uint32_t as_open_handler(Assembler *as, uint32_t height, uint32_t owner) {
+    uint32_t outer = as->handler;
+    CelHandler handler = {
+        .from = as_here(as),
+        .height = height,
+        .n_loops = as->n_loops,
+        .owner = owner,
+    };
+
+    as->handler = APPEND(as, handlers, handler);
+    return outer;
+}
+
+static void as_close_handler(Assembler *as, uint32_t outer) {
+    if (as->handler < as->handlers.n)
+        as->handlers.items[as->handler].target = as_here(as);
+    as->handler = outer;
+}
+
+static uint32_t as_constant(Assembler *as, CelValue v) {
+    if (!as->is_borrowing && !cel_value_copy(v, as->arena, &v))
+        as->is_full = true;
+    return APPEND(as, constants, v);
+}
+
+/* The index of the first callee of a call; its callees are adjacent. */
+static uint32_t as_callees(Assembler *as, const CelGraphNode *call) {
+    uint32_t first = (uint32_t)as->callees.n;
+
+    for (size_t i = 0; i < call->n_overloads; i++) {
+        const CelOverload *overload = call->overloads[i];
+        CelCallee callee = {
+            .fn = overload->spec->fn,
+            .prepared = call->prepared,
+            .name = overload->spec->name,
+            .is_receiver = overload->is_receiver,
+            .n_args = overload->n_args,
+            .n_candidates = (uint16_t)(call->n_overloads - i),
+        };
+
+        for (uint32_t k = 0; k < overload->n_args; k++)
+            callee.kinds[k] = cel_param_kind(overload, k);
+        (void)APPEND(as, callees, callee);
+    }
+    return first;
+}
+
+/* Stores the name of a VARIABLE node's variable, for error messages. */
+static void as_name(Assembler *as, const CelGraphNode *variable) {
+    Str name;
+
+    for (size_t i = 0; i < as->names.n; i++) {
+        if (as->names.items[i].slot == variable->immediate)
+            return;
+    }
+    name = arena_copy(as->arena, cel_str(variable->constant));
+    (void)APPEND(as, names, (CelSlotName){variable->immediate, name});
+    as->is_full |= !name.ptr;
+}
+
+/* false && … && …: the first false decides all of them; a || to the left of it still evaluates its
+ * right side. */
+static void thread_jumps(Assembler *as) {
+    CelInstruction *code = as->instructions.items;
+
+    for (size_t i = as->instructions.n; i-- > 0;) {
+        uint16_t op = code[i].op, other = op == OP_AND_LEFT ? OP_OR_LEFT : OP_AND_LEFT;
+
+        if (op != OP_AND_LEFT && op != OP_OR_LEFT)
+            continue;
+        if (code[code[i].b].op == op)
+            code[i].b = code[code[i].b].b;
+        else if (code[code[i].b].op == other)
+            code[i].b++;
+    }
+}
+
+static const void *keep(Assembler *as, const void *items, size_t n, size_t size) {
+    void *copy = arena_alloc(as->arena, n * size);
+
+    if (!copy)
+        as->is_full = true;
+    else if (n > 0)
+        memcpy(copy, items, n * size);
+    return copy;
+}
+
+#define KEEP(as, code, table)                                                                      \
+    ((code)->table = keep((as), (as)->table.items, (as)->table.n, sizeof((as)->table.items[0])))
+#define KEEP_N(as, code, table) (KEEP(as, code, table), (code)->n_##table = (uint32_t)(as)->table.n)
+
+static int as_finish(Assembler *as, uint32_t entry, CelCode **ret) {
+    CelCode *code = as->is_full ? NULL : ARENA_NEW(as->arena, CelCode);
+
+    if (!code)
+        return -ENOMEM;
+    thread_jumps(as);
+    code->entry = entry;
+    code->height_max = as->height_max;
+    KEEP_N(as, code, instructions);
+    KEEP(as, code, positions);
+    KEEP(as, code, handler_of);
+    KEEP_N(as, code, constants);
+    KEEP_N(as, code, callees);
+    KEEP_N(as, code, shared);
+    KEEP_N(as, code, loops);
+    KEEP_N(as, code, handlers);
+    KEEP_N(as, code, names);
+    KEEP_N(as, code, outers);
+    if (as->is_tracing) {
+        KEEP(as, code, owner_of);
+        KEEP(as, code, owners);
+    }
+    if (as->is_full)
+        return -ENOMEM;
+    *ret = code;
+    return 0;
+}
 
 /* The parts to compute once and store: parts that several places need and loop invariants (not with
  * tracing), unless computing them is as cheap as storing them. */
@@ -142,7 +332,7 @@ typedef struct Work {
 typedef struct Emit {
     const CelGraph *graph;
     const CelEmitOptions *options;
-    CelAssembler as;
+    Assembler as;
     uint32_t root;
     Shares shares;          /* the kept values; empty: none */
     uint32_t *constant_of;  /* by node: which constant + 1 */
@@ -163,7 +353,7 @@ static uint32_t emit(Emit *e, uint16_t op, uint32_t a, uint32_t b) {
     const Work *work = top(e);
 
     assert(a <= UINT16_MAX);
-    return cel_as_add(
+    return as_add(
         &e->as, (CelInstruction){op, (uint16_t)a, b}, node_of(e, work->node)->at, work->owner);
 }
 
@@ -171,7 +361,7 @@ static void recall(Emit *e, uint32_t shared) {
     uint32_t need = e->part_heights[shared], height = e->as.height;
 
     (void)emit(e, OP_RECALL, 0, shared);
-    cel_as_grow(&e->as, need);
+    as_grow(&e->as, need);
     e->as.height = height + 1; /* @need is more than that */
 }
 
@@ -183,8 +373,8 @@ static void load(Emit *e, uint32_t number, uint32_t slot) {
     const CelGraphNode *node = node_of(e, number);
     CelInstruction instruction = {OP_VARIABLE, kind_of(node), slot};
 
-    (void)cel_as_add(&e->as, instruction, node->at, top(e)->owner);
-    cel_as_grow(&e->as, 1);
+    (void)as_add(&e->as, instruction, node->at, top(e)->owner);
+    as_grow(&e->as, 1);
 }
 
 static uint32_t cut_slot(const Emit *e, uint32_t number) {
@@ -205,7 +395,7 @@ static void visit(Emit *e, uint32_t number) {
         return;
     }
     if (e->options->trace)
-        owner = CEL_APPEND(&e->as, owners, (CelOwner){number, parent});
+        owner = APPEND(&e->as, owners, (CelOwner){number, parent});
     e->as.is_full |= !VEC_ADD(
         &e->work, e->as.scratch, (Work){.node = number, .height = e->as.height, .owner = owner});
 }
@@ -221,7 +411,7 @@ static bool is_result_sure(const CelGraphNode *node) {
 }
 
 static void emit_call(Emit *e, const CelGraphNode *node) {
-    (void)emit(e, node->op, node->n_args, cel_as_callees(&e->as, node));
+    (void)emit(e, node->op, node->n_args, as_callees(&e->as, node));
     if (kind_of(node) != CEL_ABSENT && !is_result_sure(node))
         (void)emit(e, OP_EXPECT, kind_of(node), 0);
 }
@@ -232,7 +422,7 @@ static uint32_t add_constant(Emit *e, uint32_t number) {
 
     if (known && *known > 0)
         return *known - 1;
-    constant = cel_as_constant(&e->as, node_of(e, number)->constant);
+    constant = as_constant(&e->as, node_of(e, number)->constant);
     if (known)
         *known = constant + 1;
     return constant;
@@ -241,7 +431,7 @@ static uint32_t add_constant(Emit *e, uint32_t number) {
 static void emit_set(Emit *e, const CelGraphNode *node) {
     CelCallee callee = {.prepared = node->prepared, .name = "@in", .n_args = 1};
 
-    (void)emit(e, OP_IN_SET, 0, CEL_APPEND(&e->as, callees, callee));
+    (void)emit(e, OP_IN_SET, 0, APPEND(&e->as, callees, callee));
 }
 
 /* The arguments are on the stack: the instruction itself. */
@@ -251,7 +441,7 @@ static void emit_operation(Emit *e, uint32_t number, const CelGraphNode *node) {
         (void)emit(e, node->op, kind_of(node), add_constant(e, number));
         break;
     case CEL_IMM_SLOT:
-        cel_as_name(&e->as, node);
+        as_name(&e->as, node);
         (void)emit(e, node->op, kind_of(node), node->immediate);
         break;
     case CEL_IMM_OVERLOAD:
@@ -279,10 +469,10 @@ static bool emit_variable_field(Emit *e, const CelGraphNode *node) {
     if (arg->op != OP_VARIABLE || kind_of(arg) != CEL_RECORD || arg->immediate > UINT16_MAX ||
         node->immediate >= 1u << 24 || cut_slot(e, node->args[0]) != CEL_NO_SLOT)
         return false;
-    cel_as_name(&e->as, arg);
+    as_name(&e->as, arg);
     (void)emit(e, node->op == OP_FIELD ? OP_VARIABLE_FIELD : OP_TEST_VARIABLE_FIELD, arg->immediate,
         node->immediate << 8 | kind_of(node));
-    cel_as_grow(&e->as, 1);
+    as_grow(&e->as, 1);
     return true;
 }
 
@@ -295,7 +485,7 @@ static bool step_value(Emit *e, Work *work, const CelGraphNode *node) {
     }
     emit_operation(e, work->node, node);
     e->as.height = work->height;
-    cel_as_grow(&e->as, 1);
+    as_grow(&e->as, 1);
     return true;
 }
 
@@ -304,19 +494,19 @@ static bool step_logic(Emit *e, Work *work, const CelGraphNode *node) {
 
     switch (work->step++) {
     case 0:
-        work->handler = cel_as_open_handler(&e->as, work->height, work->owner);
+        work->handler = as_open_handler(&e->as, work->height, work->owner);
         visit(e, node->args[0]);
         return false;
     case 1:
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(&e->as, work->handler);
         work->jump = emit(e, is_and ? OP_AND_LEFT : OP_OR_LEFT, 0, 0);
-        work->handler = cel_as_open_handler(&e->as, work->height + 1, work->owner);
+        work->handler = as_open_handler(&e->as, work->height + 1, work->owner);
         visit(e, node->args[1]);
         return false;
     default:
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(&e->as, work->handler);
         (void)emit(e, is_and ? OP_AND_RIGHT : OP_OR_RIGHT, 0, 0);
-        cel_as_land(&e->as, work->jump);
+        as_land(&e->as, work->jump);
         e->as.height = work->height + 1;
         return true;
     }
@@ -334,12 +524,12 @@ static bool step_conditional(Emit *e, Work *work, const CelGraphNode *node) {
         return false;
     case 2:
         work->mark = emit(e, OP_JUMP, 0, 0);
-        cel_as_land(&e->as, work->jump);
+        as_land(&e->as, work->jump);
         e->as.height = work->height;
         visit(e, node->args[2]);
         return false;
     default:
-        cel_as_land(&e->as, work->mark);
+        as_land(&e->as, work->mark);
         return true;
     }
 }
@@ -363,7 +553,7 @@ static void begin_loop(Emit *e, Work *work, const CelGraphNode *node) {
         .is_pairs = (node->immediate & CEL_LOOP_PAIRS) != 0,
     };
 
-    work->mark = CEL_APPEND(&e->as, loops, loop);
+    work->mark = APPEND(&e->as, loops, loop);
     (void)emit(e, OP_LOOP, 0, work->mark);
     e->as.height = work->height;
     e->as.n_loops++;
@@ -372,15 +562,15 @@ static void begin_loop(Emit *e, Work *work, const CelGraphNode *node) {
 
 static void end_loop(Emit *e, Work *work, const CelGraphNode *node) {
     if (loop_ops[node->op].absorbs)
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(&e->as, work->handler);
     (void)emit(e, loop_ops[node->op].step, 0, work->jump);
-    cel_as_land(&e->as, work->jump);
+    as_land(&e->as, work->jump);
     if (work->mark < e->as.loops.n) /* else: out of memory */
-        e->as.loops.items[work->mark].cost = cel_as_here(&e->as) - work->jump;
+        e->as.loops.items[work->mark].cost = as_here(&e->as) - work->jump;
     (void)emit(e, loop_ops[node->op].end, 0, 0);
     e->as.n_loops--;
     e->as.height = work->height;
-    cel_as_grow(&e->as, 1);
+    as_grow(&e->as, 1);
 }
 
 /* LOOP takes the range off the stack and keeps it; nothing of it is there while the body
@@ -401,7 +591,7 @@ static bool step_loop(Emit *e, Work *work, const CelGraphNode *node) {
     }
     if (step < node->n_args) {
         if (loop_ops[node->op].absorbs)
-            work->handler = cel_as_open_handler(&e->as, work->height, work->owner);
+            work->handler = as_open_handler(&e->as, work->height, work->owner);
         visit(e, node->args[step]);
         return false;
     }
@@ -425,7 +615,7 @@ static bool step(Emit *e, Work *work) {
 
 /* One part: the root's, or a shared one's. */
 static uint32_t emit_part(Emit *e, uint32_t number, uint16_t last) {
-    uint32_t entry = cel_as_begin_part(&e->as);
+    uint32_t entry = as_begin_part(&e->as);
 
     e->part = number;
     visit(e, number);
@@ -461,10 +651,10 @@ static uint32_t emit_all(Emit *e) {
         uint32_t node = e->shares.nodes[i], entry = emit_part(e, node, OP_KEEP);
 
         e->part_heights[i] = e->as.height_max;
-        (void)CEL_APPEND(&e->as, shared,
+        (void)APPEND(&e->as, shared,
             (CelShared){
                 .entry = entry,
-                .n_instructions = cel_as_here(&e->as) - entry,
+                .n_instructions = as_here(&e->as) - entry,
                 .node = node,
                 .level = innermost_level(node_of(e, node)->levels),
             });
@@ -478,7 +668,7 @@ static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
         if (e->as.outers.items[i].local == local)
             return e->as.outers.items[i].slot == slot;
     }
-    (void)CEL_APPEND(&e->as, outers, (CelOuterLocal){local, slot});
+    (void)APPEND(&e->as, outers, (CelOuterLocal){local, slot});
     return true;
 }
 
@@ -528,7 +718,7 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     size_t used = arena_used(arena);
     int r;
 
-    e.as = (CelAssembler){
+    e.as = (Assembler){
         .arena = arena,
         .scratch = e.options->flat ? arena : e.options->scratch,
         .is_tracing = e.options->trace,
@@ -542,7 +732,7 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
         return -ENOMEM;
     r = prepare_tables(&e);
     if (r == 0)
-        r = cel_as_finish(&e.as, emit_all(&e), ret);
+        r = as_finish(&e.as, emit_all(&e), ret);
     if (r != 0)
         return r;
     (*ret)->outer_levels = node_of(&e, root)->levels;

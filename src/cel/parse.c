@@ -174,43 +174,34 @@ static void read_end(CelParser *parser) {
     parser->is_done = true;
 }
 
+static void read_brace(CelParser *parser) {
+    if (parser->is_name)
+        read_struct(parser);
+    else
+        cel_parser_report_operator(parser);
+}
+
 static void read_operator(CelParser *parser) {
-    switch (parser->token.kind) {
-    case CEL_TOKEN_END:
-        read_end(parser);
-        break;
-    case CEL_TOKEN_DOT:
-        read_selector(parser);
-        break;
-    case CEL_TOKEN_LBRACKET:
-        read_index(parser);
-        break;
-    case CEL_TOKEN_LBRACE:
-        if (parser->is_name)
-            read_struct(parser);
-        else
-            cel_parser_report_operator(parser);
-        break;
-    case CEL_TOKEN_QUESTION:
-        read_question(parser);
-        break;
-    case CEL_TOKEN_COLON:
-        read_colon(parser);
-        break;
-    case CEL_TOKEN_COMMA:
-        read_comma(parser);
-        break;
-    case CEL_TOKEN_RPAREN:
-    case CEL_TOKEN_RBRACKET:
-    case CEL_TOKEN_RBRACE:
-        read_closing(parser);
-        break;
-    default:
-        if (cel_precedence(parser->token.kind) > 0)
-            read_binary(parser);
-        else
-            cel_parser_report_operator(parser);
-    }
+    static void (*const readers[CEL_N_TOKENS])(CelParser * parser) = {
+        [CEL_TOKEN_END] = read_end,
+        [CEL_TOKEN_DOT] = read_selector,
+        [CEL_TOKEN_LBRACKET] = read_index,
+        [CEL_TOKEN_LBRACE] = read_brace,
+        [CEL_TOKEN_QUESTION] = read_question,
+        [CEL_TOKEN_COLON] = read_colon,
+        [CEL_TOKEN_COMMA] = read_comma,
+        [CEL_TOKEN_RPAREN] = read_closing,
+        [CEL_TOKEN_RBRACKET] = read_closing,
+        [CEL_TOKEN_RBRACE] = read_closing,
+    };
+    CelTokenKind kind = parser->token.kind;
+
+    if (readers[kind])
+        readers[kind](parser);
+    else if (cel_precedence(kind) > 0)
+        read_binary(parser);
+    else
+        cel_parser_report_operator(parser);
 }
 
 /* Whether the text is valid UTF-8 within the limit. */
