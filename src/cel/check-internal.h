@@ -56,7 +56,11 @@ Str cel_checker_printf(CelChecker *checker, const char *format, ...)
 Str cel_checker_vprintf(CelChecker *checker, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
-/* check.c: "expected type 'bool'", unless it is one. */
+/* check.c: whether it may have parts of any kind: dyn, an error, or nothing is known of it yet, and
+ * nothing more shall be guessed. */
+bool cel_checker_is_open(CelChecker *checker, const CelType *type);
+
+/* "expected type 'bool'", unless it is one. */
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
 
 /* check-macro.c: macros with variables. */

@@ -63,22 +63,14 @@ static CelCostRange cost_divided(CelCostRange a, uint64_t by) {
 
 /* An optional is as large as its value. */
 static CelCostRange size_of_type(const CelType *type) {
+    bool is_small;
+
     while (type->kind == CEL_T_OPTIONAL)
         type = cel_type_param(type, 0);
-    switch (type->kind) {
-    case CEL_T_NULL:
-    case CEL_T_BOOL:
-    case CEL_T_INT:
-    case CEL_T_UINT:
-    case CEL_T_DOUBLE:
-    case CEL_T_DURATION:
-    case CEL_T_TIMESTAMP:
-    case CEL_T_TYPE:
-    case CEL_T_OPAQUE:
-        return cost_exactly(1);
-    default:
-        return (CelCostRange){0, CEL_COST_SIZE_UNKNOWN};
-    }
+    is_small = (type->kind >= CEL_T_NULL && type->kind <= CEL_T_DOUBLE) ||
+               (type->kind >= CEL_T_DURATION && type->kind <= CEL_T_TYPE) ||
+               type->kind == CEL_T_OPAQUE;
+    return is_small ? cost_exactly(1) : (CelCostRange){0, CEL_COST_SIZE_UNKNOWN};
 }
 
 /* A part of which only the type is known; it costs nothing yet. */

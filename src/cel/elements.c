@@ -34,22 +34,6 @@ const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error)
     return items;
 }
 
-bool cel_is_comparable(CelKind kind) {
-    switch (kind) {
-    case CEL_BOOL:
-    case CEL_INT:
-    case CEL_UINT:
-    case CEL_DOUBLE:
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_DURATION:
-    case CEL_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 uint64_t cel_compare_price(CelValue a, CelValue b) {
     uint32_t len = a.len < b.len ? a.len : b.len;
 

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "cel/library.h"
+#include "cel/number.h"
 
 static bool refuse(const char **ret_why, const char *why) {
     if (ret_why)
@@ -23,19 +24,11 @@ static bool is_number(Str text) {
 }
 
 static bool number_parse(Str text, uint64_t *ret, const char **ret_why) {
-    uint64_t value = 0;
-
     if (!is_number(text))
         return refuse(ret_why, "a number was expected");
     if (text.len > 1 && text.ptr[0] == '0')
         return refuse(ret_why, "a number has a leading zero");
-    for (size_t i = 0; i < text.len; i++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(text.ptr[i] - '0'), &value))
-            return refuse(ret_why, "a number needs more than 64 bits");
-    }
-    *ret = value;
-    return true;
+    return cel_number_uint(text, ret) || refuse(ret_why, "a number needs more than 64 bits");
 }
 
 static bool is_identifier(Str text) {

@@ -220,14 +220,10 @@ CEL_FUNCTION(reverse) {
 
 /* The letter for @c after a backslash, or 0. */
 static char escape_of(char c) {
-    static const char escapes[][2] = {{'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},
-        {'\r', 'r'}, {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'}, {'"', '"'}};
+    static const char escaped[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
+    const char *at = c != '\0' ? strchr(escaped, c) : NULL;
 
-    for (size_t i = 0; i < ELEMENTS_OF(escapes); i++) {
-        if (escapes[i][0] == c)
-            return escapes[i][1];
-    }
-    return 0;
+    return at ? letters[at - escaped] : '\0';
 }
 
 CEL_FUNCTION(quote) {

@@ -80,26 +80,6 @@ static const CelType *try_overload(CelChecker *checker, Call *call, const CelOve
     return cel_unify_resolve(&checker->unify, result, false);
 }
 
-/* Stores @overloads[@i] in the note. They are mostly adjacent in the function's own array; if not,
- * they are copied. False: no memory. */
-static bool keep(CelChecker *checker, CelNodeInfo *info, const CelOverload *const *overloads,
-    size_t n_overloads, size_t i, const CelOverload ***copy) {
-    if (info->n_overloads == 0)
-        info->overloads = overloads + i;
-    if (!*copy && info->overloads + info->n_overloads != overloads + i) {
-        *copy = ARENA_RAW(checker->arena, const CelOverload *, n_overloads);
-        if (!*copy)
-            return false;
-        for (size_t k = 0; k < info->n_overloads; k++)
-            (*copy)[k] = info->overloads[k];
-        info->overloads = *copy;
-    }
-    if (*copy)
-        (*copy)[info->n_overloads] = overloads[i];
-    info->n_overloads++;
-    return true;
-}
-
 static const CelType *agree(const Call *call, const CelType *a, const CelType *b) {
     if (!a || cel_type_equal(a, b))
         return b;
@@ -110,10 +90,15 @@ static const CelType *agree(const Call *call, const CelType *a, const CelType *b
 /* Fills the note of @call with what fits of @overloads. */
 static void choose(CelChecker *checker, Call *call, const CelOverload *const *overloads, size_t n) {
     CelNodeInfo *info = &checker->infos[call->node];
-    const CelOverload **copy = NULL;
+    const CelOverload **kept = ARENA_RAW(checker->arena, const CelOverload *, n);
     const CelType *result = NULL;
 
+    info->overloads = kept;
     info->n_overloads = 0;
+    if (!kept) {
+        checker->unify.no_memory = true;
+        return;
+    }
     for (size_t i = 0; i < call->n_args && call->n_args <= CEL_ARGS_MAX; i++)
         info->is_open_call |=
             cel_unify_resolve(&checker->unify, call->types[i], false)->kind == CEL_T_PARAM;
@@ -122,10 +107,7 @@ static void choose(CelChecker *checker, Call *call, const CelOverload *const *ov
 
         if (!its)
             continue;
-        if (!keep(checker, info, overloads, n, i, &copy)) {
-            checker->unify.no_memory = true;
-            return;
-        }
+        kept[info->n_overloads++] = overloads[i];
         result = result && result->kind == CEL_T_DYN ? result : agree(call, result, its);
     }
     /* Several that do not agree are dyn anyway. */

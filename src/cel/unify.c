@@ -143,17 +143,9 @@ static Bound bind_variable(
 /* The classic leniency: what an API object can leave out may be compared with null. Pinned by
  * type_deductions/legacy_nullable_types. */
 static bool is_nullable(const CelType *type) {
-    switch (type->kind) {
-    case CEL_T_NULL:
-    case CEL_T_OPTIONAL:
-    case CEL_T_OPAQUE:
-    case CEL_T_RECORD:
-    case CEL_T_DURATION:
-    case CEL_T_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
+    return type->kind == CEL_T_NULL || type->kind == CEL_T_OPTIONAL || type->kind == CEL_T_OPAQUE ||
+           type->kind == CEL_T_RECORD || type->kind == CEL_T_DURATION ||
+           type->kind == CEL_T_TIMESTAMP;
 }
 
 static bool params_fit(CelUnify *unify, const CelType *from, const CelType *to, unsigned depth) {
