@@ -75,11 +75,6 @@ static void check_argument(const FormatCall *call, uint32_t node, char letter) {
         hint_for(checker, clause, type));
 }
 
-static Str describe_few(const FormatCall *call, uint32_t n_taken) {
-    return cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
-        n_taken, n_taken == 1 ? "" : "s", call->n_args);
-}
-
 static void report_many(const FormatCall *call, uint32_t n_taken) {
     cel_checker_report_all(call->checker, call->args[n_taken],
         cel_checker_printf(call->checker,
@@ -114,7 +109,10 @@ static void check_format(const FormatCall *call) {
         n_taken++;
     }
     if (n_taken > call->n_args)
-        report_clause(call, lonely_from, lonely_to, describe_few(call, n_taken), STR_NULL);
+        report_clause(call, lonely_from, lonely_to,
+            cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
+                n_taken, n_taken == 1 ? "" : "s", call->n_args),
+            STR_NULL);
     else if (n_taken < call->n_args)
         report_many(call, n_taken);
 }

@@ -47,12 +47,6 @@ static void print_callee(const CelCode *code, const CelInstruction *at, Buf *out
         buf_printf(out, ", %u overloads", callee->n_candidates);
 }
 
-static void print_set(const CelCallee *callee, Buf *out) {
-    const CelSet *set = callee->prepared;
-
-    cel_value_print(cel_list(set->list), NULL, VALUE_MAX, out);
-}
-
 static void print_kind(uint8_t kind, Buf *out) {
     if (kind < CEL_N_KINDS && kind_names[kind])
         buf_printf(out, " as %s", kind_names[kind]);
@@ -74,12 +68,15 @@ static bool has_kind(uint16_t op) {
 }
 
 static void print_operand(const CelCode *code, const CelInstruction *at, Buf *out) {
+    const CelSet *set;
+
     switch (cel_ops[at->op].immediate) {
     case CEL_IMM_CONSTANT:
         cel_value_print(code->constants[at->b], NULL, VALUE_MAX, out);
         break;
     case CEL_IMM_SET:
-        print_set(&code->callees[at->b], out);
+        set = code->callees[at->b].prepared;
+        cel_value_print(cel_list(set->list), NULL, VALUE_MAX, out);
         break;
     case CEL_IMM_SLOT:
         buf_append(out, slot_name(code, at->b));

@@ -139,18 +139,14 @@ static bool has_ended(const Parts *x, uint32_t entry) {
     return v.kind == CEL_ERROR || (v.kind == CEL_OPTIONAL && !v.inner);
 }
 
-/* A name that a macro made up. */
-static bool is_made_up(const CelNode *node) {
-    return str_has_prefix(node->name, STR("@"));
-}
-
+/* Not a name that a macro made up. */
 static bool is_named_bind(const Parts *x, uint32_t i) {
     uint32_t parts[3];
 
     if (node_at(x, i)->kind != CEL_NODE_BIND)
         return false;
     cel_tree_children(x->checked->tree, i, parts);
-    return !is_made_up(node_at(x, parts[1]));
+    return !str_has_prefix(node_at(x, parts[1])->name, STR("@"));
 }
 
 /* a && b && c is one line with three parts, and so are nested cel.bind()s; the expansion of a macro

@@ -165,12 +165,6 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) {
 #define OPERANDS_WIDTH 28
 #define VALUE_WIDTH 60 /* bytes of a constant that are shown */
 
-static void print_call(const CelGraphNode *node, Buf *out) {
-    buf_append(out, node->overloads[0]->name);
-    if (node->op == OP_DISPATCH)
-        buf_printf(out, " of %zu", node->n_overloads);
-}
-
 static void print_immediate(const CelGraphNode *node, Buf *out) {
     switch (cel_ops[node->op].immediate) {
     case CEL_IMM_CONSTANT:
@@ -190,7 +184,9 @@ static void print_immediate(const CelGraphNode *node, Buf *out) {
     case CEL_IMM_OVERLOAD:
     case CEL_IMM_FUNCTION:
         if (node->n_overloads > 0)
-            print_call(node, out);
+            buf_append(out, node->overloads[0]->name);
+        if (node->op == OP_DISPATCH)
+            buf_printf(out, " of %zu", node->n_overloads);
         break;
     case CEL_IMM_LOOP:
         buf_printf(out, "level %u%s", node->immediate & CEL_LOOP_LEVEL,

@@ -118,11 +118,6 @@ static bool is_literal(const CelGraphNode *node) {
     return node->n_overloads == 1 && node->overloads[0]->spec->is_literal;
 }
 
-/* timestamp('x') is not left to fail, if every run would. */
-static bool is_bad_literal(const CelLower *l, const CelGraphNode *node, CelValue v) {
-    return v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals;
-}
-
 static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
     int64_t given = *fuel < FOLD_FUEL ? *fuel : FOLD_FUEL;
     CelRun run = CEL_RUN(arena);
@@ -170,7 +165,8 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
     if (!can_fold(l, node) || (!l->is_folding && !is_literal(node)) || l->fuel <= 0)
         return number;
     v = fold(l->graph, number, &l->fuel);
-    if (is_bad_literal(l, node, v))
+    /* timestamp('x') is not left to fail, if every run would. */
+    if (v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals)
         cel_lower_failing(
             l, part, part->n_args == 1 ? 0 : part->n_args, number, v.error->text, v.error->hint);
     if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)

@@ -29,20 +29,14 @@ static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     return composite && info->ref == CEL_REF_VARIABLE && info->variable->slot == composite->slot;
 }
 
-/* Whether a field is taken from the tree's node @i, whose parent is known. */
-static bool has_field_taken(const CelLower *l, uint32_t i) {
-    uint32_t parent = l->parents[i];
-
-    return i + 1 < l->tree->n_nodes && l->checked->infos[parent].field != UINT32_MAX;
-}
-
 /* A composite's name is only ever the way to one of its fields: nothing is computed from this
  * node. */
 static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     Str name = part->info->variable->name;
-    uint32_t number = lower_variable(l, part);
+    uint32_t number = lower_variable(l, part), parent = l->parents[part->i];
+    bool has_parent = part->i + 1 < l->tree->n_nodes;
 
-    if (number == CEL_NO_NODE || has_field_taken(l, part->i))
+    if (number == CEL_NO_NODE || (has_parent && l->checked->infos[parent].field != UINT32_MAX))
         return number;
     cel_lower_refuse(l, part,
         arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),

@@ -377,15 +377,11 @@ static CelValue loop_add_item(Loop *loop, CelValue v, CelRun *run) {
     return cel_null();
 }
 
-static CelValue add_entry(Loop *loop, CelEntry entry, CelRun *run) {
+static CelValue loop_add_entry(Loop *loop, CelEntry entry, CelRun *run) {
     if (!grow(loop, sizeof(CelEntry), run))
         return cel_no_memory(run);
     loop->entries[loop->n_built++] = entry;
     return cel_null();
-}
-
-static CelValue loop_add_entry(Loop *loop, CelValue v, CelRun *run) {
-    return add_entry(loop, (CelEntry){loop->locals[0], v}, run);
 }
 
 static CelValue loop_add_entries(Loop *loop, CelValue v, CelRun *run) {
@@ -398,7 +394,7 @@ static CelValue loop_add_entries(Loop *loop, CelValue v, CelRun *run) {
         CelValue r = entry.value;
 
         if (r.kind != CEL_ERROR)
-            r = add_entry(loop, entry, run);
+            r = loop_add_entry(loop, entry, run);
         if (r.kind == CEL_ERROR)
             return r;
     }
@@ -765,7 +761,7 @@ absorb:
         STEPPED;
     }
     ON(MAP_STEP) {
-        v = loop_add_entry(m->loop, *--sp, run);
+        v = loop_add_entry(m->loop, (CelEntry){m->loop->locals[0], *--sp}, run);
         FOLLOW;
         STEPPED;
     }

@@ -22,12 +22,6 @@ bool cel_parser_take(CelParser *parser, CelTokenKind kind) {
     return true;
 }
 
-static void read_binary(CelParser *parser) {
-    cel_parser_settle(parser);
-    cel_parser_reduce(parser, cel_precedence(parser->token.kind));
-    (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
-}
-
 static void read_question(CelParser *parser) {
     cel_parser_settle(parser);
     cel_parser_reduce(parser, 1);
@@ -198,9 +192,11 @@ static void read_operator(CelParser *parser) {
 
     if (readers[kind])
         readers[kind](parser);
-    else if (cel_precedence(kind) > 0)
-        read_binary(parser);
-    else
+    else if (cel_precedence(kind) > 0) {
+        cel_parser_settle(parser);
+        cel_parser_reduce(parser, cel_precedence(kind));
+        (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
+    } else
         cel_parser_report_operator(parser);
 }
 

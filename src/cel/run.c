@@ -148,12 +148,6 @@ CelValue cel_no_such_key(CelRun *run, CelValue key) {
     return fail_absent(run, str_of(text, n_what + key.len));
 }
 
-static CelValue fail_repeated(CelRun *run, CelValue key) {
-    Str text = print_key(run, STR("repeated key: "), key);
-
-    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
-}
-
 CelValue cel_no_such_thing(CelRun *run, const char *what, Str name) {
     return fail_absent(
         run, arena_printf(run->arena, "%s %.*s is absent", what, STR_FMT(cel_excerpt(name))));
@@ -266,6 +260,7 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     uint32_t depth = 0, repeated = 0;
     CelMap *map;
     CelValue r;
+    Str text;
 
     if (!cel_charge(run, n + 1))
         return cel_exhausted(run);
@@ -280,5 +275,8 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
         return cel_no_memory(run);
     if (!map->index)
         repeated = find_repeated(entries, map->n);
-    return repeated == n ? cel_map(map) : fail_repeated(run, entries[repeated].key);
+    if (repeated == n)
+        return cel_map(map);
+    text = print_key(run, STR("repeated key: "), entries[repeated].key);
+    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
 }
