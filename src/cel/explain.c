@@ -61,6 +61,11 @@ static const CelSeen *seen_at(const Parts *parts, uint32_t entry) {
     return &parts->log->seen.items[entry];
 }
 
+/* CEL_ABSENT: not seen. */
+static CelValue value_at(const Parts *parts, uint32_t entry) {
+    return entry == NOT_SEEN ? cel_absent() : seen_at(parts, entry)->value;
+}
+
 #define PARTS_MAX 4096 /* of one part */
 
 /* The entry of the tree's node @i among those of @around, or NOT_SEEN. If a value was recalled,
@@ -134,7 +139,7 @@ static bool is_path(const Parts *x, uint32_t i) {
 
 /* An error, or an optional without a value. */
 static bool has_ended(const Parts *x, uint32_t entry) {
-    CelValue v = entry != NOT_SEEN ? seen_at(x, entry)->value : cel_absent();
+    CelValue v = value_at(x, entry);
 
     return v.kind == CEL_ERROR || (v.kind == CEL_OPTIONAL && !v.inner);
 }
@@ -307,20 +312,17 @@ typedef struct Line {
 
 typedef struct Explain {
     Parts parts;
-    Str source;
     CelRun *run;
-    Arena *arena;
     size_t value_max;
     VEC(Part) stack;
     VEC(Line) lines;
     bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
-    bool is_full;
 } Explain;
 
 static Str text_of(const Explain *x, uint32_t i) {
     const CelNode *node = node_at(&x->parts, i);
 
-    return str_trim(str_take(str_skip(x->source, node->from), node->to - node->from));
+    return str_trim(str_skip(str_take(x->parts.checked->tree->source, node->to), node->from));
 }
 
 /* The source of a part in one line: white space is one space. */
@@ -374,9 +376,9 @@ static void print_names(const Explain *x, const Part *item, Buf *out) {
 }
 
 static Str take(Explain *x, Buf *buf) {
-    Str text = arena_copy(x->arena, buf_str(buf));
+    Str text = arena_copy(x->parts.arena, buf_str(buf));
 
-    x->is_full |= !text.ptr;
+    x->parts.is_full |= !text.ptr;
     buf_done(buf);
     return text;
 }
@@ -402,7 +404,9 @@ static Str line_text(Explain *x, const Part *item) {
     }
     if (item->macro > 0)
         print_names(x, item, &out);
-    print_source(item->depth == 0 ? str_trim(x->source) : text_of(x, item->node), TEXT_WIDTH, &out);
+    print_source(
+        item->depth == 0 ? str_trim(x->parts.checked->tree->source) : text_of(x, item->node),
+        TEXT_WIDTH, &out);
     return take(x, &out);
 }
 
@@ -423,10 +427,10 @@ static Str line_value(Explain *x, const Part *item) {
 }
 
 static void add_line(Explain *x, const Part *item) {
-    Line *line = x->lines.n < CEL_EXPLAIN_LINES_MAX ? VEC_PUSH(&x->lines, x->arena) : NULL;
+    Line *line = x->lines.n < CEL_EXPLAIN_LINES_MAX ? VEC_PUSH(&x->lines, x->parts.arena) : NULL;
 
     if (!line) {
-        x->is_full = true;
+        x->parts.is_full = true;
         return;
     }
     line->branch = line_branch(x, item);
@@ -437,13 +441,9 @@ static void add_line(Explain *x, const Part *item) {
     line->is_error = !line->is_missing && seen_at(&x->parts, item->entry)->value.kind == CEL_ERROR;
 }
 
-static void push(Explain *x, Part item) {
-    x->is_full |= !VEC_ADD(&x->stack, x->arena, item);
-}
-
 static void make_lines(Explain *x, Part root) {
-    push(x, root);
-    while (x->stack.n > 0 && !x->is_full && !x->parts.is_full) {
+    x->parts.is_full |= !VEC_ADD(&x->stack, x->parts.arena, root);
+    while (x->stack.n > 0 && !x->parts.is_full) {
         Part item = x->stack.items[--x->stack.n];
 
         add_line(x, &item);
@@ -453,7 +453,7 @@ static void make_lines(Explain *x, Part root) {
 
             part.depth = item.depth + 1;
             part.is_last = i + 1 == x->parts.items.n;
-            push(x, part);
+            x->parts.is_full |= !VEC_ADD(&x->stack, x->parts.arena, part);
         }
     }
 }
@@ -478,7 +478,7 @@ static void print_lines(const Explain *x, bool colour, Buf *out) {
         buf_append(out, line->value);
         buf_append(out, colour ? STR("\033[0m\n") : STR("\n"));
     }
-    if (x->is_full || x->parts.is_full || x->parts.log->is_cut)
+    if (x->parts.is_full || x->parts.log->is_cut)
         buf_append(out, STR("… (there is more than this shows)\n"));
 }
 
@@ -540,9 +540,7 @@ void cel_explained_print(const CelExplained *explained, size_t value_max, bool c
     const CelExplainer *explainer = explained->explainer;
     Explain x = {
         .parts = parts_of(explained),
-        .source = explainer->checked->tree->source,
         .run = explained->run,
-        .arena = explained->arena,
         .value_max = value_max,
     };
 
@@ -571,10 +569,6 @@ typedef struct Leaves {
     CelLeaf *found;
     size_t n, max;
 } Leaves;
-
-static CelValue value_at(const Leaves *l, uint32_t entry) {
-    return entry == NOT_SEEN ? cel_absent() : seen_at(&l->parts, entry)->value;
-}
 
 static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
     if (entry != NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
@@ -608,7 +602,7 @@ static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) 
         return false;
     print_plain(l, node->from, node_at(&l->parts, key - node_at(&l->parts, key)->size)->to, out);
     buf_append_char(out, '[');
-    cel_value_print(value_at(l, entry), NULL, CEL_LEAF_COLUMNS, out);
+    cel_value_print(value_at(&l->parts, entry), NULL, CEL_LEAF_COLUMNS, out);
     buf_append_char(out, ']');
     return true;
 }
@@ -641,13 +635,13 @@ static void add_leaf(Leaves *l, Str text, CelValue value) {
 }
 
 static void add_visited(Leaves *l, const Visit *visit) {
-    add_leaf(l, leaf_text(l, visit->node, visit->entry), value_at(l, visit->entry));
+    add_leaf(l, leaf_text(l, visit->node, visit->entry), value_at(&l->parts, visit->entry));
 }
 
 /* The size of the range; or its error, if the range itself failed. */
 static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
     uint32_t entry = find_entry(&l->parts, loop->entry, range);
-    CelValue v = value_at(l, entry);
+    CelValue v = value_at(&l->parts, entry);
     Str text;
 
     if (v.kind != CEL_LIST && v.kind != CEL_MAP) {
@@ -663,11 +657,11 @@ static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
 
 /* The children whose value is like the whole's, from the last to the first. */
 static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
-    CelValue whole = value_at(l, visit->entry);
+    CelValue whole = value_at(&l->parts, visit->entry);
 
     for (uint32_t k = n; k-- > 0;) {
         uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
-        CelValue v = value_at(l, entry);
+        CelValue v = value_at(&l->parts, entry);
 
         if (v.kind == whole.kind && (v.kind != CEL_BOOL || v.boolean == whole.boolean))
             push_visit(l, children[k], entry);
@@ -683,7 +677,7 @@ static void push_all(Leaves *l, const Visit *visit, const uint32_t *children, ui
 static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
     uint32_t turns[CEL_TRACE_TURNS + 1];
     size_t n = cel_trace_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
-    CelValue whole = value_at(l, loop->entry);
+    CelValue whole = value_at(&l->parts, loop->entry);
 
     for (size_t i = 0; i < n && i <= CEL_TRACE_TURNS; i++) {
         const CelSeen *turn = seen_at(&l->parts, turns[i]);
@@ -699,9 +693,10 @@ static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
 
 static void visit_loop(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
-    bool decides = value_at(l, visit->entry).kind == CEL_ERROR ||
-                   (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(l, visit->entry))) ||
-                   (node->kind == CEL_NODE_EXISTS && cel_is_true(value_at(l, visit->entry)));
+    bool decides =
+        value_at(&l->parts, visit->entry).kind == CEL_ERROR ||
+        (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(&l->parts, visit->entry))) ||
+        (node->kind == CEL_NODE_EXISTS && cel_is_true(value_at(&l->parts, visit->entry)));
 
     if (decides && push_turn(l, visit, children[node->n_children - 1]))
         return;
@@ -721,7 +716,7 @@ static bool add_or_value(
         !is_path(&l->parts, children[0]))
         return false;
     entry = find_entry(&l->parts, visit->entry, children[0]);
-    add_leaf(l, leaf_text(l, children[0], entry), value_at(l, entry));
+    add_leaf(l, leaf_text(l, children[0], entry), value_at(&l->parts, entry));
     return true;
 }
 
@@ -738,18 +733,18 @@ static void push_operands(Leaves *l, const Visit *visit, const uint32_t *childre
 
         if (entry == NOT_SEEN || is_literal(&l->parts, children[k]))
             continue;
-        if (!is_large(value_at(l, entry)))
+        if (!is_large(value_at(&l->parts, entry)))
             push_visit(l, children[k], entry);
         else if (!is_told)
             add_visited(l, visit);
-        is_told |= is_large(value_at(l, entry));
+        is_told |= is_large(value_at(&l->parts, entry));
     }
 }
 
 /* For operators and predicates: their operands. */
 static void visit_call(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
-    CelValue v = value_at(l, visit->entry);
+    CelValue v = value_at(&l->parts, visit->entry);
     size_t stacked = l->n_stack, found = l->n;
 
     if (add_or_value(l, visit, node, children))
@@ -762,7 +757,7 @@ static void visit_call(
 
 static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) {
     const CelNode *node = node_at(&l->parts, visit->node);
-    CelValue v = value_at(l, visit->entry);
+    CelValue v = value_at(&l->parts, visit->entry);
 
     switch (node->kind) {
     case CEL_NODE_AND:
