@@ -384,10 +384,10 @@ static int check_all(CelChecker *checker) {
     }
     if (r == 0) {
         settle(checker);
-        if (!checker->options->no_check)
+        if (!checker->options->no_check) {
             cel_check_formats(checker);
-        if (!checker->options->no_check)
             check_numbers(checker);
+        }
         if (!checker->options->no_check && !checker->options->mixed_literals)
             check_literals(checker);
         check_expected(checker);

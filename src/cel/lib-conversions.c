@@ -57,29 +57,18 @@ static CelValue fail_text(CelRun *run, Str text, const char *type, const char *w
 }
 
 /* conversions/bool/…: these, in these spellings, and no others. */
-static bool read_bool(Str text, bool *ret) {
+CEL_FUNCTION(bool_from_string) {
     static const char *const words[2][6] = {
         {"false", "False", "FALSE", "f", "F", "0"},
         {"true", "True", "TRUE", "t", "T", "1"},
     };
+    Str text = cel_str(args[0]);
 
-    for (size_t yes = 0; yes < 2; yes++) {
-        for (size_t i = 0; i < ELEMENTS_OF(words[yes]); i++) {
-            if (str_is(text, words[yes][i])) {
-                *ret = yes;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-CEL_FUNCTION(bool_from_string) {
-    bool b;
-
-    if (!read_bool(cel_str(args[0]), &b))
-        return fail_text(run, cel_str(args[0]), "bool", "none of true, t, 1, false, f, 0");
-    return cel_bool(b);
+    for (size_t yes = 0; yes < 2; yes++)
+        for (size_t i = 0; i < ELEMENTS_OF(words[yes]); i++)
+            if (str_is(text, words[yes][i]))
+                return cel_bool(yes);
+    return fail_text(run, text, "bool", "none of true, t, 1, false, f, 0");
 }
 
 static CelValue read_number(CelRun *run, Str text, CelKind kind) {

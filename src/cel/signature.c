@@ -211,20 +211,9 @@ const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena) {
     return type && is_at_end(&reader) ? type : NULL;
 }
 
-/* The parameters of a function; the opening bracket is already consumed. */
-static bool read_args(Reader *reader, CelOverload *ret) {
-    size_t n = 0;
-
-    if (take(reader, STR(")")))
-        return true;
-    if (!read_types(reader, 0, ret->args + ret->n_args, CEL_ARGS_MAX - ret->n_args, &n))
-        return false;
-    ret->n_args = (uint8_t)(ret->n_args + n);
-    return true;
-}
-
 bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *ret) {
     Reader reader = {.env = env, .arena = arena, .rest = text};
+    size_t n = 0;
 
     ret->n_args = 0;
     ret->is_receiver = false;
@@ -235,7 +224,11 @@ bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *
         if (!ret->args[0] || !take(&reader, STR(".")) || !take(&reader, STR("(")))
             return false;
     }
-    if (!read_args(&reader, ret) || !take(&reader, STR("->")))
+    if (!take(&reader, STR(")")) &&
+        !read_types(&reader, 0, ret->args + ret->n_args, CEL_ARGS_MAX - ret->n_args, &n))
+        return false;
+    ret->n_args = (uint8_t)(ret->n_args + n);
+    if (!take(&reader, STR("->")))
         return false;
     ret->result = read_type(&reader, 0);
     ret->n_params = (uint8_t)reader.n_params;

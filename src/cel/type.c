@@ -153,14 +153,9 @@ bool cel_type_contains(const CelType *type, CelTypeKind kind) {
 
 /* The words people use: timestamp, not google.protobuf.Timestamp. */
 static Str short_name(const CelType *type) {
-    switch (type->kind) {
-    case CEL_T_DURATION:
-        return STR("duration");
-    case CEL_T_TIMESTAMP:
-        return STR("timestamp");
-    default:
-        return type->name;
-    }
+    return type->kind == CEL_T_DURATION    ? STR("duration")
+           : type->kind == CEL_T_TIMESTAMP ? STR("timestamp")
+                                           : type->name;
 }
 
 /* Recursion: CEL_TYPE_DEPTH_MAX bounds it. */

@@ -20,20 +20,10 @@ static CelOrder order_double(double a, double b) {
     return isnan(a) || isnan(b) ? CEL_UNORDERED : ORDER(a, b);
 }
 
-static CelOrder order_int_double(int64_t a, double b) {
-    if (b < -TWO_63)
-        return CEL_GREATER;
-    if (b > TWO_63)
-        return CEL_LESS;
-    return order_double((double)a, b);
-}
-
-static CelOrder order_uint_double(uint64_t a, double b) {
-    if (b < 0)
-        return CEL_GREATER;
-    if (b > TWO_64)
-        return CEL_LESS;
-    return order_double((double)a, b);
+/* An integer, as the double @a, and a double; what is outside of the integers' range is no matter
+ * of rounding. */
+static CelOrder order_mixed(double a, double b, double min, double max) {
+    return b < min ? CEL_GREATER : b > max ? CEL_LESS : order_double(a, b);
 }
 
 static CelOrder reversed(CelOrder order) {
@@ -46,11 +36,11 @@ static CelOrder order_numbers(CelValue a, CelValue b) {
         return reversed(order_numbers(b, a)); /* once: the kinds are in order then */
     if (a.kind == CEL_INT)
         return b.kind == CEL_INT      ? ORDER(a.i, b.i)
-               : b.kind == CEL_DOUBLE ? order_int_double(a.i, b.d)
+               : b.kind == CEL_DOUBLE ? order_mixed((double)a.i, b.d, -TWO_63, TWO_63)
                : a.i < 0              ? CEL_LESS
                                       : ORDER(a.u, b.u);
     if (a.kind == CEL_UINT)
-        return b.kind == CEL_UINT ? ORDER(a.u, b.u) : order_uint_double(a.u, b.d);
+        return b.kind == CEL_UINT ? ORDER(a.u, b.u) : order_mixed((double)a.u, b.d, 0, TWO_64);
     return order_double(a.d, b.d);
 }
 
@@ -425,19 +415,10 @@ static bool copy_list(const CelList *from, Arena *arena, CelValue *ret) {
     return true;
 }
 
-static bool copy_index(const CelMap *from, Arena *arena, CelMap *map) {
-    uint32_t *index = ARENA_RAW(arena, uint32_t, from->n_index);
-
-    if (!index)
-        return false;
-    memcpy(index, from->index, from->n_index * sizeof(*index));
-    map->index = index;
-    return true;
-}
-
 static bool copy_map(const CelMap *from, Arena *arena, CelValue *ret) {
     CelMap *map;
     CelEntry *entries;
+    uint32_t repeated;
 
     if (!from->entries && (from->n > 0 || from->find)) /* the host's */
         return true;
@@ -453,7 +434,7 @@ static bool copy_map(const CelMap *from, Arena *arena, CelValue *ret) {
     *map = *from;
     map->entries = entries;
     *ret = cel_map(map);
-    return !from->index || copy_index(from, arena, map);
+    return cel_map_make_index(map, arena, &repeated);
 }
 
 static bool copy_inner(CelValue v, Arena *arena, CelValue *ret) {

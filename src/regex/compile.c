@@ -128,19 +128,12 @@ static void push_visit(Emitter *e, uint32_t node) {
 /* Each of these continues with a node whose last child is done (or that is new), and returns the
  * child that comes next; REGEX_NONE: the node is done. */
 
-static uint32_t continue_sequence(Emitter *e, Visit *visit) {
+/* A SEQUENCE, or the only child of a GROUP. */
+static uint32_t continue_children(Emitter *e, Visit *visit) {
     uint32_t child = visit->child;
 
     if (child != REGEX_NONE)
         visit->child = e->tree->nodes.items[child].next;
-    return child;
-}
-
-static uint32_t continue_group(Emitter *e, Visit *visit) {
-    uint32_t group = e->tree->nodes.items[visit->node].group, child = visit->child;
-
-    visit->child = REGEX_NONE;
-    (void)emit(e, REGEX_OP_SAVE, group * 2 + (child == REGEX_NONE));
     return child;
 }
 
@@ -222,11 +215,12 @@ static uint32_t continue_visit(Emitter *e, Visit *visit) {
         (void)emit(e, REGEX_OP_ASSERT, node->assert);
         break;
     case REGEX_NODE_GROUP:
-        return continue_group(e, visit);
+        (void)emit(e, REGEX_OP_SAVE, node->group * 2 + (visit->child == REGEX_NONE));
+        return continue_children(e, visit);
     case REGEX_NODE_REPEAT:
         return continue_repeat(e, visit);
     case REGEX_NODE_SEQUENCE:
-        return continue_sequence(e, visit);
+        return continue_children(e, visit);
     case REGEX_NODE_CHOICE:
         return continue_choice(e, visit);
     }

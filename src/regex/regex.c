@@ -241,13 +241,6 @@ static size_t find_begin(const Simulation *s, size_t at) {
     return s->regex->prefix.len > 0 ? prefix_find(s->regex, s->text, at) : at;
 }
 
-static void swap_lists(Simulation *s) {
-    Threads now = s->now;
-
-    s->now = s->next;
-    s->next = now;
-}
-
 /* The leftmost match that starts at or after @from. 1 with @ret_slots (SIZE_MAX: did not match), 0,
  * or REGEX_LIMIT when it would take more than *@work steps. Subtracts the steps it takes. */
 static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t *ret_slots) {
@@ -260,6 +253,7 @@ static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t
     while (true) {
         uint32_t c = 0;
         size_t after;
+        Threads swap;
 
         if (s->now.n == 0) {
             size_t begins_at = has_matched ? SIZE_MAX : find_begin(s, at);
@@ -282,7 +276,9 @@ static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t
         *work -= s->n_steps;
         if (at == text.len)
             return has_matched;
-        swap_lists(s);
+        swap = s->now;
+        s->now = s->next;
+        s->next = swap;
         at = after;
     }
 }
