@@ -319,27 +319,30 @@ typedef struct Explain {
     bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
 } Explain;
 
-static Str text_of(const Explain *x, uint32_t i) {
-    const CelNode *node = node_at(&x->parts, i);
+static Str text_of(const Parts *x, uint32_t i) {
+    const CelNode *node = node_at(x, i);
 
-    return str_trim(str_skip(str_take(x->parts.checked->tree->source, node->to), node->from));
+    return str_skip(str_take(x->checked->tree->source, node->to), node->from);
 }
 
-/* The source of a part in one line: white space is one space. */
-static void print_source(Str text, size_t room, Buf *out) {
+/* The source of a part in one line, of up to @room columns: white space is one space. @is_plain:
+ * optional access (`[?'a']`, `.?a`) is shown as plain access. */
+static void print_source(Str text, size_t room, bool is_plain, Buf *out) {
     size_t width = 0;
 
+    text = str_trim(text);
     for (size_t i = 0; i < text.len; i++) {
-        bool is_space = text.ptr[i] == ' ' || (text.ptr[i] >= '\t' && text.ptr[i] <= '\r');
-        bool is_more = !utf8_is_start(text.ptr[i]);
+        char c = text.ptr[i], before = out->len > 0 ? out->data[out->len - 1] : ' ';
+        bool is_space = c == ' ' || (c >= '\t' && c <= '\r'), is_more = !utf8_is_start(c);
 
         if (!is_more && width >= room) {
             buf_append(out, STR("…"));
             return;
         }
-        if (is_space && i > 0 && out->len > 0 && out->data[out->len - 1] == ' ')
+        if ((is_space && before == ' ') ||
+            (is_plain && c == '?' && (before == '[' || before == '.')))
             continue;
-        buf_append_char(out, is_space ? ' ' : text.ptr[i]);
+        buf_append_char(out, is_space ? ' ' : c);
         width += !is_more;
     }
 }
@@ -355,7 +358,7 @@ static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Bu
         if (at == NOT_SEEN)
             continue;
         buf_append(out, out->len > 0 ? STR(", ") : STR_NULL);
-        print_source(text_of(x, children[k]), TEXT_WIDTH, out);
+        print_source(text_of(&x->parts, children[k]), TEXT_WIDTH, false, out);
         buf_append(out, STR(" = "));
         cel_value_print(seen_at(&x->parts, at)->value, x->run, TEXT_WIDTH / 2, out);
     }
@@ -371,7 +374,7 @@ static void print_names(const Explain *x, const Part *item, Buf *out) {
         return;
     }
     cel_tree_children(x->parts.checked->tree, macro, children);
-    print_source(text_of(x, children[1]), TEXT_WIDTH, out);
+    print_source(text_of(&x->parts, children[1]), TEXT_WIDTH, false, out);
     buf_append(out, STR(" = "));
 }
 
@@ -397,6 +400,7 @@ static Str line_branch(Explain *x, const Part *item) {
 
 static Str line_text(Explain *x, const Part *item) {
     Buf out = BUF_INIT(4096);
+    Str text;
 
     if (item->skipped > 0) {
         buf_printf(&out, "… %u more turn%s", item->skipped, item->skipped == 1 ? "" : "s");
@@ -404,9 +408,8 @@ static Str line_text(Explain *x, const Part *item) {
     }
     if (item->macro > 0)
         print_names(x, item, &out);
-    print_source(
-        item->depth == 0 ? str_trim(x->parts.checked->tree->source) : text_of(x, item->node),
-        TEXT_WIDTH, &out);
+    text = item->depth == 0 ? x->parts.checked->tree->source : text_of(&x->parts, item->node);
+    print_source(text, TEXT_WIDTH, false, &out);
     return take(x, &out);
 }
 
@@ -575,23 +578,10 @@ static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
         l->stack[l->n_stack++] = (Visit){node, entry};
 }
 
-/* White space becomes one space; optional access (`[?'a']`, `.?a`) is shown as plain access. */
-static void print_plain(const Leaves *l, uint32_t from, uint32_t to, Buf *out) {
-    Str text = str_trim(str_take(str_skip(l->parts.checked->tree->source, from), to - from));
-
-    for (size_t k = 0; k < text.len; k++) {
-        char c = text.ptr[k], before = out->len > 0 ? out->data[out->len - 1] : ' ';
-        bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
-
-        if ((is_space && before == ' ') || (c == '?' && (before == '[' || before == '.')))
-            continue;
-        buf_append_char(out, is_space ? ' ' : c);
-    }
-}
-
 /* labels[params.key] by the key it is: that is what people look for. */
 static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) {
     const CelNode *node = node_at(&l->parts, i);
+    Str text = text_of(&l->parts, i);
     uint32_t key, entry;
 
     if (!is_index(node_at(&l->parts, i)))
@@ -600,7 +590,8 @@ static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) 
     entry = find_entry(&l->parts, around, key);
     if (node_at(&l->parts, key)->kind == CEL_NODE_LITERAL || entry == NOT_SEEN)
         return false;
-    print_plain(l, node->from, node_at(&l->parts, key - node_at(&l->parts, key)->size)->to, out);
+    text.len = node_at(&l->parts, key - node_at(&l->parts, key)->size)->to - node->from;
+    print_source(text, SIZE_MAX, true, out);
     buf_append_char(out, '[');
     cel_value_print(value_at(&l->parts, entry), NULL, CEL_LEAF_COLUMNS, out);
     buf_append_char(out, ']');
@@ -609,12 +600,11 @@ static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) 
 
 /* The text of a part that was computed for @around, or is that itself. */
 static Str leaf_text(const Leaves *l, uint32_t i, uint32_t around) {
-    const CelNode *node = node_at(&l->parts, i);
     Buf out = BUF_INIT(4096);
     Str text, cut;
 
     if (!print_index(l, i, around, &out))
-        print_plain(l, node->from, node->to, &out);
+        print_source(text_of(&l->parts, i), SIZE_MAX, true, &out);
     text = buf_str(&out);
     cut = visible_take(text, CEL_LEAF_COLUMNS);
     text = cut.len == text.len ? arena_copy(l->parts.arena, text)

@@ -103,22 +103,22 @@ static bool prepare(CelLower *l, const CelPart *part, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
     const CelOverloadSpec *spec = node->overloads[0]->spec;
     Arena *keep = l->graph->keep;
+    uint8_t number_of_arg = spec->prepare_arg;
+    const CelGraphNode *arg;
     Str error = STR_NULL;
     const void *prepared;
 
-    if (node->n_overloads != 1 || !spec->prepare || node->prepared ||
-        spec->prepare_arg >= node->n_args ||
-        !cel_lower_is_constant(l, node->args[spec->prepare_arg]))
+    if (node->n_overloads != 1 || !spec->prepare || node->prepared || number_of_arg >= node->n_args)
         return true;
-    if (cel_lower_kind(l, node->args[spec->prepare_arg]) !=
-        node->overloads[0]->args[spec->prepare_arg]->value_kind)
+    arg = cel_lower_node(l, node->args[number_of_arg]);
+    if (arg->op != OP_CONSTANT ||
+        arg->constant.kind != node->overloads[0]->args[number_of_arg]->value_kind)
         return true;
-    prepared =
-        spec->prepare(cel_lower_node(l, node->args[spec->prepare_arg])->constant, keep, &error);
+    prepared = spec->prepare(arg->constant, keep, &error);
     if (!prepared && arena_has_failed(keep))
         return false;
     if (!prepared && error.len > 0 && !l->options->lazy_literals)
-        cel_lower_failing(l, part, spec->prepare_arg, number, error, STR_NULL);
+        cel_lower_failing(l, part, number_of_arg, number, error, STR_NULL);
     l->graph->nodes.items[number].prepared = prepared;
     return true;
 }

@@ -153,7 +153,5 @@ CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field)
 }
 
 CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field) {
-    if (!cel_has_field(v, field))
-        return cel_no_fields(run, v);
-    return wrap(run, v.record->type->get(v.record, field, run));
+    return wrap(run, cel_get_field(run, v, field));
 }
