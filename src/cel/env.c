@@ -49,29 +49,6 @@ const CelLibrary *const cel_libraries[] = {
     NULL,
 };
 
-/* Types that expressions can name. dyn is not one of them: conversions/type/dyn_no_denotation. */
-static const CelType *const named_types[] = {
-    &cel_bool_type,
-    &cel_int_type,
-    &cel_uint_type,
-    &cel_double_type,
-    &cel_string_type,
-    &cel_bytes_type,
-    &cel_list_type,
-    &cel_map_type,
-    &cel_null_type,
-    &cel_type_type,
-    &cel_duration_type,
-    &cel_timestamp_type,
-    &cel_optional_type,
-    &cel_quantity_type,
-    &cel_semver_type,
-    &cel_ip_type,
-    &cel_cidr_type,
-    &cel_url_type,
-    &cel_format_type,
-};
-
 static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
     CelEnv *env = ARENA_NEW(arena, CelEnv);
 
@@ -141,8 +118,8 @@ CelEnv *cel_env_new(Arena *arena) {
             /* A signature of ours that cannot be read is left out; test-env.c reads them all. */
             if (cel_env_add_overload(env, &cel_libraries[i]->overloads[k]) < 0)
                 return NULL;
-    for (size_t i = 0; env && i < ELEMENTS_OF(named_types); i++)
-        if (add_type_name(env, named_types[i]) < 0)
+    for (size_t i = 0; env && cel_types[i]; i++)
+        if (add_type_name(env, cel_types[i]) < 0)
             return NULL;
     return env;
 }

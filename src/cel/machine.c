@@ -480,6 +480,14 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     }
 
+#define OF_SEVERAL(name, n, result)                                                                \
+    ON(name) {                                                                                     \
+        sp -= (n);                                                                                 \
+        sp[0] = (result);                                                                          \
+        sp++;                                                                                      \
+        CHECKED;                                                                                   \
+    }
+
 /*
  * The loop. @at is the instruction that runs, @pc the next one, @sp the first free place of the
  * stack.
@@ -580,30 +588,10 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
         sp++;
         CHECKED;
     }
-    ON(CALL_CHECKED) {
-        sp -= at->a;
-        sp[0] = call_checked(run, &code->callees[at->b], sp, at->a);
-        sp++;
-        CHECKED;
-    }
-    ON(DISPATCH) {
-        sp -= at->a;
-        sp[0] = call_dispatch(run, &code->callees[at->b], sp, at->a);
-        sp++;
-        CHECKED;
-    }
-    ON(LIST) {
-        sp -= at->b;
-        sp[0] = make_list(run, sp, at->b);
-        sp++;
-        CHECKED;
-    }
-    ON(MAP) {
-        sp -= at->b;
-        sp[0] = make_map(run, sp, at->b);
-        sp++;
-        CHECKED;
-    }
+    OF_SEVERAL(CALL_CHECKED, at->a, call_checked(run, &code->callees[at->b], sp, at->a))
+    OF_SEVERAL(DISPATCH, at->a, call_dispatch(run, &code->callees[at->b], sp, at->a))
+    OF_SEVERAL(LIST, at->b, make_list(run, sp, at->b))
+    OF_SEVERAL(MAP, at->b, make_map(run, sp, at->b))
 
     ON(JUMP) {
         FOLLOW;

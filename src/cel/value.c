@@ -313,29 +313,12 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind) {
 }
 
 const CelType *cel_type_of(CelValue v) {
-    static const CelType *const types[CEL_N_KINDS] = {
-        [CEL_ABSENT] = &cel_error_type,
+    static const CelType *const types[CEL_N_KINDS] = {[CEL_ABSENT] = &cel_error_type,
         [CEL_ERROR] = &cel_error_type,
-        [CEL_NULL] = &cel_null_type,
-        [CEL_BOOL] = &cel_bool_type,
-        [CEL_INT] = &cel_int_type,
-        [CEL_UINT] = &cel_uint_type,
-        [CEL_DOUBLE] = &cel_double_type,
-        [CEL_STRING] = &cel_string_type,
-        [CEL_BYTES] = &cel_bytes_type,
-        [CEL_DURATION] = &cel_duration_type,
-        [CEL_TIMESTAMP] = &cel_timestamp_type,
-        [CEL_TYPE] = &cel_type_type,
-        [CEL_LIST] = &cel_list_type,
-        [CEL_MAP] = &cel_map_type,
         [CEL_RECORD] = &cel_dyn_type,
-        [CEL_OPTIONAL] = &cel_optional_type,
-        [CEL_QUANTITY] = &cel_quantity_type,
-        [CEL_SEMVER] = &cel_semver_type,
-        [CEL_IP] = &cel_ip_type,
-        [CEL_CIDR] = &cel_cidr_type,
-        [CEL_URL] = &cel_url_type,
-        [CEL_FORMAT] = &cel_format_type,
+#define X(name, type_kind, value_kind, text) [CEL_##value_kind] = &cel_##name##_type,
+        CEL_TYPES(X)
+#undef X
     };
 
     return types[v.kind];
