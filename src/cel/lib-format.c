@@ -24,8 +24,11 @@
 
 #define TIME_FUEL 4 /* to print a timestamp or a duration */
 
-static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_upper, Buf *out) {
+/* An int or uint. */
+static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    bool is_negative = v.kind == CEL_INT && v.i < 0;
+    uint64_t n = is_negative ? 0 - v.u : v.u;
     char text[65];
     size_t at = sizeof(text);
 
@@ -36,13 +39,6 @@ static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_u
     if (is_negative)
         text[--at] = '-';
     buf_append(out, str_of(text + at, sizeof(text) - at));
-}
-
-/* An int or uint. */
-static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
-    bool is_negative = v.kind == CEL_INT && v.i < 0;
-
-    append_digits(is_negative ? 0 - v.u : v.u, is_negative, base, is_upper, out);
 }
 
 /* NaN and the infinities; false for all other numbers. */
@@ -266,7 +262,10 @@ static uint64_t clause_price(const CelFormatPiece *piece, CelValue v) {
 }
 
 static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue v, Buf *out) {
-    bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
+    unsigned base = piece->clause == 'd'   ? 10
+                    : piece->clause == 'o' ? 8
+                    : piece->clause == 'b' ? 2
+                                           : 16;
 
     if (!cel_format_takes(cel_format_clause(piece->clause), v.kind))
         return refuse(run, piece->clause, v);
@@ -274,33 +273,15 @@ static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue
         return append_value(run, v, out);
     if (!cel_charge(run, clause_price(piece, v)))
         return cel_exhausted(run);
-    switch (piece->clause) {
-    case 'd':
-        if (v.kind == CEL_DOUBLE)
-            append_shortest(v.d, out);
-        else
-            append_integer(v, 10, false, out);
-        break;
-    case 'f':
-    case 'e':
+    if (piece->clause == 'f' || piece->clause == 'e')
         append_precise(v, piece, out);
-        break;
-    case 'b':
-        append_integer(v.kind == CEL_BOOL ? cel_uint(v.boolean) : v, 2, false, out);
-        break;
-    case 'o':
-        append_integer(v, 8, false, out);
-        break;
-    case 'x':
-    case 'X':
-        if (is_text)
-            append_hex(cel_str(v), piece->clause == 'X', out);
-        else
-            append_integer(v, 16, piece->clause == 'X', out);
-        break;
-    default: /* no other clause: cel_format_takes() */
-        break;
-    }
+    else if (v.kind == CEL_DOUBLE)
+        append_shortest(v.d, out);
+    else if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        append_hex(cel_str(v), piece->clause == 'X', out);
+    else
+        append_integer(
+            v.kind == CEL_BOOL ? cel_uint(v.boolean) : v, base, piece->clause == 'X', out);
     return cel_null();
 }
 

@@ -78,19 +78,17 @@ static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue durat
 CEL_RETURNS(add_timestamp_duration, add_to_timestamp(run, args[0], args[1]))
 CEL_RETURNS(add_duration_timestamp, add_to_timestamp(run, args[1], args[0]))
 
-CEL_FUNCTION(add_durations) {
-    int64_t sum;
-    bool fits = !__builtin_add_overflow(args[0].i, args[1].i, &sum);
+/* @op: add or sub. */
+#define OF_DURATIONS(name, op)                                                                     \
+    CEL_FUNCTION(name) {                                                                           \
+        int64_t ns;                                                                                \
+        bool fits = !__builtin_##op##_overflow(args[0].i, args[1].i, &ns);                         \
+                                                                                                   \
+        return fits ? cel_duration(ns) : duration_overflow(run);                                   \
+    }
 
-    return fits ? cel_duration(sum) : duration_overflow(run);
-}
-
-CEL_FUNCTION(subtract_durations) {
-    int64_t difference;
-    bool fits = !__builtin_sub_overflow(args[0].i, args[1].i, &difference);
-
-    return fits ? cel_duration(difference) : duration_overflow(run);
-}
+OF_DURATIONS(add_durations, add)
+OF_DURATIONS(subtract_durations, sub)
 
 CEL_FUNCTION(subtract_duration) {
     CelValue timestamp = args[0];

@@ -90,7 +90,7 @@ static void read_index(CelParser *parser) {
 static Str join_name(CelParser *parser, uint32_t first) {
     const CelNode *nodes = parser->builder.nodes.items;
     uint32_t n = cel_builder_next(&parser->builder);
-    size_t len = n - first - 1, at = 0;
+    size_t len = n - first - 1;
     char *name;
 
     for (uint32_t i = first; i < n; i++)
@@ -102,14 +102,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
         cel_builder_fail(&parser->builder, -ENOMEM);
         return STR_NULL;
     }
-    for (uint32_t i = first; i < n; i++) {
-        if (i > first)
-            name[at++] = '.';
-        if (nodes[i].name.len > 0) /* a placeholder for an error has none */
-            memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
-        at += nodes[i].name.len;
-    }
-    return str_of(name, len);
+    return str_of(name, cel_join_names(nodes, first, n - 1, name));
 }
 
 /* T{ */

@@ -59,18 +59,9 @@ size_t cel_resolve_function(
 
 /* The names from @node to @end with dots between, in name_room(). */
 static Str dotted_name(const CelChecker *checker, uint32_t node, uint32_t end) {
-    char *room = name_room(checker), *at = room;
+    char *room = name_room(checker);
 
-    for (uint32_t i = node; i <= end; i++) {
-        Str part = checker->tree->nodes[i].name;
-
-        if (i > node)
-            *at++ = '.';
-        if (part.len > 0)
-            memcpy(at, part.ptr, part.len);
-        at += part.len;
-    }
-    return str_of(room, (size_t)(at - room));
+    return str_of(room, cel_join_names(checker->tree->nodes, node, end, room));
 }
 
 static void skip(CelChecker *checker, uint32_t from, uint32_t to) {
