@@ -49,7 +49,7 @@ const CelLibrary *const cel_libraries[] = {
     NULL,
 };
 
-static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
+CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
     CelEnv *env = ARENA_NEW(arena, CelEnv);
 
     if (!env)
@@ -111,7 +111,7 @@ static int add_type_name(CelEnv *env, const CelType *type) {
 }
 
 CelEnv *cel_env_new(Arena *arena) {
-    CelEnv *env = new_in(NULL, arena);
+    CelEnv *env = cel_env_extend(NULL, arena);
 
     for (size_t i = 0; env && cel_libraries[i]; i++)
         for (size_t k = 0; k < cel_libraries[i]->n_overloads; k++)
@@ -122,10 +122,6 @@ CelEnv *cel_env_new(Arena *arena) {
         if (add_type_name(env, cel_types[i]) < 0)
             return NULL;
     return env;
-}
-
-CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
-    return new_in(parent, arena);
 }
 
 int cel_env_set_container(CelEnv *env, Str container) {

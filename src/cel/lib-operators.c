@@ -69,19 +69,15 @@ CEL_FUNCTION(add_list) {
 
 /* Order. NaN is UNORDERED: all four are false (trap: `a < b` is not `!(a >= b)`). */
 
-static CelOrder order(CelRun *run, const CelValue *args) {
+static CelValue order_is(CelRun *run, const CelValue *args, CelOrder wanted, CelOrder or_this) {
     uint32_t len = args[0].len < args[1].len ? args[0].len : args[1].len;
+    CelOrder found;
 
     if ((args[0].kind == CEL_STRING || args[0].kind == CEL_BYTES) && len > CEL_FREE_BYTES &&
         !cel_charge_bytes(run, len))
-        (void)cel_exhausted(run);
-    return cel_compare(args[0], args[1]);
-}
-
-static CelValue order_is(CelRun *run, const CelValue *args, CelOrder wanted, CelOrder or_this) {
-    CelOrder found = order(run, args);
-
-    return !run->limit ? cel_bool(found == wanted || found == or_this) : cel_limit(run);
+        return cel_exhausted(run);
+    found = cel_compare(args[0], args[1]);
+    return cel_bool(found == wanted || found == or_this);
 }
 
 CEL_RETURNS(less, order_is(run, args, CEL_LESS, CEL_LESS))

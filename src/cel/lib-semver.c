@@ -88,13 +88,9 @@ static Str normalise_number(Str text, bool is_short) {
 
 /* Cuts @text at its first two dots. Returns how many parts there are. */
 static size_t cut_parts(Str text, Str parts[3]) {
-    size_t n = 0;
+    size_t n = 0, dot;
 
-    while (n < 2) {
-        size_t dot = str_find(text, '.');
-
-        if (dot == SIZE_MAX)
-            break;
+    while (n < 2 && (dot = str_find(text, '.')) != SIZE_MAX) {
         parts[n++] = str_take(text, dot);
         text = str_skip(text, dot + 1);
     }

@@ -211,11 +211,13 @@ static bool check_source(CelSyntaxErrors *errors) {
 }
 
 static int parse_text(CelParser *parser, Arena *arena) {
-    int r = cel_builder_init(&parser->builder, &parser->lexer, arena);
+    CelBuilder *builder = &parser->builder;
 
-    if (r < 0)
-        return r;
-    if (!VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
+    *builder = (CelBuilder){.arena = arena, .lexer = &parser->lexer};
+    /* A node for every three bytes: what expressions usually have. It grows if not. */
+    builder->nodes.size = parser->lexer.source.len / 3 + 8;
+    builder->nodes.items = ARENA_RAW(arena, CelNode, builder->nodes.size);
+    if (!builder->nodes.items || !VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
         return -ENOMEM;
     parser->needs_operand = true;
     parser->token = cel_lex_next(&parser->lexer);
