@@ -81,8 +81,7 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part);
 bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
 
 /* Reports an error of the expression. */
-void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
-void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint);
+void cel_lower_refuse(CelLower *l, const CelNode *place, Str text, Str hint);
 
 /* The constant that node @number is fails, because of argument @arg (n_args: all of them). It is
  * reported when the whole graph is known. */

@@ -35,9 +35,10 @@ CelGraphNode cel_lower_blank(const CelLower *l, const CelPart *part, uint16_t op
     };
 }
 
-static uint32_t add_typed_constant(
-    CelLower *l, const CelPart *part, CelValue v, const CelType *type) {
-    CelGraphNode node = cel_lower_blank(l, part, OP_CONSTANT);
+/* A CONSTANT or FAIL. */
+static uint32_t add_leaf(
+    CelLower *l, const CelPart *part, uint16_t op, CelValue v, const CelType *type) {
+    CelGraphNode node = cel_lower_blank(l, part, op);
 
     node.args = NULL;
     node.n_args = 0;
@@ -47,25 +48,17 @@ static uint32_t add_typed_constant(
 }
 
 uint32_t cel_lower_constant(CelLower *l, const CelPart *part, CelValue v) {
-    return add_typed_constant(l, part, v, cel_lower_type(l, part->i));
+    return add_leaf(l, part, OP_CONSTANT, v, cel_lower_type(l, part->i));
 }
 
 uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text) {
-    CelGraphNode node = cel_lower_blank(l, part, OP_FAIL);
-
-    node.args = NULL;
-    node.n_args = 0;
-    node.constant = cel_string(text);
-    return text.ptr ? cel_graph_add(l->graph, &node) : CEL_NO_NODE;
+    return text.ptr ? add_leaf(l, part, OP_FAIL, cel_string(text), cel_lower_type(l, part->i))
+                    : CEL_NO_NODE;
 }
 
-void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint) {
+void cel_lower_refuse(CelLower *l, const CelNode *place, Str text, Str hint) {
     cel_report(l->diags, l->tree->file, l->tree->source, place->from, place->to, text, hint);
     l->is_refused = true;
-}
-
-void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
-    cel_lower_refuse_at(l, part->node, text, hint);
 }
 
 /* Constants that fail, like timestamp(''): an error of the expression only where every run meets
@@ -96,7 +89,7 @@ void cel_lower_failing(
     CelFailing failing = {.number = number, .text = text, .hint = hint, .place = place};
 
     if (is_written_out(l, cause))
-        cel_lower_refuse_at(l, place, text, hint);
+        cel_lower_refuse(l, place, text, hint);
     else
         l->has_failed |= !VEC_ADD(&l->graph->failing, l->graph->arena, failing);
 }
@@ -171,7 +164,7 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
             l, part, part->n_args == 1 ? 0 : part->n_args, number, v.error->text, v.error->hint);
     if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         return number;
-    constant = add_typed_constant(l, part, v, node->type);
+    constant = add_leaf(l, part, OP_CONSTANT, v, node->type);
     if (constant != CEL_NO_NODE)
         l->graph->nodes.items[number].folded = constant + 1;
     return constant;

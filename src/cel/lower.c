@@ -38,7 +38,7 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
 
     if (number == CEL_NO_NODE || (has_parent && l->checked->infos[parent].field != UINT32_MAX))
         return number;
-    cel_lower_refuse(l, part,
+    cel_lower_refuse(l, part->node,
         arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),
         arena_printf(l->graph->arena, "name one of its fields: %.*s.x", STR_FMT(name)));
     return number;
@@ -116,10 +116,8 @@ static uint32_t innermost_level(const CelLower *l) {
 }
 
 static void enter_loop(CelLower *l, uint32_t macro) {
-    const CelPart part = {.i = macro, .node = &l->tree->nodes[macro]};
-
     if (l->level++ == CEL_LOOPS_MAX)
-        cel_lower_refuse(l, &part,
+        cel_lower_refuse(l, &l->tree->nodes[macro],
             arena_printf(l->graph->arena, "more than %d loops inside each other", CEL_LOOPS_MAX),
             STR("give the result of an inner one a name with cel.bind(), outside of the others"));
 }
@@ -367,7 +365,7 @@ static void refuse_field(CelLower *l, const CelFieldUse *use, size_t n_failing) 
 
         if (!is_found(certain, use->number, failing->number))
             continue;
-        cel_lower_refuse_at(l, use->place, failing->text, failing->hint);
+        cel_lower_refuse(l, use->place, failing->text, failing->hint);
         return;
     }
 }
@@ -386,7 +384,7 @@ static void judge_failing(CelLower *l, uint32_t root) {
         const CelFailing *failing = &l->graph->failing.items[i];
 
         if (is_found(certain, root, failing->number))
-            cel_lower_refuse_at(l, failing->place, failing->text, failing->hint);
+            cel_lower_refuse(l, failing->place, failing->text, failing->hint);
         else if (is_found(possible, root, failing->number))
             warn(l, failing);
     }
