@@ -292,7 +292,6 @@ static void finish_code(Emitter *e, Regex *ret) {
         code[n].next = map[code[n].next];
         if (code[n].op == REGEX_OP_SPLIT)
             code[n].arg = map[code[n].arg];
-        ret->sees_lines |= code[n].op == REGEX_OP_ASSERT && code[n].arg == REGEX_BEGIN_LINE;
         n++;
     }
     ret->instructions = code;
@@ -331,7 +330,6 @@ static void finish_sets(Emitter *e, Regex *ret) {
     if (!sets)
         fail(e, -ENOMEM);
     ret->sets = sets;
-    ret->n_sets = e->sets.n;
 }
 
 /* The characters a match must begin with, and whether that is all there is. */

@@ -41,9 +41,8 @@ typedef struct RegexSet {
 struct Regex {
     const RegexInstruction *instructions;
     const RegexSet *sets;
-    size_t n_instructions, n_sets, n_groups;
+    size_t n_instructions, n_groups;
     uint16_t start;
-    bool sees_lines;  /* (?m)^: may begin after any newline */
     bool is_anchored; /* begins with ^ or \A: matches at 0 or nowhere */
     bool is_literal;  /* nothing but @prefix */
     Str prefix;       /* what every match begins with; may be empty */
