@@ -29,13 +29,6 @@ CelValue cel_exhausted(CelRun *run) {
         STR("look at fewer elements, or put the cheap conditions first"));
 }
 
-bool cel_pay(CelRun *run, uint64_t n) {
-    if (cel_charge(run, n))
-        return true;
-    (void)cel_exhausted(run);
-    return false;
-}
-
 const CelError *cel_memory_error(const Arena *arena) {
     static const CelError none = {
         .text = STR("out of memory for the evaluation"), .is_limit = true};

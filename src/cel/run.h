@@ -44,9 +44,6 @@ static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
 
-/* The same for functions that return no value: false, and run->limit is set. */
-bool cel_pay(CelRun *run, uint64_t n);
-
 /* An error value. Never fails: without memory it returns the out-of-memory error. @format is a
  * literal; its arguments are copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -69,6 +66,11 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
 /* Errors that end the run; nothing absorbs them. */
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);
+
+/* Charges like cel_charge(), for functions that return no value: false, and run->limit is set. */
+static inline bool cel_pay(CelRun *run, uint64_t n) {
+    return cel_charge(run, n) || cel_exhausted(run).kind != CEL_ERROR;
+}
 
 /* The text of it, for an evaluation in @arena that could not even begin. Static. */
 const CelError *cel_memory_error(const Arena *arena);
