@@ -25,4 +25,13 @@
     ((__typeof__((vec)->items))vec_push(                                                           \
         (void **)&(vec)->items, &(vec)->n, &(vec)->size, sizeof((vec)->items[0]), (arena)))
 
+/* Adds an element with this value. Whether there was room in the budget. */
+#define VEC_ADD(vec, arena, ...)                                                                   \
+    ({                                                                                             \
+        __typeof__((vec)->items) _place = VEC_PUSH(vec, arena);                                    \
+        if (_place)                                                                                \
+            *_place = (__VA_ARGS__);                                                               \
+        _place != NULL;                                                                            \
+    })
+
 void *vec_push(void **items, size_t *n, size_t *size, size_t element, Arena *arena) MUST_CHECK;

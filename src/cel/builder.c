@@ -6,14 +6,6 @@
 
 #include "cel/limits.h"
 
-int cel_builder_init(CelBuilder *builder, CelLexer *lexer, Arena *arena) {
-    *builder = (CelBuilder){.arena = arena, .lexer = lexer};
-    /* A node for every three bytes: what expressions usually have. It grows if not. */
-    builder->nodes.size = lexer->source.len / 3 + 8;
-    builder->nodes.items = ARENA_RAW(arena, CelNode, builder->nodes.size);
-    return builder->nodes.items ? 0 : -ENOMEM;
-}
-
 void cel_builder_fail(CelBuilder *builder, int error) {
     builder->is_stopped = true;
     builder->error = error;

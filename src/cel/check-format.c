@@ -49,40 +49,30 @@ static void report_clause(const FormatCall *call, size_t from, size_t to, Str te
             call->checker, (uint32_t)(at - start + from), (uint32_t)(at - start + to), text, hint);
 }
 
-static Str describe_problem(CelChecker *checker, const CelFormatPiece *piece) {
-    const char *quote = piece->culprit.len > 0 ? "\"" : "";
+static Str hint_for(CelChecker *checker, const CelFormatClause *clause, const CelType *type) {
+    bool is_text = cel_format_takes(cel_format_clause('s'), type->value_kind);
 
-    return cel_checker_printf(checker, "could not parse formatting clause: %s%s%s%.*s%s",
-        piece->problem, piece->culprit.len > 0 ? " " : "", quote, STR_FMT(piece->culprit), quote);
-}
-
-static Str hint_for(CelChecker *checker, char clause, const CelType *type) {
     if (type->kind == CEL_T_OPTIONAL)
         return STR(".orValue(…) says what it is when there is none");
-    if (clause == 's') /* the message has them all */
+    if (clause->clause == 's') /* the message has them all */
         return STR_NULL;
-    return cel_checker_printf(checker, "%%%c takes %s%s%.*s", clause, cel_format_types(clause),
-        cel_format_takes('s', type->value_kind) ? "; %s takes " : "",
-        cel_format_takes('s', type->value_kind) ? (int)type->name.len : 0, type->name.ptr);
+    return cel_checker_printf(checker, "%%%c takes %s%s%.*s", clause->clause, clause->types,
+        is_text ? "; %s takes " : "", is_text ? (int)type->name.len : 0, type->name.ptr);
 }
 
 /* Where kinds are not certain (unify.h) the run will tell. */
-static void check_argument(const FormatCall *call, uint32_t node, char clause) {
+static void check_argument(const FormatCall *call, uint32_t node, char letter) {
     CelChecker *checker = call->checker;
     const CelType *type = checker->infos[node].type;
+    const CelFormatClause *clause = cel_format_clause(letter);
 
     if (type->value_kind == CEL_ABSENT || checker->unify.is_loose ||
         cel_format_takes(clause, type->value_kind))
         return;
     cel_checker_report_all(checker, node,
-        cel_checker_printf(checker, "error during formatting: %s, was given %.*s",
-            cel_format_refusal(clause), STR_FMT(type->name)),
+        cel_checker_printf(checker, "error during formatting: %s, was given %.*s", clause->refusal,
+            STR_FMT(type->name)),
         hint_for(checker, clause, type));
-}
-
-static Str describe_few(const FormatCall *call, uint32_t n_taken) {
-    return cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
-        n_taken, n_taken == 1 ? "" : "s", call->n_args);
 }
 
 static void report_many(const FormatCall *call, uint32_t n_taken) {
@@ -104,7 +94,10 @@ static void check_format(const FormatCall *call) {
         if (!piece.is_clause)
             continue;
         if (piece.problem) { /* what follows means nothing, and so does the number of clauses */
-            report_clause(call, from, to, describe_problem(call->checker, &piece), STR_NULL);
+            Str text = cel_format_problem(&piece, call->checker->arena);
+
+            report_clause(
+                call, from, to, cel_checker_printf(call->checker, "%.*s", STR_FMT(text)), STR_NULL);
             return;
         }
         if (n_taken < call->n_args) {
@@ -116,7 +109,10 @@ static void check_format(const FormatCall *call) {
         n_taken++;
     }
     if (n_taken > call->n_args)
-        report_clause(call, lonely_from, lonely_to, describe_few(call, n_taken), STR_NULL);
+        report_clause(call, lonely_from, lonely_to,
+            cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
+                n_taken, n_taken == 1 ? "" : "s", call->n_args),
+            STR_NULL);
     else if (n_taken < call->n_args)
         report_many(call, n_taken);
 }

@@ -3,6 +3,8 @@
 /* Checker: state and error reporting, shared by the files of the check. check.h is the
  * interface. */
 
+#include <stdarg.h>
+
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cel/check.h"
@@ -51,8 +53,14 @@ bool cel_checker_is_joined(const CelChecker *checker, uint32_t node);
 Str cel_checker_text(const CelChecker *checker, uint32_t node);
 Str cel_checker_printf(CelChecker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+Str cel_checker_vprintf(CelChecker *checker, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
-/* check.c: "expected type 'bool'", unless it is one. */
+/* check.c: whether it may have parts of any kind: dyn, an error, or nothing is known of it yet, and
+ * nothing more shall be guessed. */
+bool cel_checker_is_open(CelChecker *checker, const CelType *type);
+
+/* "expected type 'bool'", unless it is one. */
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
 
 /* check-macro.c: macros with variables. */
@@ -82,11 +90,6 @@ void cel_check_call(CelChecker *checker, uint32_t node);
 /* check-format.c: when types are settled, the calls of string.format() whose text and list are
  * written out. */
 void cel_check_formats(CelChecker *checker);
-
-/* overload-errors.c: a call for which no overload fits; its @n_args arguments are the nodes @args
- * (none are given when there are more than CEL_ARGS_MAX). */
-void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
-    size_t n_overloads, const uint32_t *args, size_t n_args);
 
 /* suggest.c: names that are not declared, and suggestions for them. */
 

@@ -16,21 +16,12 @@ void cel_own_binders(CelChecker *checker, uint32_t i) {
 static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned number, unsigned n) {
     const CelType *type = cel_checker_type(checker, range);
 
-    switch (type->kind) {
-    case CEL_T_LIST:
+    if (type->kind == CEL_T_LIST)
         return number == 0 && n == 2 ? &cel_int_type : cel_type_param(type, 0);
-    case CEL_T_MAP:
+    if (type->kind == CEL_T_MAP)
         return cel_type_param(type, number);
-    case CEL_T_PARAM:
-        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
-        return &cel_dyn_type;
-    case CEL_T_DYN:
-        return &cel_dyn_type;
-    case CEL_T_ERROR:
-        return &cel_error_type;
-    default:
-        break;
-    }
+    if (cel_checker_is_open(checker, type))
+        return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
     if (number == 0)
         cel_checker_report_all(checker, range,
             cel_checker_printf(checker, "expression of type '%.*s' cannot be the range of a macro",
@@ -56,14 +47,9 @@ void cel_check_binder(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[checker->infos[i].binder];
     uint32_t number = cel_tree_binder_number(checker->tree, i);
     uint32_t range = i - 1 - number;
-    uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
     CelNodeInfo *info = &checker->infos[i];
 
-    if (!open) {
-        checker->unify.no_memory = true;
-        return;
-    }
-    *open = i;
+    checker->unify.no_memory |= !VEC_ADD(&checker->scope, checker->arena, i);
     if (checker->options->no_check)
         info->type = &cel_dyn_type;
     else if (macro->kind == CEL_NODE_BIND)

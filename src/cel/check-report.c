@@ -2,7 +2,6 @@
 
 #include "cel/check-internal.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #define TEXT_MAX 2048   /* bytes of a message; longer ones are cut */
@@ -72,16 +71,22 @@ Str cel_checker_source(const CelChecker *checker, uint32_t node) {
     return text.len > SOURCE_SHOWN ? STR("…") : text;
 }
 
-Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
+Str cel_checker_vprintf(CelChecker *checker, const char *format, va_list arguments) {
     char text[TEXT_MAX];
     Str copy = STR_NULL;
-    va_list args;
-    int n;
+    int n = vsnprintf(text, sizeof(text), format, arguments);
 
-    va_start(args, format);
-    n = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     if (n >= 0)
         copy = arena_copy(checker->arena, str_take(str_of(text, (size_t)n), sizeof(text) - 1));
     return copy.ptr ? copy : STR("?");
+}
+
+Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
+    va_list arguments;
+    Str text;
+
+    va_start(arguments, format);
+    text = cel_checker_vprintf(checker, format, arguments);
+    va_end(arguments);
+    return text;
 }

@@ -20,6 +20,12 @@ static void check_literal(CelChecker *checker, uint32_t i) {
     checker->infos[i].type = cel_type_of(checker->tree->nodes[i].literal);
 }
 
+bool cel_checker_is_open(CelChecker *checker, const CelType *type) {
+    if (type->kind == CEL_T_PARAM)
+        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
+    return type->kind == CEL_T_PARAM || type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR;
+}
+
 /* The type of @node's field in a value of @type, which is no optional. */
 static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType *type) {
     uint32_t field;
@@ -35,15 +41,9 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
         }
         checker->infos[node].field = field;
         return type->record->fields[field].type;
-    case CEL_T_PARAM:
-        /* Nothing is known of it yet, and nothing more shall be guessed. */
-        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
-        return &cel_dyn_type;
-    case CEL_T_DYN:
-        return &cel_dyn_type;
-    case CEL_T_ERROR:
-        return &cel_error_type;
     default:
+        if (cel_checker_is_open(checker, type))
+            return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
         cel_suggest_selection(checker, node, type);
         return &cel_error_type;
     }
@@ -142,36 +142,27 @@ static void check_optional(CelChecker *checker, uint32_t i) {
     const CelType *type = cel_checker_type(checker, i - 1);
     CelNodeInfo *info = &checker->infos[i];
 
-    if (type->kind == CEL_T_OPTIONAL) {
-        info->type = cel_type_param(type, 0);
-        return;
-    }
-    info->type = type;
-    if (type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR)
-        return;
-    if (type->kind == CEL_T_PARAM) {
-        info->type = &cel_dyn_type;
-        return;
-    }
-    info->type = &cel_error_type;
-    cel_suggest_type(checker, i - 1, cel_unify_optional(&checker->unify, type), type,
-        STR("without the ? it is a plain element; optional.of(…) makes one that can be absent"));
+    info->type = type->kind == CEL_T_OPTIONAL                           ? cel_type_param(type, 0)
+                 : type->kind == CEL_T_DYN || type->kind == CEL_T_PARAM ? &cel_dyn_type
+                                                                        : &cel_error_type;
+    if (info->type->kind == CEL_T_ERROR && type->kind != CEL_T_ERROR &&
+        type->kind != CEL_T_OPTIONAL)
+        cel_suggest_type(checker, i - 1, cel_unify_optional(&checker->unify, type), type,
+            STR("without the ? it is a plain element; optional.of(…) makes one that can be "
+                "absent"));
 }
 
 static void check_struct(CelChecker *checker, uint32_t i) {
     const CelNode *written = &checker->tree->nodes[i];
-    const CelVariable *type = cel_resolve_variable(checker, written->name, written->is_absolute);
-    Str name = written->name;
+    bool is_type = cel_resolve_variable(checker, written->name, written->is_absolute) != NULL;
 
     checker->infos[i].type = &cel_error_type;
-    if (!type)
-        cel_checker_report_at(checker, i,
-            cel_checker_printf(checker, "undeclared reference to '%.*s'", STR_FMT(name)),
-            STR("a map is written {'key': value}"));
-    else
-        cel_checker_report_at(checker, i,
-            cel_checker_printf(checker, "'%.*s' is not a message type", STR_FMT(name)),
-            STR("records cannot be made in an expression; a map is written {'key': value}"));
+    cel_checker_report_at(checker, i,
+        cel_checker_printf(checker,
+            is_type ? "'%.*s' is not a message type" : "undeclared reference to '%.*s'",
+            STR_FMT(written->name)),
+        is_type ? STR("records cannot be made in an expression; a map is written {'key': value}")
+                : STR("a map is written {'key': value}"));
 }
 
 static void check_typed(CelChecker *checker, uint32_t i) {
@@ -393,10 +384,10 @@ static int check_all(CelChecker *checker) {
     }
     if (r == 0) {
         settle(checker);
-        if (!checker->options->no_check)
+        if (!checker->options->no_check) {
             cel_check_formats(checker);
-        if (!checker->options->no_check)
             check_numbers(checker);
+        }
         if (!checker->options->no_check && !checker->options->mixed_literals)
             check_literals(checker);
         check_expected(checker);
@@ -422,7 +413,7 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
     r = check_all(&checker);
     if (r < 0)
         return r;
-    cel_sort_errors(diags, first);
+    diag_list_sort(diags, first);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;
     *checked = (CelChecked){

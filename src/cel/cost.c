@@ -7,21 +7,217 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "cel/cost-internal.h"
 #include "cel/report.h"
+
+/* The estimate of one node. */
+typedef struct Part {
+    CelCostRange cost;
+    CelCostRange size;    /* of its value: bytes or elements; 1 if it has none */
+    CelCostRange key;     /* of a map's keys */
+    CelCostRange element; /* of a list's elements or a map's values */
+} Part;
+
+/* Saturating arithmetic. */
+
+static uint64_t cost_add(uint64_t a, uint64_t b) {
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t cost_multiply(uint64_t a, uint64_t b) {
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static CelCostRange cost_exactly(uint64_t n) {
+    return (CelCostRange){n, n};
+}
+
+static CelCostRange cost_sum(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){cost_add(a.min, b.min), cost_add(a.max, b.max)};
+}
+
+static CelCostRange cost_product(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){cost_multiply(a.min, b.min), cost_multiply(a.max, b.max)};
+}
+
+static CelCostRange cost_either(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+}
+
+static Part cost_part_either(Part a, Part b) {
+    return (Part){
+        .cost = cost_either(a.cost, b.cost),
+        .size = cost_either(a.size, b.size),
+        .key = cost_either(a.key, b.key),
+        .element = cost_either(a.element, b.element),
+    };
+}
+
+/* A part of @a, rounded up. */
+static CelCostRange cost_divided(CelCostRange a, uint64_t by) {
+    return (CelCostRange){a.min / by + (a.min % by != 0), a.max / by + (a.max % by != 0)};
+}
+
+/* An optional is as large as its value. */
+static CelCostRange size_of_type(const CelType *type) {
+    bool is_small;
+
+    while (type->kind == CEL_T_OPTIONAL)
+        type = cel_type_param(type, 0);
+    is_small = (type->kind >= CEL_T_NULL && type->kind <= CEL_T_DOUBLE) ||
+               (type->kind >= CEL_T_DURATION && type->kind <= CEL_T_TYPE) ||
+               type->kind == CEL_T_OPAQUE;
+    return is_small ? cost_exactly(1) : (CelCostRange){0, CEL_COST_SIZE_UNKNOWN};
+}
+
+/* A part of which only the type is known; it costs nothing yet. */
+static Part cost_of_type(const CelType *type) {
+    Part part = {.size = size_of_type(type)};
+
+    while (type->kind == CEL_T_OPTIONAL)
+        type = cel_type_param(type, 0);
+    part.key = type->kind == CEL_T_MAP ? size_of_type(cel_type_param(type, 0)) : cost_exactly(1);
+    part.element = type->kind == CEL_T_LIST || type->kind == CEL_T_MAP
+                       ? size_of_type(cel_type_param(type, type->kind == CEL_T_MAP))
+                       : size_of_type(&cel_dyn_type);
+    return part;
+}
+
+static Part cost_inside(CelCostRange size, const CelType *inner) {
+    Part part = cost_of_type(inner);
+
+    part.size = size;
+    return part;
+}
+
+static bool is_text(const CelType *type) {
+    return type->kind == CEL_T_STRING || type->kind == CEL_T_BYTES;
+}
+
+/* Looking at all of a value: 0.1 a byte, 1 an element. */
+static CelCostRange look_at(const CelType *type, CelCostRange size) {
+    return is_text(type) ? cost_divided(size, 10) : size;
+}
+
+/* 1 for an element, and what its text takes. */
+static CelCostRange look_at_elements(const CelType *type, Part part) {
+    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
+
+    if (is_text(type))
+        return cost_divided(part.size, 10);
+    return cost_product(part.size,
+        has_text ? cost_sum(cost_exactly(1), cost_divided(part.element, 10)) : cost_exactly(1));
+}
+
+/* All bytes of a text, or of a list of texts. */
+static CelCostRange bytes_of(const CelType *type, Part part) {
+    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
+
+    return has_text ? cost_product(part.size, part.element) : part.size;
+}
+
+/* Comparing two values reads at most the length of the shorter. */
+static CelCostRange compare_both(CelCostRange a, CelCostRange b) {
+    uint64_t most = a.max < b.max ? a.max : b.max;
+
+    return cost_divided((CelCostRange){most > 0, most}, 10);
+}
+
+/* The cost of calling @overload, without that of its arguments, which are @args of @types. The
+ * libraries' tables define how it grows. */
+static CelCostRange cost_of_call(
+    const CelOverload *overload, const CelType *const *types, const Part *args) {
+    uint8_t n = overload->n_args;
+
+    /* x in list: all of the list, which is the second argument. */
+    if (str_is(overload->name, "@in") && overload->args[1]->kind == CEL_T_LIST)
+        return args[1].size;
+    switch ((CelCost)overload->spec->cost) {
+    case CEL_COST_BYTES:
+        return n > 0 ? cost_divided(bytes_of(types[0], args[0]), 10) : cost_exactly(1);
+    case CEL_COST_BOTH:
+        if (n < 2)
+            return cost_exactly(1);
+        return overload->result->kind == CEL_T_BOOL
+                   ? compare_both(args[0].size, args[1].size)
+                   : cost_divided(cost_sum(args[0].size, args[1].size), 10);
+    case CEL_COST_PRODUCT:
+        if (n < 2)
+            return n > 0 ? args[0].size : cost_exactly(1);
+        return cost_product(look_at(types[0], args[0].size), look_at(types[1], args[1].size));
+    case CEL_COST_REGEX:
+        if (n < 2)
+            return cost_exactly(1);
+        return cost_product(cost_divided(cost_sum(args[0].size, cost_exactly(1)), 10),
+            cost_divided(args[1].size, 4));
+    case CEL_COST_ELEMENTS:
+        return n > 0 ? look_at_elements(types[0], args[0]) : cost_exactly(1);
+    case CEL_COST_SQUARE:
+        return n > 0 ? cost_product(args[0].size, args[0].size) : cost_exactly(1);
+    case CEL_COST_CALL:
+    default:
+        return cost_exactly(1);
+    }
+}
+
+/* join, replace: every piece of the first can become as large as the others are. */
+static Part part_product(const Part *args, size_t n, const CelType *result) {
+    uint64_t most = args[0].element.max;
+    Part part = cost_of_type(result);
+
+    for (size_t i = 1; i < n; i++)
+        most = cost_add(most, args[i].size.max);
+    part.size = (CelCostRange){0, cost_multiply(args[0].size.max, most > 0 ? most : 1)};
+    return part;
+}
+
+/* How large its result, of type @result, can be. */
+static Part cost_of_result(const CelOverload *overload, const CelType *result, const Part *args) {
+    Part part = cost_of_type(result);
+    uint8_t n = overload->n_args;
+
+    if (n == 2 && (str_is(overload->name, "_[_]") || str_is(overload->name, "_[?_]")))
+        return cost_inside(args[0].element, result);
+    if (n == 0 || part.size.min == part.size.max)
+        return part;
+    switch ((CelResultSize)overload->spec->result_size) {
+    case CEL_SIZE_FIRST:
+        part = args[0];
+        part.size.min = 0;
+        return part;
+    case CEL_SIZE_SUM:
+        part = args[0];
+        if (n > 1) {
+            part.size = cost_sum(args[0].size, args[1].size);
+            part.element = cost_either(args[0].element, args[1].element);
+        }
+        return part;
+    case CEL_SIZE_PRODUCT:
+        return part_product(args, n, result);
+    case CEL_SIZE_TWICE:
+        part.size = cost_sum(cost_product(args[0].size, (CelCostRange){1, 2}), cost_exactly(2));
+        return part;
+    case CEL_SIZE_TYPE:
+    default:
+        return part;
+    }
+}
 
 typedef struct Estimate {
     const CelChecked *checked;
     const CelNode *nodes;
-    CelCostPart *parts; /* one a node */
+    Part *parts; /* one a node */
 } Estimate;
 
 #define NAME_COST 1
 #define LIST_COST 10
 #define MAP_COST 30
 
-static CelCostPart part_declared(const CelType *type, uint32_t max_size) {
-    CelCostPart part = cel_cost_of_type(type);
+static Part part_declared(const CelType *type, uint32_t max_size) {
+    Part part = cost_of_type(type);
 
     if (max_size > 0 && part.size.min != part.size.max)
         part.size.max = max_size;
@@ -36,7 +232,7 @@ static const CelType *type_at(const Estimate *estimate, uint32_t i) {
 static void estimate_call(Estimate *estimate, uint32_t i) {
     const CelNodeInfo *info = &estimate->checked->infos[i];
     const CelType *types[CEL_ARGS_MAX] = {NULL};
-    CelCostPart args[CEL_ARGS_MAX] = {0}, *part = &estimate->parts[i];
+    Part args[CEL_ARGS_MAX] = {0}, *part = &estimate->parts[i];
     CelCostRange own = {UINT64_MAX, 0}, arguments = {0};
     uint32_t child = i - 1;
     size_t n = estimate->nodes[i].n_children;
@@ -52,12 +248,12 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
             types[at] = type_at(estimate, child);
         }
     }
-    *part = cel_cost_of_type(info->type);
+    *part = cost_of_type(info->type);
     for (size_t k = 0; k < info->n_overloads; k++) {
         const CelOverload *overload = info->overloads[k];
-        CelCostPart called = cel_cost_of_result(overload, info->type, args);
+        Part called = cost_of_result(overload, info->type, args);
 
-        own = cost_either(own, cel_cost_of_call(overload, types, args));
+        own = cost_either(own, cost_of_call(overload, types, args));
         *part = k == 0 ? called : cost_part_either(*part, called);
     }
     part->cost = cost_sum(arguments, info->n_overloads > 0 ? own : cost_exactly(1));
@@ -100,12 +296,12 @@ static CelCostRange cost_of_turn(const Estimate *estimate, uint32_t i, const uin
 static void estimate_loop(Estimate *estimate, uint32_t i, const uint32_t *children) {
     const CelNode *macro = &estimate->nodes[i];
     const LoopCost *loop = &loop_costs[macro->kind];
-    const CelCostPart *range = &estimate->parts[children[0]];
-    const CelCostPart *body = &estimate->parts[children[macro->n_children - 1]];
-    CelCostPart *part = &estimate->parts[i];
+    const Part *range = &estimate->parts[children[0]];
+    const Part *body = &estimate->parts[children[macro->n_children - 1]];
+    Part *part = &estimate->parts[i];
     bool is_kept_whole = macro->kind != CEL_NODE_FILTER && !macro->has_predicate;
 
-    *part = cel_cost_of_type(type_at(estimate, i));
+    *part = cost_of_type(type_at(estimate, i));
     if (part->size.min != part->size.max) {
         part->size = (CelCostRange){is_kept_whole ? range->size.min : 0, range->size.max};
         part->element = macro->kind == CEL_NODE_FILTER ? estimate->parts[children[1]].size
@@ -122,7 +318,7 @@ static void estimate_loop(Estimate *estimate, uint32_t i, const uint32_t *childr
 static void estimate_macro(Estimate *estimate, uint32_t i) {
     uint32_t children[CEL_MACRO_CHILDREN_MAX];
     const CelNode *macro = &estimate->nodes[i];
-    CelCostPart range, body, *part = &estimate->parts[i];
+    Part range, body, *part = &estimate->parts[i];
 
     cel_tree_children(estimate->checked->tree, i, children);
     range = estimate->parts[children[0]];
@@ -148,33 +344,33 @@ static void estimate_binder(Estimate *estimate, uint32_t i) {
     const CelNode *macro = &estimate->nodes[estimate->checked->infos[i].binder];
     uint32_t number = cel_tree_binder_number(estimate->checked->tree, i);
     uint32_t range = i - 1 - number;
-    const CelCostPart *from = &estimate->parts[range];
+    const Part *from = &estimate->parts[range];
     const CelType *type = type_at(estimate, i), *from_type = type_at(estimate, range);
-    CelCostPart *part = &estimate->parts[i];
+    Part *part = &estimate->parts[i];
 
     if (macro->kind == CEL_NODE_BIND || macro->kind == CEL_NODE_OPT_MAP ||
         macro->kind == CEL_NODE_OPT_FLAT_MAP)
         *part = *from;
     else if (from_type->kind == CEL_T_LIST && number + 1 == macro->n_binders)
-        *part = cel_cost_inside(from->element, type);
+        *part = cost_inside(from->element, type);
     else if (from_type->kind == CEL_T_MAP)
-        *part = cel_cost_inside(number == 0 ? from->key : from->element, type);
+        *part = cost_inside(number == 0 ? from->key : from->element, type);
     else
-        *part = cel_cost_of_type(type);
+        *part = cost_of_type(type);
     part->cost = cost_exactly(0);
 }
 
 static void estimate_name(Estimate *estimate, uint32_t i) {
     const CelNodeInfo *info = &estimate->checked->infos[i];
-    CelCostPart *part = &estimate->parts[i];
+    Part *part = &estimate->parts[i];
 
     if (info->ref == CEL_REF_SKIP) {
-        *part = (CelCostPart){0};
+        *part = (Part){0};
         return;
     }
     *part = info->ref == CEL_REF_LOCAL      ? estimate->parts[info->binder]
             : info->ref == CEL_REF_VARIABLE ? part_declared(info->type, info->variable->max_size)
-                                            : cel_cost_of_type(info->type);
+                                            : cost_of_type(info->type);
     part->cost = cost_exactly(NAME_COST);
 }
 
@@ -189,7 +385,7 @@ static const CelRecordType *record_at(const Estimate *estimate, uint32_t i) {
 static void estimate_select(Estimate *estimate, uint32_t i) {
     const CelNode *node = &estimate->nodes[i];
     const CelRecordType *record;
-    CelCostPart operand, *part = &estimate->parts[i];
+    Part operand, *part = &estimate->parts[i];
     uint32_t field;
 
     if (estimate->checked->infos[i].ref != CEL_REF_NONE) {
@@ -199,11 +395,11 @@ static void estimate_select(Estimate *estimate, uint32_t i) {
     operand = estimate->parts[i - 1];
     record = record_at(estimate, i - 1);
     field = record ? cel_record_find(record, node->name) : UINT32_MAX;
-    *part = cel_cost_of_type(type_at(estimate, i));
+    *part = cost_of_type(type_at(estimate, i));
     if (node->kind != CEL_NODE_TEST && field != UINT32_MAX)
         *part = part_declared(type_at(estimate, i), record->fields[field].max_size);
     else if (node->kind != CEL_NODE_TEST && type_at(estimate, i - 1)->kind == CEL_T_MAP)
-        *part = cel_cost_inside(operand.element, type_at(estimate, i));
+        *part = cost_inside(operand.element, type_at(estimate, i));
     part->cost = cost_sum(operand.cost, cost_exactly(NAME_COST));
 }
 
@@ -214,7 +410,7 @@ static void estimate_literal(Estimate *estimate, uint32_t i) {
     uint32_t n = node->n_children, child = i - 1;
     CelCostRange inside[2] = {{UINT64_MAX, 0}, {UINT64_MAX, 0}},
                  cost = cost_exactly(is_map ? MAP_COST : LIST_COST);
-    CelCostPart *part = &estimate->parts[i];
+    Part *part = &estimate->parts[i];
 
     for (uint32_t k = n; k-- > 0; child -= estimate->nodes[child].size) {
         CelCostRange *which = &inside[is_map && k % 2 == 0];
@@ -222,7 +418,7 @@ static void estimate_literal(Estimate *estimate, uint32_t i) {
         *which = cost_either(*which, estimate->parts[child].size);
         cost = cost_sum(cost, estimate->parts[child].cost);
     }
-    *part = (CelCostPart){.cost = cost,
+    *part = (Part){.cost = cost,
         .size = cost_exactly(is_map ? n / 2 : n),
         .key = n > 0 && is_map ? inside[1] : cost_exactly(0),
         .element = n > 0 ? inside[0] : cost_exactly(0)};
@@ -230,7 +426,7 @@ static void estimate_literal(Estimate *estimate, uint32_t i) {
 
 static void estimate_choice(Estimate *estimate, uint32_t i) {
     uint32_t right = i - 1, left = right - estimate->nodes[right].size;
-    CelCostPart *part = &estimate->parts[i], a = estimate->parts[left], b = estimate->parts[right];
+    Part *part = &estimate->parts[i], a = estimate->parts[left], b = estimate->parts[right];
 
     if (estimate->nodes[i].kind == CEL_NODE_CONDITIONAL) {
         CelCostRange condition = estimate->parts[left - estimate->nodes[left].size].cost;
@@ -239,7 +435,7 @@ static void estimate_choice(Estimate *estimate, uint32_t i) {
         part->cost = cost_sum(condition, part->cost);
         return;
     }
-    *part = cel_cost_of_type(&cel_bool_type);
+    *part = cost_of_type(&cel_bool_type);
     part->cost = (CelCostRange){a.cost.min, cost_add(a.cost.max, b.cost.max)};
 }
 
@@ -248,7 +444,7 @@ static void estimate_constant(Estimate *estimate, uint32_t i) {
     bool is_text = value.kind == CEL_STRING || value.kind == CEL_BYTES;
 
     estimate->parts[i] =
-        (CelCostPart){.size = cost_exactly(is_text ? value.len : 1), .element = cost_exactly(1)};
+        (Part){.size = cost_exactly(is_text ? value.len : 1), .element = cost_exactly(1)};
 }
 
 static void estimate_optional(Estimate *estimate, uint32_t i) {
@@ -280,7 +476,7 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
 
 static int estimate_all(Estimate *estimate, const CelChecked *checked, Arena *scratch) {
     *estimate = (Estimate){.checked = checked, .nodes = checked->tree->nodes};
-    estimate->parts = ARENA_ARRAY(scratch, CelCostPart, checked->tree->n_nodes);
+    estimate->parts = ARENA_ARRAY(scratch, Part, checked->tree->n_nodes);
     if (!estimate->parts)
         return -ENOMEM;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)

@@ -30,12 +30,6 @@ static const char *const kind_names[CEL_N_KINDS] = {
     [CEL_FORMAT] = "format",
 };
 
-static void pad(Buf *out, size_t from, size_t width) {
-    size_t written = out->len - from;
-
-    buf_append_repeat(out, ' ', written < width ? width - written : 1);
-}
-
 static Str slot_name(const CelCode *code, uint32_t slot) {
     for (uint32_t i = 0; i < code->n_names; i++) {
         if (code->names[i].slot == slot)
@@ -51,12 +45,6 @@ static void print_callee(const CelCode *code, const CelInstruction *at, Buf *out
         callee->prepared ? ", prepared" : "");
     if (at->op == OP_DISPATCH)
         buf_printf(out, ", %u overloads", callee->n_candidates);
-}
-
-static void print_set(const CelCallee *callee, Buf *out) {
-    const CelSet *set = callee->prepared;
-
-    cel_value_print(cel_list(set->list), NULL, VALUE_MAX, out);
 }
 
 static void print_kind(uint8_t kind, Buf *out) {
@@ -80,12 +68,15 @@ static bool has_kind(uint16_t op) {
 }
 
 static void print_operand(const CelCode *code, const CelInstruction *at, Buf *out) {
+    const CelSet *set;
+
     switch (cel_ops[at->op].immediate) {
     case CEL_IMM_CONSTANT:
         cel_value_print(code->constants[at->b], NULL, VALUE_MAX, out);
         break;
     case CEL_IMM_SET:
-        print_set(&code->callees[at->b], out);
+        set = code->callees[at->b].prepared;
+        cel_value_print(cel_list(set->list), NULL, VALUE_MAX, out);
         break;
     case CEL_IMM_SLOT:
         buf_append(out, slot_name(code, at->b));
@@ -154,10 +145,10 @@ void cel_code_print(const CelCode *code, Buf *out) {
         buf_printf(out, "%5u  ", pc);
         from = out->len;
         buf_append(out, str_from_c(cel_ops[at->op].text));
-        pad(out, from, OP_WIDTH);
+        cel_dump_pad(out, from, OP_WIDTH);
         from = out->len;
         print_operand(code, at, out);
-        pad(out, from, OPERAND_WIDTH);
+        cel_dump_pad(out, from, OPERAND_WIDTH);
         buf_printf(out, "; at %u\n", code->positions[pc]);
     }
     print_handlers(code, out);

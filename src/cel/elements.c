@@ -34,22 +34,6 @@ const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error)
     return items;
 }
 
-bool cel_is_comparable(CelKind kind) {
-    switch (kind) {
-    case CEL_BOOL:
-    case CEL_INT:
-    case CEL_UINT:
-    case CEL_DOUBLE:
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_DURATION:
-    case CEL_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 uint64_t cel_compare_price(CelValue a, CelValue b) {
     uint32_t len = a.len < b.len ? a.len : b.len;
 
@@ -124,10 +108,7 @@ static uint64_t hash_number(double d) {
 static bool charge_hash(CelValue v, CelRun *run) {
     bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
 
-    if (!is_text || v.len <= CEL_FREE_BYTES || cel_charge(run, v.len / 8))
-        return true;
-    (void)cel_exhausted(run);
-    return false;
+    return !is_text || v.len <= CEL_FREE_BYTES || cel_pay(run, v.len / 8);
 }
 
 static uint64_t hash_scalar(CelValue v) {
@@ -167,11 +148,7 @@ bool cel_members_begin(CelMembers *members, CelRun *run, const CelValue *values,
 
 /* cel_equal() does not charge for scalars by themselves. */
 static bool is_same(CelValue a, CelValue b, CelRun *run) {
-    if (!cel_charge(run, 1)) {
-        (void)cel_exhausted(run);
-        return false;
-    }
-    return cel_equal(a, b, run);
+    return cel_pay(run, 1) && cel_equal(a, b, run);
 }
 
 /* The slot of the member that equals the scalar @v, or the free one where it would go. */
@@ -243,20 +220,10 @@ bool cel_set_fits(const CelList *list) {
     return true;
 }
 
-static bool make_index(CelMap *map, Arena *arena) {
-    uint32_t *index;
-
-    map->n_index = cel_map_index_size(map->n);
-    if (map->n_index == 0)
-        return true;
-    index = ARENA_ARRAY(arena, uint32_t, map->n_index);
-    map->index = index;
-    return index && cel_map_fill_index(map->entries, map->n, index, map->n_index) == map->n;
-}
-
 const CelSet *cel_set_new(const CelList *list, Arena *arena) {
     CelSet *set = ARENA_NEW(arena, CelSet);
     CelEntry *entries = ARENA_RAW(arena, CelEntry, list->n);
+    uint32_t repeated;
 
     if (!set || !entries)
         return NULL;
@@ -264,7 +231,7 @@ const CelSet *cel_set_new(const CelList *list, Arena *arena) {
         entries[i] = (CelEntry){.key = list->items[i], .value = cel_bool(true)};
     set->list = list;
     set->map = (CelMap){.n = list->n, .depth = 1, .entries = entries};
-    return make_index(&set->map, arena) ? set : NULL;
+    return cel_map_make_index(&set->map, arena, &repeated) && repeated == list->n ? set : NULL;
 }
 
 CelValue cel_set_has(const CelSet *set, CelValue v, CelRun *run) {

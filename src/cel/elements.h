@@ -17,7 +17,9 @@
 const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error) MUST_CHECK;
 
 /* Whether the language orders values of this kind among themselves. */
-bool cel_is_comparable(CelKind kind);
+static inline bool cel_is_comparable(CelKind kind) {
+    return kind >= CEL_BOOL && kind <= CEL_TIMESTAMP;
+}
 
 /* The cost of comparing these two: one, and more for long strings. */
 uint64_t cel_compare_price(CelValue a, CelValue b);

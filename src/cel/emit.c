@@ -5,9 +5,19 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "cel/emit-internal.h"
+#include "base/vec.h"
+#include "cel/code.h"
 
 #define SCRATCH_MAX ((size_t)64 * 1024 * 1024)
+
+#define NOT_SHARED UINT32_MAX
+
+typedef struct Shares {
+    uint32_t *number; /* by node of the graph, up to the root: 0, 1, … or NOT_SHARED */
+    uint32_t *nodes;  /* by that number, rising */
+    uint32_t n;
+    uint32_t *uses; /* by node, up to the root: places that need it; 0: none does */
+} Shares;
 
 /* A node that is being emitted. */
 typedef struct Work {
@@ -23,17 +33,282 @@ typedef struct Work {
 typedef struct Emit {
     const CelGraph *graph;
     const CelEmitOptions *options;
-    CelAssembler as;
     uint32_t root;
-    CelShares shares;       /* the kept values; empty: none */
+    Shares shares;          /* the kept values; empty: none */
     uint32_t *constant_of;  /* by node: which constant + 1 */
     uint32_t *part_heights; /* by part: values it needs on the stack */
     VEC(Work) work;
-    uint32_t part; /* the node whose part is being emitted */
+    uint32_t part;   /* the node whose part is being emitted */
+    Arena *arena;    /* for the code */
+    Arena *scratch;  /* for temporary tables */
+    uint32_t height; /* values on the stack now */
+    uint32_t height_max;
+    uint32_t n_loops; /* open now, in this part */
+    uint32_t handler; /* the innermost that is open, or CEL_NO_HANDLER */
+    VEC(CelInstruction) instructions;
+    VEC(uint32_t) positions;
+    VEC(uint32_t) handler_of;
+    VEC(uint32_t) owner_of;
+    VEC(CelOwner) owners;
+    VEC(CelValue) constants;
+    VEC(CelCallee) callees;
+    VEC(CelShared) shared;
+    VEC(CelLoopCode) loops;
+    VEC(CelHandler) handlers;
+    VEC(CelSlotName) names;
+    VEC(CelOuterLocal) outers;
+    bool is_full; /* out of memory: discard all output */
 } Emit;
 
 static const CelGraphNode *node_of(const Emit *e, uint32_t number) {
     return cel_graph_node(e->graph, number);
+}
+
+/* The instructions and their tables while they grow. */
+
+/* Adds to one of the tables above; returns the index. */
+#define APPEND(e, table, ...)                                                                      \
+    ({                                                                                             \
+        uint32_t _index = (uint32_t)(e)->table.n;                                                  \
+        (e)->is_full |= !VEC_ADD(&(e)->table, (e)->scratch, __VA_ARGS__);                          \
+        _index;                                                                                    \
+    })
+
+/* The number of the next instruction. */
+static uint32_t as_here(const Emit *e) {
+    return (uint32_t)e->instructions.n;
+}
+
+/* Begins a part, with an empty stack. Returns its number. */
+static uint32_t as_begin_part(Emit *e) {
+    e->height = e->height_max = e->n_loops = 0;
+    e->handler = CEL_NO_HANDLER;
+    return as_here(e);
+}
+
+/* Adds an instruction for position @at of the source. Returns its number. */
+static uint32_t as_add(Emit *e, CelInstruction instruction, uint32_t at, uint32_t owner) {
+    uint32_t pc = APPEND(e, instructions, instruction);
+
+    (void)APPEND(e, positions, at);
+    (void)APPEND(e, handler_of, e->handler);
+    if (e->options->trace)
+        (void)APPEND(e, owner_of, owner);
+    return pc;
+}
+
+static void as_grow(Emit *e, uint32_t by) {
+    e->height += by;
+    if (e->height > e->height_max)
+        e->height_max = e->height;
+}
+
+/* Sets the target of jump @from to the next instruction. */
+static void as_land(Emit *e, uint32_t from) {
+    if (from < e->instructions.n)
+        e->instructions.items[from].b = as_here(e);
+}
+
+/* Opens a handler: errors of instructions up to as_close_handler() continue after it, as one more
+ * value on top of @height values. Returns the previous handler, which is @outer there. */
+static uint32_t as_open_handler(Emit *e, uint32_t height, uint32_t owner) {
+    uint32_t outer = e->handler;
+    CelHandler handler = {
+        .from = as_here(e),
+        .height = height,
+        .n_loops = e->n_loops,
+        .owner = owner,
+    };
+
+    e->handler = APPEND(e, handlers, handler);
+    return outer;
+}
+
+static void as_close_handler(Emit *e, uint32_t outer) {
+    if (e->handler < e->handlers.n)
+        e->handlers.items[e->handler].target = as_here(e);
+    e->handler = outer;
+}
+
+static uint32_t as_constant(Emit *e, CelValue v) {
+    if (!e->options->flat && !cel_value_copy(v, e->arena, &v))
+        e->is_full = true;
+    return APPEND(e, constants, v);
+}
+
+/* The index of the first callee of a call; its callees are adjacent. */
+static uint32_t as_callees(Emit *e, const CelGraphNode *call) {
+    uint32_t first = (uint32_t)e->callees.n;
+
+    for (size_t i = 0; i < call->n_overloads; i++) {
+        const CelOverload *overload = call->overloads[i];
+        CelCallee callee = {
+            .fn = overload->spec->fn,
+            .prepared = call->prepared,
+            .name = overload->spec->name,
+            .is_receiver = overload->is_receiver,
+            .n_args = overload->n_args,
+            .n_candidates = (uint16_t)(call->n_overloads - i),
+        };
+
+        for (uint32_t k = 0; k < overload->n_args; k++)
+            callee.kinds[k] = cel_param_kind(overload, k);
+        (void)APPEND(e, callees, callee);
+    }
+    return first;
+}
+
+/* Stores the name of a VARIABLE node's variable, for error messages. */
+static void as_name(Emit *e, const CelGraphNode *variable) {
+    Str name;
+
+    for (size_t i = 0; i < e->names.n; i++) {
+        if (e->names.items[i].slot == variable->immediate)
+            return;
+    }
+    name = arena_copy(e->arena, cel_str(variable->constant));
+    (void)APPEND(e, names, (CelSlotName){variable->immediate, name});
+    e->is_full |= !name.ptr;
+}
+
+/* false && … && …: the first false decides all of them; a || to the left of it still evaluates its
+ * right side. */
+static void thread_jumps(Emit *e) {
+    CelInstruction *code = e->instructions.items;
+
+    for (size_t i = e->instructions.n; i-- > 0;) {
+        uint16_t op = code[i].op, other = op == OP_AND_LEFT ? OP_OR_LEFT : OP_AND_LEFT;
+
+        if (op != OP_AND_LEFT && op != OP_OR_LEFT)
+            continue;
+        if (code[code[i].b].op == op)
+            code[i].b = code[code[i].b].b;
+        else if (code[code[i].b].op == other)
+            code[i].b++;
+    }
+}
+
+static const void *keep(Emit *e, const void *items, size_t n, size_t size) {
+    void *copy = arena_alloc(e->arena, n * size);
+
+    if (!copy)
+        e->is_full = true;
+    else if (n > 0)
+        memcpy(copy, items, n * size);
+    return copy;
+}
+
+#define KEEP(e, code, table)                                                                       \
+    ((code)->table = keep((e), (e)->table.items, (e)->table.n, sizeof((e)->table.items[0])))
+#define KEEP_N(e, code, table) (KEEP(e, code, table), (code)->n_##table = (uint32_t)(e)->table.n)
+
+static int as_finish(Emit *e, uint32_t entry, CelCode **ret) {
+    CelCode *code = e->is_full ? NULL : ARENA_NEW(e->arena, CelCode);
+
+    if (!code)
+        return -ENOMEM;
+    thread_jumps(e);
+    code->entry = entry;
+    code->height_max = e->height_max;
+    KEEP_N(e, code, instructions);
+    KEEP(e, code, positions);
+    KEEP(e, code, handler_of);
+    KEEP_N(e, code, constants);
+    KEEP_N(e, code, callees);
+    KEEP_N(e, code, shared);
+    KEEP_N(e, code, loops);
+    KEEP_N(e, code, handlers);
+    KEEP_N(e, code, names);
+    KEEP_N(e, code, outers);
+    if (e->options->trace) {
+        KEEP(e, code, owner_of);
+        KEEP(e, code, owners);
+    }
+    if (e->is_full)
+        return -ENOMEM;
+    *ret = code;
+    return 0;
+}
+
+/* The parts to compute once and store: parts that several places need and loop invariants (not with
+ * tracing), unless computing them is as cheap as storing them. */
+
+/* The slot from which the code loads node @number, or CEL_NO_SLOT. Not for a LOCAL: the machine
+ * knows when that is one from outside. */
+static uint32_t cut_slot(const Emit *e, uint32_t number) {
+    uint16_t op;
+
+    if (number >= e->options->n_known_slots || number == e->root)
+        return CEL_NO_SLOT;
+    op = node_of(e, number)->op;
+    return op != OP_LOCAL && op != OP_OPT_ELEMENT ? e->options->known_slots[number] : CEL_NO_SLOT;
+}
+
+static bool is_cut(const Emit *e, uint32_t number) {
+    return cut_slot(e, number) != CEL_NO_SLOT;
+}
+
+static bool is_leaf(const CelGraphNode *node) {
+    return node->op == OP_CONSTANT || node->op == OP_VARIABLE || node->op == OP_LOCAL ||
+           node->op == OP_FAIL;
+}
+
+/* Computing it again is no dearer than remembering it. */
+static bool is_cheap(const Emit *e, uint32_t number) {
+    const CelGraphNode *node = node_of(e, number);
+
+    if (is_leaf(node) || is_cut(e, number))
+        return true;
+    return (node->op == OP_FIELD || node->op == OP_TEST_FIELD) &&
+           (is_leaf(node_of(e, node->args[0])) || is_cut(e, node->args[0]));
+}
+
+/* Whether the value of argument @i of @node holds for several turns of a loop around it that is in
+ * this code. */
+static bool is_steady(const Emit *e, const CelGraphNode *node, uint32_t i) {
+    uint8_t around = node->levels, steady = node_of(e, node->args[i])->levels;
+
+    if (i > 0 && cel_op_is_loop(node->op))
+        around |= (uint8_t)(1u << (node->immediate & CEL_LOOP_LEVEL));
+    return !e->options->trace && (around & ~steady & ~node_of(e, e->root)->levels) != 0;
+}
+
+/* From the root down: numbers only fall, so all users of a node come before it. */
+static void count_uses(const Emit *e) {
+    uint32_t *uses = e->shares.uses;
+
+    uses[e->root] = 1;
+    for (uint32_t i = e->root + 1; i-- > 0;) {
+        const CelGraphNode *node = node_of(e, i);
+        /* OPT_ELEMENT may be absent, which cannot be kept: every place that needs it computes it,
+         * so its operand is needed as often. */
+        bool is_repeated = node->op == OP_OPT_ELEMENT && uses[i] > 1;
+
+        for (uint32_t k = 0; uses[i] > 0 && !is_cut(e, i) && k < node->n_args; k++)
+            uses[node->args[k]] += is_repeated || is_steady(e, node, k) ? 2 : 1;
+    }
+}
+
+/* 0 or -ENOMEM. */
+static int find_shares(Emit *e) {
+    size_t n = (size_t)e->root + 1;
+    Shares *shares = &e->shares;
+
+    shares->number = ARENA_RAW(e->scratch, uint32_t, n);
+    shares->nodes = ARENA_RAW(e->scratch, uint32_t, n);
+    shares->uses = ARENA_ARRAY(e->scratch, uint32_t, n);
+    if (!shares->uses || !shares->number || !shares->nodes)
+        return -ENOMEM;
+    count_uses(e);
+    for (uint32_t i = 0; i <= e->root; i++) {
+        bool is_one = shares->uses[i] > 1 && i < e->root && !is_cheap(e, i) &&
+                      node_of(e, i)->op != OP_OPT_ELEMENT;
+
+        shares->number[i] = is_one ? shares->n : NOT_SHARED;
+        if (is_one)
+            shares->nodes[shares->n++] = i;
+    }
+    return 0;
 }
 
 static Work *top(Emit *e) {
@@ -44,16 +319,15 @@ static uint32_t emit(Emit *e, uint16_t op, uint32_t a, uint32_t b) {
     const Work *work = top(e);
 
     assert(a <= UINT16_MAX);
-    return cel_as_add(
-        &e->as, (CelInstruction){op, (uint16_t)a, b}, node_of(e, work->node)->at, work->owner);
+    return as_add(e, (CelInstruction){op, (uint16_t)a, b}, node_of(e, work->node)->at, work->owner);
 }
 
 static void recall(Emit *e, uint32_t shared) {
-    uint32_t need = e->part_heights[shared], height = e->as.height;
+    uint32_t need = e->part_heights[shared], height = e->height;
 
     (void)emit(e, OP_RECALL, 0, shared);
-    cel_as_grow(&e->as, need);
-    e->as.height = height + 1; /* @need is more than that */
+    as_grow(e, need);
+    e->height = height + 1; /* @need is more than that */
 }
 
 static uint8_t kind_of(const CelGraphNode *node) {
@@ -64,35 +338,27 @@ static void load(Emit *e, uint32_t number, uint32_t slot) {
     const CelGraphNode *node = node_of(e, number);
     CelInstruction instruction = {OP_VARIABLE, kind_of(node), slot};
 
-    (void)cel_as_add(&e->as, instruction, node->at, top(e)->owner);
-    cel_as_grow(&e->as, 1);
-}
-
-static uint32_t cut_slot(const Emit *e, uint32_t number) {
-    return cel_known_slot(e->graph, e->root, e->options, number);
+    (void)as_add(e, instruction, node->at, top(e)->owner);
+    as_grow(e, 1);
 }
 
 static void visit(Emit *e, uint32_t number) {
     uint32_t slot = cut_slot(e, number);
-    uint32_t shared = e->shares.number ? e->shares.number[number] : CEL_NOT_SHARED;
+    uint32_t shared = e->shares.number ? e->shares.number[number] : NOT_SHARED;
     uint32_t owner = CEL_NO_OWNER, parent = e->work.n > 0 ? top(e)->owner : CEL_NO_OWNER;
-    Work *work;
 
     if (slot != CEL_NO_SLOT) {
         load(e, number, slot);
         return;
     }
-    if (shared != CEL_NOT_SHARED && number != e->part) {
+    if (shared != NOT_SHARED && number != e->part) {
         recall(e, shared);
         return;
     }
     if (e->options->trace)
-        owner = CEL_APPEND(&e->as, owners, (CelOwner){number, parent});
-    work = VEC_PUSH(&e->work, e->as.scratch);
-    if (work)
-        *work = (Work){.node = number, .height = e->as.height, .owner = owner};
-    else
-        e->as.is_full = true;
+        owner = APPEND(e, owners, (CelOwner){number, parent});
+    e->is_full |=
+        !VEC_ADD(&e->work, e->scratch, (Work){.node = number, .height = e->height, .owner = owner});
 }
 
 /* Whether every overload returns the kind of the node's type. A generic function (T) does so only
@@ -106,7 +372,7 @@ static bool is_result_sure(const CelGraphNode *node) {
 }
 
 static void emit_call(Emit *e, const CelGraphNode *node) {
-    (void)emit(e, node->op, node->n_args, cel_as_callees(&e->as, node));
+    (void)emit(e, node->op, node->n_args, as_callees(e, node));
     if (kind_of(node) != CEL_ABSENT && !is_result_sure(node))
         (void)emit(e, OP_EXPECT, kind_of(node), 0);
 }
@@ -117,7 +383,7 @@ static uint32_t add_constant(Emit *e, uint32_t number) {
 
     if (known && *known > 0)
         return *known - 1;
-    constant = cel_as_constant(&e->as, node_of(e, number)->constant);
+    constant = as_constant(e, node_of(e, number)->constant);
     if (known)
         *known = constant + 1;
     return constant;
@@ -126,7 +392,7 @@ static uint32_t add_constant(Emit *e, uint32_t number) {
 static void emit_set(Emit *e, const CelGraphNode *node) {
     CelCallee callee = {.prepared = node->prepared, .name = "@in", .n_args = 1};
 
-    (void)emit(e, OP_IN_SET, 0, CEL_APPEND(&e->as, callees, callee));
+    (void)emit(e, OP_IN_SET, 0, APPEND(e, callees, callee));
 }
 
 /* The arguments are on the stack: the instruction itself. */
@@ -136,7 +402,7 @@ static void emit_operation(Emit *e, uint32_t number, const CelGraphNode *node) {
         (void)emit(e, node->op, kind_of(node), add_constant(e, number));
         break;
     case CEL_IMM_SLOT:
-        cel_as_name(&e->as, node);
+        as_name(e, node);
         (void)emit(e, node->op, kind_of(node), node->immediate);
         break;
     case CEL_IMM_OVERLOAD:
@@ -164,10 +430,10 @@ static bool emit_variable_field(Emit *e, const CelGraphNode *node) {
     if (arg->op != OP_VARIABLE || kind_of(arg) != CEL_RECORD || arg->immediate > UINT16_MAX ||
         node->immediate >= 1u << 24 || cut_slot(e, node->args[0]) != CEL_NO_SLOT)
         return false;
-    cel_as_name(&e->as, arg);
+    as_name(e, arg);
     (void)emit(e, node->op == OP_FIELD ? OP_VARIABLE_FIELD : OP_TEST_VARIABLE_FIELD, arg->immediate,
         node->immediate << 8 | kind_of(node));
-    cel_as_grow(&e->as, 1);
+    as_grow(e, 1);
     return true;
 }
 
@@ -179,8 +445,8 @@ static bool step_value(Emit *e, Work *work, const CelGraphNode *node) {
         return false;
     }
     emit_operation(e, work->node, node);
-    e->as.height = work->height;
-    cel_as_grow(&e->as, 1);
+    e->height = work->height;
+    as_grow(e, 1);
     return true;
 }
 
@@ -189,20 +455,20 @@ static bool step_logic(Emit *e, Work *work, const CelGraphNode *node) {
 
     switch (work->step++) {
     case 0:
-        work->handler = cel_as_open_handler(&e->as, work->height, work->owner);
+        work->handler = as_open_handler(e, work->height, work->owner);
         visit(e, node->args[0]);
         return false;
     case 1:
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(e, work->handler);
         work->jump = emit(e, is_and ? OP_AND_LEFT : OP_OR_LEFT, 0, 0);
-        work->handler = cel_as_open_handler(&e->as, work->height + 1, work->owner);
+        work->handler = as_open_handler(e, work->height + 1, work->owner);
         visit(e, node->args[1]);
         return false;
     default:
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(e, work->handler);
         (void)emit(e, is_and ? OP_AND_RIGHT : OP_OR_RIGHT, 0, 0);
-        cel_as_land(&e->as, work->jump);
-        e->as.height = work->height + 1;
+        as_land(e, work->jump);
+        e->height = work->height + 1;
         return true;
     }
 }
@@ -214,17 +480,17 @@ static bool step_conditional(Emit *e, Work *work, const CelGraphNode *node) {
         return false;
     case 1:
         work->jump = emit(e, OP_JUMP_UNLESS, 0, 0);
-        e->as.height = work->height;
+        e->height = work->height;
         visit(e, node->args[1]);
         return false;
     case 2:
         work->mark = emit(e, OP_JUMP, 0, 0);
-        cel_as_land(&e->as, work->jump);
-        e->as.height = work->height;
+        as_land(e, work->jump);
+        e->height = work->height;
         visit(e, node->args[2]);
         return false;
     default:
-        cel_as_land(&e->as, work->mark);
+        as_land(e, work->mark);
         return true;
     }
 }
@@ -248,24 +514,24 @@ static void begin_loop(Emit *e, Work *work, const CelGraphNode *node) {
         .is_pairs = (node->immediate & CEL_LOOP_PAIRS) != 0,
     };
 
-    work->mark = CEL_APPEND(&e->as, loops, loop);
+    work->mark = APPEND(e, loops, loop);
     (void)emit(e, OP_LOOP, 0, work->mark);
-    e->as.height = work->height;
-    e->as.n_loops++;
+    e->height = work->height;
+    e->n_loops++;
     work->jump = emit(e, OP_NEXT, 0, 0);
 }
 
 static void end_loop(Emit *e, Work *work, const CelGraphNode *node) {
     if (loop_ops[node->op].absorbs)
-        cel_as_close_handler(&e->as, work->handler);
+        as_close_handler(e, work->handler);
     (void)emit(e, loop_ops[node->op].step, 0, work->jump);
-    cel_as_land(&e->as, work->jump);
-    if (work->mark < e->as.loops.n) /* else: out of memory */
-        e->as.loops.items[work->mark].cost = cel_as_here(&e->as) - work->jump;
+    as_land(e, work->jump);
+    if (work->mark < e->loops.n) /* else: out of memory */
+        e->loops.items[work->mark].cost = as_here(e) - work->jump;
     (void)emit(e, loop_ops[node->op].end, 0, 0);
-    e->as.n_loops--;
-    e->as.height = work->height;
-    cel_as_grow(&e->as, 1);
+    e->n_loops--;
+    e->height = work->height;
+    as_grow(e, 1);
 }
 
 /* LOOP takes the range off the stack and keeps it; nothing of it is there while the body
@@ -282,11 +548,11 @@ static bool step_loop(Emit *e, Work *work, const CelGraphNode *node) {
         begin_loop(e, work, node);
     if (step == 2 && has_predicate) {
         (void)emit(e, OP_SKIP_UNLESS, 0, work->jump);
-        e->as.height = work->height;
+        e->height = work->height;
     }
     if (step < node->n_args) {
         if (loop_ops[node->op].absorbs)
-            work->handler = cel_as_open_handler(&e->as, work->height, work->owner);
+            work->handler = as_open_handler(e, work->height, work->owner);
         visit(e, node->args[step]);
         return false;
     }
@@ -310,11 +576,11 @@ static bool step(Emit *e, Work *work) {
 
 /* One part: the root's, or a shared one's. */
 static uint32_t emit_part(Emit *e, uint32_t number, uint16_t last) {
-    uint32_t entry = cel_as_begin_part(&e->as);
+    uint32_t entry = as_begin_part(e);
 
     e->part = number;
     visit(e, number);
-    while (e->work.n > 0 && !e->as.is_full) {
+    while (e->work.n > 0 && !e->is_full) {
         Work *work = top(e);
         Work copy = *work; /* visit() may move the stack */
         size_t n = e->work.n;
@@ -342,28 +608,28 @@ static uint8_t innermost_level(uint8_t levels) {
 
 /* The parts that are recalled, then the expression itself. */
 static uint32_t emit_all(Emit *e) {
-    for (uint32_t i = 0; i < e->shares.n && !e->as.is_full; i++) {
+    for (uint32_t i = 0; i < e->shares.n && !e->is_full; i++) {
         uint32_t node = e->shares.nodes[i], entry = emit_part(e, node, OP_KEEP);
 
-        e->part_heights[i] = e->as.height_max;
-        (void)CEL_APPEND(&e->as, shared,
+        e->part_heights[i] = e->height_max;
+        (void)APPEND(e, shared,
             (CelShared){
                 .entry = entry,
-                .n_instructions = cel_as_here(&e->as) - entry,
+                .n_instructions = as_here(e) - entry,
                 .node = node,
                 .level = innermost_level(node_of(e, node)->levels),
             });
     }
-    return e->as.is_full ? 0 : emit_part(e, e->root, OP_RETURN);
+    return e->is_full ? 0 : emit_part(e, e->root, OP_RETURN);
 }
 
 /* The slot of a LOCAL from outside. False: it has two already, for two loops of one level. */
 static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
-    for (size_t i = 0; i < e->as.outers.n; i++) {
-        if (e->as.outers.items[i].local == local)
-            return e->as.outers.items[i].slot == slot;
+    for (size_t i = 0; i < e->outers.n; i++) {
+        if (e->outers.items[i].local == local)
+            return e->outers.items[i].slot == slot;
     }
-    (void)CEL_APPEND(&e->as, outers, (CelOuterLocal){local, slot});
+    (void)APPEND(e, outers, (CelOuterLocal){local, slot});
     return true;
 }
 
@@ -390,12 +656,12 @@ static bool find_outers(Emit *e) {
 }
 
 static int prepare_tables(Emit *e) {
-    Arena *scratch = e->as.scratch;
+    Arena *scratch = e->scratch;
     int r;
 
     if (e->options->flat)
         return 0;
-    r = cel_find_shares(e->graph, e->root, e->options, scratch, &e->shares);
+    r = find_shares(e);
     if (r < 0)
         return r;
     if (e->options->n_known_slots > 0 && !find_outers(e))
@@ -413,21 +679,15 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     size_t used = arena_used(arena);
     int r;
 
-    e.as = (CelAssembler){
-        .arena = arena,
-        .scratch = e.options->flat ? arena : e.options->scratch,
-        .is_tracing = e.options->trace,
-        .is_borrowing = e.options->flat,
-    };
-    if (!e.as.scratch) {
-        own = arena_new(SCRATCH_MAX);
-        e.as.scratch = own;
-    }
-    if (!e.as.scratch)
+    e.arena = arena;
+    e.scratch = e.options->flat ? arena : e.options->scratch;
+    if (!e.scratch)
+        e.scratch = own = arena_new(SCRATCH_MAX);
+    if (!e.scratch)
         return -ENOMEM;
     r = prepare_tables(&e);
     if (r == 0)
-        r = cel_as_finish(&e.as, emit_all(&e), ret);
+        r = as_finish(&e, emit_all(&e), ret);
     if (r != 0)
         return r;
     (*ret)->outer_levels = node_of(&e, root)->levels;

@@ -1,6 +1,5 @@
-/* Names to numbers (Map), numbers to declarations (arrays of pointers, which never move). A child
- * looks in its own tables first, then in its parent's; to add to a parent's function it copies the
- * array of overloads. */
+/* Names to numbers (Map), numbers to what is declared by them. A child looks in its own table
+ * first, then in its parent's; to add to a parent's function it copies the array of overloads. */
 
 #include "cel/env.h"
 
@@ -9,22 +8,21 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-typedef struct Function {
-    Str name;
+/* All that one name means. */
+typedef struct Name {
+    Str text;
+    const CelVariable *variable; /* NULL: none */
     VEC(const CelOverload *) overloads;
-} Function;
+    const CelType *record; /* NULL: none */
+} Name;
 
 struct CelEnv {
     Arena *arena;
     const CelEnv *parent;
     Str container;
     uint32_t n_slots;
-    Map variable_numbers;
-    VEC(const CelVariable *) variables;
-    Map function_numbers;
-    VEC(Function) functions;
-    Map record_numbers;
-    VEC(const CelType *) records;
+    Map numbers;
+    VEC(Name) names;
 };
 
 const CelLibrary *const cel_libraries[] = {
@@ -51,39 +49,14 @@ const CelLibrary *const cel_libraries[] = {
     NULL,
 };
 
-/* Types that expressions can name. dyn is not one of them: conversions/type/dyn_no_denotation. */
-static const CelType *const named_types[] = {
-    &cel_bool_type,
-    &cel_int_type,
-    &cel_uint_type,
-    &cel_double_type,
-    &cel_string_type,
-    &cel_bytes_type,
-    &cel_list_type,
-    &cel_map_type,
-    &cel_null_type,
-    &cel_type_type,
-    &cel_duration_type,
-    &cel_timestamp_type,
-    &cel_optional_type,
-    &cel_quantity_type,
-    &cel_semver_type,
-    &cel_ip_type,
-    &cel_cidr_type,
-    &cel_url_type,
-    &cel_format_type,
-};
-
-static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
+CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
     CelEnv *env = ARENA_NEW(arena, CelEnv);
 
     if (!env)
         return NULL;
     env->arena = arena;
     env->parent = parent;
-    env->variable_numbers = MAP_INIT_IN(arena);
-    env->function_numbers = MAP_INIT_IN(arena);
-    env->record_numbers = MAP_INIT_IN(arena);
+    env->numbers = MAP_INIT_IN(arena);
     if (parent) {
         env->container = parent->container;
         env->n_slots = parent->n_slots;
@@ -91,25 +64,36 @@ static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
     return env;
 }
 
-/* Declares a copy of @what under a copy of @name. */
-static int declare(CelEnv *env, Str name, CelVariable what) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
-    uint32_t number = map_find(&env->variable_numbers, name);
-    const CelVariable **place;
+/* NULL: nothing is declared by that name in this very environment. Borrowed until one more is. */
+static Name *find_name(const CelEnv *env, Str text) {
+    uint32_t number = map_find(&env->numbers, text);
 
-    what.name = arena_copy(env->arena, name);
+    return number != MAP_NONE ? &env->names.items[number] : NULL;
+}
+
+/* The same, made when it is not there; @text is borrowed. NULL: out of memory. */
+static Name *own_name(CelEnv *env, Str text) {
+    Name *name = find_name(env, text);
+
+    if (!name && VEC_ADD(&env->names, env->arena, (Name){.text = text}) &&
+        map_add(&env->numbers, text, (uint32_t)(env->names.n - 1)) == 0)
+        name = &env->names.items[env->names.n - 1];
+    return name;
+}
+
+/* Declares a copy of @what under a copy of @text. */
+static int declare(CelEnv *env, Str text, CelVariable what) {
+    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
+    Name *name;
+
+    what.name = arena_copy(env->arena, text);
     if (!variable || !what.name.ptr || !what.type)
         return -ENOMEM;
     *variable = what;
-    if (number != MAP_NONE) {
-        env->variables.items[number] = variable;
-        return 0;
-    }
-    place = VEC_PUSH(&env->variables, env->arena);
-    if (!place)
-        return -ENOMEM;
-    *place = variable;
-    return map_add(&env->variable_numbers, variable->name, (uint32_t)(env->variables.n - 1));
+    name = own_name(env, variable->name);
+    if (name)
+        name->variable = variable;
+    return name ? 0 : -ENOMEM;
 }
 
 /* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
@@ -127,21 +111,17 @@ static int add_type_name(CelEnv *env, const CelType *type) {
 }
 
 CelEnv *cel_env_new(Arena *arena) {
-    CelEnv *env = new_in(NULL, arena);
+    CelEnv *env = cel_env_extend(NULL, arena);
 
     for (size_t i = 0; env && cel_libraries[i]; i++)
         for (size_t k = 0; k < cel_libraries[i]->n_overloads; k++)
             /* A signature of ours that cannot be read is left out; test-env.c reads them all. */
             if (cel_env_add_overload(env, &cel_libraries[i]->overloads[k]) < 0)
                 return NULL;
-    for (size_t i = 0; env && i < ELEMENTS_OF(named_types); i++)
-        if (add_type_name(env, named_types[i]) < 0)
+    for (size_t i = 0; env && cel_types[i]; i++)
+        if (add_type_name(env, cel_types[i]) < 0)
             return NULL;
     return env;
-}
-
-CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
-    return new_in(parent, arena);
 }
 
 int cel_env_set_container(CelEnv *env, Str container) {
@@ -177,34 +157,11 @@ int cel_env_add_meaning(
         (CelVariable){.type = type, .slot = UINT32_MAX, .expand = expand, .context = context});
 }
 
-/* The function of this very environment, made when it is not there: a parent's overloads are
- * the first of it. NULL: out of memory. */
-static Function *own_function(CelEnv *env, Str name) {
-    uint32_t number = map_find(&env->function_numbers, name);
-    const CelOverload *const *older = NULL;
-    size_t n_older = env->parent ? cel_env_overloads(env->parent, name, &older) : 0;
-    Function *function;
-
-    if (number != MAP_NONE)
-        return &env->functions.items[number];
-    function = VEC_PUSH(&env->functions, env->arena);
-    if (!function || map_add(&env->function_numbers, name, (uint32_t)(env->functions.n - 1)) < 0)
-        return NULL;
-    function->name = name;
-    for (size_t i = 0; i < n_older; i++) {
-        const CelOverload **place = VEC_PUSH(&function->overloads, env->arena);
-
-        if (!place)
-            return NULL;
-        *place = older[i];
-    }
-    return function;
-}
-
 int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
     CelOverload *overload = ARENA_NEW(env->arena, CelOverload);
-    const CelOverload **place;
-    Function *function;
+    const CelOverload *const *older = NULL;
+    size_t n_older;
+    Name *name;
 
     if (!overload)
         return -ENOMEM;
@@ -212,32 +169,23 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
     overload->name = str_from_c(spec->name);
     if (!cel_signature_read(env, str_from_c(spec->signature), env->arena, overload))
         return arena_has_failed(env->arena) ? -ENOMEM : CEL_ENV_BAD_SIGNATURE;
-    function = own_function(env, overload->name);
-    place = function ? VEC_PUSH(&function->overloads, env->arena) : NULL;
-    if (!place)
+    name = own_name(env, overload->name);
+    if (!name)
         return -ENOMEM;
-    *place = overload;
-    return 0;
+    n_older = name->overloads.n == 0 ? cel_env_overloads(env->parent, overload->name, &older) : 0;
+    for (size_t i = 0; i < n_older; i++) /* a parent's overloads are the first */
+        if (!VEC_ADD(&name->overloads, env->arena, older[i]))
+            return -ENOMEM;
+    return VEC_ADD(&name->overloads, env->arena, overload) ? 0 : -ENOMEM;
 }
 
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) {
     const CelType *type = cel_record_of(env->arena, record);
-    uint32_t number = map_find(&env->record_numbers, record->name);
-    const CelType **place;
-    int r;
+    Name *name = type ? own_name(env, record->name) : NULL;
 
-    if (!type)
+    if (!name)
         return -ENOMEM;
-    if (number == MAP_NONE) {
-        place = VEC_PUSH(&env->records, env->arena);
-        if (!place)
-            return -ENOMEM;
-        r = map_add(&env->record_numbers, record->name, (uint32_t)(env->records.n - 1));
-        if (r < 0)
-            return r;
-    } else
-        place = &env->records.items[number];
-    *place = type;
+    name->record = type;
     return add_type_name(env, type);
 }
 
@@ -250,49 +198,49 @@ uint32_t cel_env_n_slots(const CelEnv *env) {
     return env->n_slots;
 }
 
-const CelVariable *cel_env_variable(const CelEnv *env, Str name) {
-    for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->variable_numbers, name);
+const CelVariable *cel_env_variable(const CelEnv *env, Str text) {
+    const CelVariable *found = NULL;
 
-        if (number != MAP_NONE)
-            return env->variables.items[number];
+    for (; env && !found; env = env->parent) {
+        const Name *name = find_name(env, text);
+
+        found = name ? name->variable : NULL;
     }
-    return NULL;
+    return found;
 }
 
-size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const **ret) {
+size_t cel_env_overloads(const CelEnv *env, Str text, const CelOverload *const **ret) {
     for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->function_numbers, name);
+        const Name *name = find_name(env, text);
 
-        if (number != MAP_NONE) {
-            *ret = env->functions.items[number].overloads.items;
-            return env->functions.items[number].overloads.n;
+        if (name && name->overloads.n > 0) {
+            *ret = name->overloads.items;
+            return name->overloads.n;
         }
     }
     return 0;
 }
 
-const CelType *cel_env_record(const CelEnv *env, Str name) {
-    for (; env; env = env->parent) {
-        uint32_t number = map_find(&env->record_numbers, name);
+const CelType *cel_env_record(const CelEnv *env, Str text) {
+    const CelType *found = NULL;
 
-        if (number != MAP_NONE)
-            return env->records.items[number];
+    for (; env && !found; env = env->parent) {
+        const Name *name = find_name(env, text);
+
+        found = name ? name->record : NULL;
     }
-    return NULL;
+    return found;
 }
 
 Str cel_env_container(const CelEnv *env) {
     return env->container;
 }
 
-/* The better of the two for @word; either may be STR_NULL. */
-static Str nearer(Str word, Str a, Str b) {
-    Str both[] = {a, b};
+Str cel_nearer(Str word, Str best, Str name) {
+    Str both[] = {best, name};
+    size_t first = best.len == 0;
 
-    if (a.len == 0 || b.len == 0)
-        return a.len > 0 ? a : b;
-    return str_nearest(word, both, ELEMENTS_OF(both));
+    return str_nearest(word, both + first, 2 - first);
 }
 
 /* Variables before types: who writes "nod" means node, not Node. */
@@ -300,11 +248,12 @@ Str cel_env_nearest_variable(const CelEnv *env, Str word) {
     Str best[2] = {STR_NULL, STR_NULL};
 
     for (; env; env = env->parent)
-        for (size_t i = 0; i < env->variables.n; i++) {
-            const CelVariable *variable = env->variables.items[i];
-            Str *which = &best[variable->is_constant && variable->value.kind == CEL_TYPE];
+        for (size_t i = 0; i < env->names.n; i++) {
+            const CelVariable *variable = env->names.items[i].variable;
+            bool is_type = variable && variable->is_constant && variable->value.kind == CEL_TYPE;
 
-            *which = nearer(word, *which, str_nearest(word, &variable->name, 1));
+            if (variable)
+                best[is_type] = cel_nearer(word, best[is_type], variable->name);
         }
     return best[0].len > 0 ? best[0] : best[1];
 }
@@ -327,11 +276,11 @@ Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver) {
     Str best = STR_NULL;
 
     for (; env; env = env->parent)
-        for (size_t i = 0; i < env->functions.n; i++) {
-            const Function *function = &env->functions.items[i];
+        for (size_t i = 0; i < env->names.n; i++) {
+            const Name *name = &env->names.items[i];
 
-            if (has_style(function->overloads.items, function->overloads.n, is_receiver))
-                best = nearer(word, best, str_nearest(word, &function->name, 1));
+            if (has_style(name->overloads.items, name->overloads.n, is_receiver))
+                best = cel_nearer(word, best, name->text);
         }
     return best;
 }

@@ -1,16 +1,308 @@
-/* The lines: a walk over the parts (explain-part.h), parents before their parts, with a stack. */
+/* Explanations: the parts of an expression with their values, as lines of a tree or as the leaves
+ * that caused the result. */
+
 #include "cel/explain.h"
 
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "cel/explain-internal.h"
+#include "base/vec.h"
+#include "base/visible.h"
 #include "cel/program.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
 #define TEXT_WIDTH 56 /* columns of a part's text; longer ones are cut */
 #define DEPTH_MAX 24  /* indentation; deeper parts are not indented further */
+
+/* The parts of an expression as written (tree.h), each with its entry in a run's log (trace.h),
+ * which knows nodes of the graph: cel_lower_each() says which stands for which part. A part's entry
+ * lies among those of the part around it; one without an entry was not needed. */
+
+#define NOT_SEEN UINT32_MAX
+
+/* A line to print: a part that was computed, a part that was not, or skipped iterations. */
+typedef struct Part {
+    uint32_t node;    /* of the tree */
+    uint32_t entry;   /* in the log, or NOT_SEEN */
+    uint32_t skipped; /* iterations: the line counts them */
+    uint32_t macro;   /* + 1: the macro whose variables are printed before the text */
+    uint32_t depth;
+    bool is_last;
+} Part;
+
+typedef struct Parts {
+    const CelChecked *checked;
+    const CelGraph *graph; /* the graph of cel_lower_each(), and … */
+    const uint32_t *nodes; /* … its nodes, by node of the tree */
+    const CelTraceLog *log;
+    Arena *arena;
+    VEC(Part) items; /* the last one found */
+    bool is_full;    /* there were more, or no memory */
+} Parts;
+
+static Parts parts_of(const CelExplained *explained) {
+    const CelExplainer *explainer = explained->explainer;
+
+    return (Parts){
+        .checked = explainer->checked,
+        .graph = explainer->graph,
+        .nodes = explainer->nodes,
+        .log = &explained->log,
+        .arena = explained->arena,
+    };
+}
+
+static const CelNode *node_at(const Parts *parts, uint32_t i) {
+    return &parts->checked->tree->nodes[i];
+}
+
+static const CelSeen *seen_at(const Parts *parts, uint32_t entry) {
+    return &parts->log->seen.items[entry];
+}
+
+/* CEL_ABSENT: not seen. */
+static CelValue value_at(const Parts *parts, uint32_t entry) {
+    return entry == NOT_SEEN ? cel_absent() : seen_at(parts, entry)->value;
+}
+
+#define PARTS_MAX 4096 /* of one part */
+
+/* The entry of the tree's node @i among those of @around, or NOT_SEEN. If a value was recalled,
+ * there are several: the one that was computed. */
+static uint32_t find_entry(const Parts *x, uint32_t around, uint32_t i) {
+    uint32_t found = NOT_SEEN;
+
+    if (around == NOT_SEEN)
+        return NOT_SEEN;
+    for (uint32_t at = around + 1 - seen_at(x, around)->size; at <= around; at++) {
+        if (seen_at(x, at)->node != x->nodes[i])
+            continue;
+        if (!seen_at(x, at)->is_again)
+            return at;
+        if (found == NOT_SEEN)
+            found = at;
+    }
+    return found;
+}
+
+static bool is_constant(const Parts *x, uint32_t number) {
+    return cel_graph_node(x->graph, number)->op == OP_CONSTANT;
+}
+
+/* Whether its value is known without a run. */
+static bool is_literal(const Parts *x, uint32_t i) {
+    const CelGraphNode *node = cel_graph_node(x->graph, x->nodes[i]);
+
+    if (node->op != OP_LIST && node->op != OP_MAP)
+        return node->op == OP_CONSTANT;
+    for (uint32_t k = 0; k < node->n_args; k++) {
+        if (!is_constant(x, node->args[k]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_index(const CelNode *node) {
+    return node->kind == CEL_NODE_CALL && node->n_children == 2 &&
+           (str_is(node->name, "_[_]") || str_is(node->name, "_[?_]"));
+}
+
+static bool is_selection(const CelNode *node) {
+    return node->kind == CEL_NODE_SELECT || node->kind == CEL_NODE_OPT_SELECT ||
+           node->kind == CEL_NODE_TEST || is_index(node);
+}
+
+/* A literal, or a field of a constant: params.key. The last child of a node comes right before
+ * it. */
+static bool is_constant_key(const Parts *x, uint32_t i) {
+    if (node_at(x, i)->kind == CEL_NODE_LITERAL)
+        return true;
+    while (node_at(x, i)->kind == CEL_NODE_SELECT)
+        i--;
+    return x->nodes[i] != CEL_NO_NODE && is_constant(x, x->nodes[i]);
+}
+
+/* a.b['c'].d: a name, and constants only. */
+static bool is_path(const Parts *x, uint32_t i) {
+    while (is_selection(node_at(x, i))) {
+        if (is_index(node_at(x, i))) {
+            i--;
+            if (!is_constant_key(x, i))
+                return false;
+            i -= node_at(x, i)->size - 1;
+        }
+        i--;
+    }
+    return node_at(x, i)->kind == CEL_NODE_IDENT;
+}
+
+/* An error, or an optional without a value. */
+static bool has_ended(const Parts *x, uint32_t entry) {
+    CelValue v = value_at(x, entry);
+
+    return v.kind == CEL_ERROR || (v.kind == CEL_OPTIONAL && !v.inner);
+}
+
+/* Not a name that a macro made up. */
+static bool is_named_bind(const Parts *x, uint32_t i) {
+    uint32_t parts[3];
+
+    if (node_at(x, i)->kind != CEL_NODE_BIND)
+        return false;
+    cel_tree_children(x->checked->tree, i, parts);
+    return !str_has_prefix(node_at(x, parts[1])->name, STR("@"));
+}
+
+/* a && b && c is one line with three parts, and so are nested cel.bind()s; the expansion of a macro
+ * has no text of its own. */
+static bool is_same_line(const Parts *x, uint32_t parent, uint32_t i) {
+    const CelNode *outer = node_at(x, parent), *node = node_at(x, i);
+
+    if ((node->from == outer->from && node->to == outer->to) || node->is_mixed)
+        return true;
+    if (node->kind == CEL_NODE_BIND)
+        return is_named_bind(x, parent) && is_named_bind(x, i);
+    return node->kind == outer->kind && (node->kind == CEL_NODE_AND || node->kind == CEL_NODE_OR);
+}
+
+static void add_part(Parts *x, Part item) {
+    x->is_full |= x->items.n >= PARTS_MAX || !VEC_ADD(&x->items, x->arena, item);
+}
+
+/* The path to a field matters only if it ends early. Variables of macros are shown where they are
+ * declared. */
+static void add_child(Parts *x, const Part *parent, uint32_t i) {
+    uint32_t entry;
+
+    if (node_at(x, i)->kind == CEL_NODE_OPTIONAL)
+        i--; /* the optional shows more than its use in a list or map */
+    if (x->nodes[i] == CEL_NO_NODE || is_literal(x, i) || x->checked->infos[i].ref == CEL_REF_LOCAL)
+        return;
+    entry = find_entry(x, parent->entry, i);
+    if (is_selection(node_at(x, parent->node)) && is_path(x, i) && !has_ended(x, entry))
+        return;
+    add_part(x, (Part){.node = i, .entry = entry});
+}
+
+/* A part with the variables of the macro @parent before it. */
+static void add_named(Parts *x, const Part *parent, uint32_t i) {
+    if (!is_literal(x, i))
+        add_part(x, (Part){
+                        .node = i,
+                        .entry = find_entry(x, parent->entry, i),
+                        .macro = parent->node + 1,
+                    });
+}
+
+/* Two lines a turn when there is a predicate. */
+static void add_turns(Parts *x, const Part *loop, const uint32_t *children) {
+    const CelNode *node = node_at(x, loop->node);
+    uint32_t body = children[node->n_children - 1], *entries;
+    size_t n = cel_trace_parts(x->log, loop->entry, NULL, 0);
+
+    entries = ARENA_RAW(x->arena, uint32_t, n);
+    if (!entries) {
+        x->is_full = true;
+        return;
+    }
+    n = cel_trace_parts(x->log, loop->entry, entries, n);
+    for (size_t i = 0; i < n && !x->is_full; i++) {
+        uint32_t number = seen_at(x, entries[i])->node;
+        uint32_t part = number == x->nodes[body] ? body : children[1 + node->n_binders];
+
+        if (i > 0 || number != x->nodes[children[0]])
+            add_part(x, (Part){.node = part, .entry = entries[i], .macro = loop->node + 1});
+    }
+    if (seen_at(x, loop->entry)->skipped > 0)
+        add_part(x, (Part){
+                        .node = loop->node,
+                        .entry = NOT_SEEN,
+                        .skipped = seen_at(x, loop->entry)->skipped,
+                    });
+}
+
+static void add_macro(Parts *x, const Part *item, const uint32_t *children) {
+    switch (node_at(x, item->node)->kind) {
+    case CEL_NODE_BIND:
+        if (is_named_bind(x, item->node))
+            add_named(x, item, children[0]);
+        else
+            add_child(x, item, children[0]);
+        add_child(x, item, children[2]);
+        break;
+    case CEL_NODE_OPT_MAP:
+    case CEL_NODE_OPT_FLAT_MAP:
+        add_child(x, item, children[0]);
+        add_named(x, item, children[2]);
+        break;
+    default:
+        add_child(x, item, children[0]);
+        if (item->entry != NOT_SEEN)
+            add_turns(x, item, children);
+    }
+}
+
+static void add_parts(Parts *x, const Part *item) {
+    const CelNode *node = node_at(x, item->node);
+    uint32_t *children = ARENA_RAW(x->arena, uint32_t, node->n_children);
+
+    if (!children) {
+        x->is_full = true;
+        return;
+    }
+    cel_tree_children(x->checked->tree, item->node, children);
+    if (node->n_binders > 0) {
+        add_macro(x, item, children);
+        return;
+    }
+    for (uint32_t k = 0; k < node->n_children && !x->is_full; k++)
+        add_child(x, item, children[k]);
+}
+
+/* A recalled value has its parts at its first computation. */
+static bool is_known(const Parts *x, const Part *item) {
+    return item->entry != NOT_SEEN && seen_at(x, item->entry)->is_again;
+}
+
+/* Puts the items from @n on, which were added last, in the place of item @i. */
+static void replace_item(Parts *x, size_t i, size_t n) {
+    Part *items = x->items.items, *added;
+    size_t n_added = x->items.n - n;
+
+    added = ARENA_RAW(x->arena, Part, n_added);
+    if (!added) {
+        x->is_full = true;
+        return;
+    }
+    memcpy(added, &items[n], n_added * sizeof(*items));
+    memmove(&items[i + n_added], &items[i + 1], (n - i - 1) * sizeof(*items));
+    memcpy(&items[i], added, n_added * sizeof(*items));
+    x->items.n = n + n_added - 1;
+}
+
+/* The parts of @item that have a line, into @items. Parts that have none of their own make way for
+ * their parts. Their depth and whether they are the last is not filled in. */
+static void find_parts(Parts *x, const Part *item) {
+    x->items.n = 0;
+    if (item->entry == NOT_SEEN || is_known(x, item))
+        return;
+    add_parts(x, item);
+    for (size_t i = 0; i < x->items.n && !x->is_full;) {
+        Part part = x->items.items[i];
+        size_t n = x->items.n;
+
+        if (part.macro > 0 || part.skipped > 0 || !is_same_line(x, item->node, part.node)) {
+            i++;
+            continue;
+        }
+        if (!is_known(x, &part))
+            add_parts(x, &part);
+        replace_item(x, i, n);
+    }
+}
+
+/* Lines: a walk over the parts, parents before their parts, with a stack. */
 
 typedef struct Line {
     Str branch, text, value;
@@ -19,38 +311,38 @@ typedef struct Line {
 } Line;
 
 typedef struct Explain {
-    CelExplainParts parts;
-    Str source;
+    Parts parts;
     CelRun *run;
-    Arena *arena;
     size_t value_max;
-    VEC(CelExplainPart) stack;
+    VEC(Part) stack;
     VEC(Line) lines;
     bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
-    bool is_full;
 } Explain;
 
-static Str text_of(const Explain *x, uint32_t i) {
-    const CelNode *node = cel_explain_node(&x->parts, i);
+static Str text_of(const Parts *x, uint32_t i) {
+    const CelNode *node = node_at(x, i);
 
-    return str_trim(str_take(str_skip(x->source, node->from), node->to - node->from));
+    return str_skip(str_take(x->checked->tree->source, node->to), node->from);
 }
 
-/* The source of a part in one line: white space is one space. */
-static void print_source(Str text, size_t room, Buf *out) {
+/* The source of a part in one line, of up to @room columns: white space is one space. @is_plain:
+ * optional access (`[?'a']`, `.?a`) is shown as plain access. */
+static void print_source(Str text, size_t room, bool is_plain, Buf *out) {
     size_t width = 0;
 
+    text = str_trim(text);
     for (size_t i = 0; i < text.len; i++) {
-        bool is_space = text.ptr[i] == ' ' || (text.ptr[i] >= '\t' && text.ptr[i] <= '\r');
-        bool is_more = !utf8_is_start(text.ptr[i]);
+        char c = text.ptr[i], before = out->len > 0 ? out->data[out->len - 1] : ' ';
+        bool is_space = c == ' ' || (c >= '\t' && c <= '\r'), is_more = !utf8_is_start(c);
 
         if (!is_more && width >= room) {
             buf_append(out, STR("…"));
             return;
         }
-        if (is_space && i > 0 && out->len > 0 && out->data[out->len - 1] == ' ')
+        if ((is_space && before == ' ') ||
+            (is_plain && c == '?' && (before == '[' || before == '.')))
             continue;
-        buf_append_char(out, is_space ? ' ' : text.ptr[i]);
+        buf_append_char(out, is_space ? ' ' : c);
         width += !is_more;
     }
 }
@@ -60,41 +352,41 @@ static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Bu
     uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
     cel_tree_children(x->parts.checked->tree, macro, children);
-    for (uint32_t k = 1; k <= cel_explain_node(&x->parts, macro)->n_binders; k++) {
-        uint32_t at = cel_explain_entry(&x->parts, entry, children[k]);
+    for (uint32_t k = 1; k <= node_at(&x->parts, macro)->n_binders; k++) {
+        uint32_t at = find_entry(&x->parts, entry, children[k]);
 
-        if (at == CEL_NOT_SEEN)
+        if (at == NOT_SEEN)
             continue;
         buf_append(out, out->len > 0 ? STR(", ") : STR_NULL);
-        print_source(text_of(x, children[k]), TEXT_WIDTH, out);
+        print_source(text_of(&x->parts, children[k]), TEXT_WIDTH, false, out);
         buf_append(out, STR(" = "));
-        cel_value_print(cel_explain_seen(&x->parts, at)->value, x->run, TEXT_WIDTH / 2, out);
+        cel_value_print(seen_at(&x->parts, at)->value, x->run, TEXT_WIDTH / 2, out);
     }
     buf_append(out, out->len > 0 ? STR(": ") : STR_NULL);
 }
 
 /* The part is the value of a cel.bind(), or depends on variables of a macro. */
-static void print_names(const Explain *x, const CelExplainPart *item, Buf *out) {
+static void print_names(const Explain *x, const Part *item, Buf *out) {
     uint32_t macro = item->macro - 1, children[3];
 
-    if (cel_explain_node(&x->parts, macro)->kind != CEL_NODE_BIND) {
+    if (node_at(&x->parts, macro)->kind != CEL_NODE_BIND) {
         print_variables(x, macro, item->entry, out);
         return;
     }
     cel_tree_children(x->parts.checked->tree, macro, children);
-    print_source(text_of(x, children[1]), TEXT_WIDTH, out);
+    print_source(text_of(&x->parts, children[1]), TEXT_WIDTH, false, out);
     buf_append(out, STR(" = "));
 }
 
 static Str take(Explain *x, Buf *buf) {
-    Str text = arena_copy(x->arena, buf_str(buf));
+    Str text = arena_copy(x->parts.arena, buf_str(buf));
 
-    x->is_full |= !text.ptr;
+    x->parts.is_full |= !text.ptr;
     buf_done(buf);
     return text;
 }
 
-static Str line_branch(Explain *x, const CelExplainPart *item) {
+static Str line_branch(Explain *x, const Part *item) {
     Buf out = BUF_INIT((size_t)DEPTH_MAX * 16);
     uint32_t depth = item->depth < DEPTH_MAX ? item->depth : DEPTH_MAX;
 
@@ -106,8 +398,9 @@ static Str line_branch(Explain *x, const CelExplainPart *item) {
     return take(x, &out);
 }
 
-static Str line_text(Explain *x, const CelExplainPart *item) {
+static Str line_text(Explain *x, const Part *item) {
     Buf out = BUF_INIT(4096);
+    Str text;
 
     if (item->skipped > 0) {
         buf_printf(&out, "… %u more turn%s", item->skipped, item->skipped == 1 ? "" : "s");
@@ -115,19 +408,20 @@ static Str line_text(Explain *x, const CelExplainPart *item) {
     }
     if (item->macro > 0)
         print_names(x, item, &out);
-    print_source(item->depth == 0 ? str_trim(x->source) : text_of(x, item->node), TEXT_WIDTH, &out);
+    text = item->depth == 0 ? x->parts.checked->tree->source : text_of(&x->parts, item->node);
+    print_source(text, TEXT_WIDTH, false, &out);
     return take(x, &out);
 }
 
-static Str line_value(Explain *x, const CelExplainPart *item) {
+static Str line_value(Explain *x, const Part *item) {
     Buf out = BUF_INIT(4096);
     CelValue v;
 
     if (item->skipped > 0)
         return STR_NULL;
-    if (item->entry == CEL_NOT_SEEN)
+    if (item->entry == NOT_SEEN)
         return STR("not evaluated");
-    v = cel_explain_seen(&x->parts, item->entry)->value;
+    v = seen_at(&x->parts, item->entry)->value;
     if (v.kind == CEL_ERROR)
         buf_printf(&out, "error: %.*s", STR_FMT(v.error->text));
     else
@@ -135,44 +429,34 @@ static Str line_value(Explain *x, const CelExplainPart *item) {
     return take(x, &out);
 }
 
-static void add_line(Explain *x, const CelExplainPart *item) {
-    Line *line = x->lines.n < CEL_EXPLAIN_LINES_MAX ? VEC_PUSH(&x->lines, x->arena) : NULL;
+static void add_line(Explain *x, const Part *item) {
+    Line *line = x->lines.n < CEL_EXPLAIN_LINES_MAX ? VEC_PUSH(&x->lines, x->parts.arena) : NULL;
 
     if (!line) {
-        x->is_full = true;
+        x->parts.is_full = true;
         return;
     }
     line->branch = line_branch(x, item);
     line->text = line_text(x, item);
     line->value = line_value(x, item);
     line->width = utf8_count(line->branch) + utf8_count(line->text);
-    line->is_missing = item->entry == CEL_NOT_SEEN;
-    line->is_error =
-        !line->is_missing && cel_explain_seen(&x->parts, item->entry)->value.kind == CEL_ERROR;
+    line->is_missing = item->entry == NOT_SEEN;
+    line->is_error = !line->is_missing && seen_at(&x->parts, item->entry)->value.kind == CEL_ERROR;
 }
 
-static void push(Explain *x, CelExplainPart item) {
-    CelExplainPart *slot = VEC_PUSH(&x->stack, x->arena);
-
-    if (slot)
-        *slot = item;
-    else
-        x->is_full = true;
-}
-
-static void make_lines(Explain *x, CelExplainPart root) {
-    push(x, root);
-    while (x->stack.n > 0 && !x->is_full && !x->parts.is_full) {
-        CelExplainPart item = x->stack.items[--x->stack.n];
+static void make_lines(Explain *x, Part root) {
+    x->parts.is_full |= !VEC_ADD(&x->stack, x->parts.arena, root);
+    while (x->stack.n > 0 && !x->parts.is_full) {
+        Part item = x->stack.items[--x->stack.n];
 
         add_line(x, &item);
-        cel_explain_find(&x->parts, &item);
+        find_parts(&x->parts, &item);
         for (size_t i = x->parts.items.n; i-- > 0;) {
-            CelExplainPart part = x->parts.items.items[i];
+            Part part = x->parts.items.items[i];
 
             part.depth = item.depth + 1;
             part.is_last = i + 1 == x->parts.items.n;
-            push(x, part);
+            x->parts.is_full |= !VEC_ADD(&x->stack, x->parts.arena, part);
         }
     }
 }
@@ -197,7 +481,7 @@ static void print_lines(const Explain *x, bool colour, Buf *out) {
         buf_append(out, line->value);
         buf_append(out, colour ? STR("\033[0m\n") : STR("\n"));
     }
-    if (x->is_full || x->parts.is_full || x->parts.log->is_cut)
+    if (x->parts.is_full || x->parts.log->is_cut)
         buf_append(out, STR("… (there is more than this shows)\n"));
 }
 
@@ -258,19 +542,265 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
 void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out) {
     const CelExplainer *explainer = explained->explainer;
     Explain x = {
-        .parts = cel_explain_parts(explained),
-        .source = explainer->checked->tree->source,
+        .parts = parts_of(explained),
         .run = explained->run,
-        .arena = explained->arena,
         .value_max = value_max,
     };
 
-    make_lines(&x, (CelExplainPart){
+    make_lines(&x, (Part){
                        .node = explainer->checked->tree->n_nodes - 1,
                        .entry = (uint32_t)explained->log.seen.n - 1,
                        .is_last = true,
                    });
     print_lines(&x, colour, out);
+}
+
+/* Leaves: from the result down to the values that were read, along the parts that caused it. Parts
+ * that made no difference are skipped; the rest fits on one line. */
+
+#define LEAVES_STACK_MAX 256 /* parts that wait; more are passed by */
+
+typedef struct Visit {
+    uint32_t node;  /* of the tree */
+    uint32_t entry; /* in the log */
+} Visit;
+
+typedef struct Leaves {
+    Parts parts;
+    Visit stack[LEAVES_STACK_MAX];
+    size_t n_stack;
+    CelLeaf *found;
+    size_t n, max;
+} Leaves;
+
+static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
+    if (entry != NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
+        l->stack[l->n_stack++] = (Visit){node, entry};
+}
+
+/* labels[params.key] by the key it is: that is what people look for. */
+static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) {
+    const CelNode *node = node_at(&l->parts, i);
+    Str text = text_of(&l->parts, i);
+    uint32_t key, entry;
+
+    if (!is_index(node_at(&l->parts, i)))
+        return false;
+    key = i - 1;
+    entry = find_entry(&l->parts, around, key);
+    if (node_at(&l->parts, key)->kind == CEL_NODE_LITERAL || entry == NOT_SEEN)
+        return false;
+    text.len = node_at(&l->parts, key - node_at(&l->parts, key)->size)->to - node->from;
+    print_source(text, SIZE_MAX, true, out);
+    buf_append_char(out, '[');
+    cel_value_print(value_at(&l->parts, entry), NULL, CEL_LEAF_COLUMNS, out);
+    buf_append_char(out, ']');
+    return true;
+}
+
+/* The text of a part that was computed for @around, or is that itself. */
+static Str leaf_text(const Leaves *l, uint32_t i, uint32_t around) {
+    Buf out = BUF_INIT(4096);
+    Str text, cut;
+
+    if (!print_index(l, i, around, &out))
+        print_source(text_of(&l->parts, i), SIZE_MAX, true, &out);
+    text = buf_str(&out);
+    cut = visible_take(text, CEL_LEAF_COLUMNS);
+    text = cut.len == text.len ? arena_copy(l->parts.arena, text)
+                               : arena_printf(l->parts.arena, "%.*s…", STR_FMT(cut));
+    buf_done(&out);
+    return text;
+}
+
+static void add_leaf(Leaves *l, Str text, CelValue value) {
+    if (!text.ptr || l->n == l->max)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eq(l->found[i].text, text))
+            return;
+    if (value.kind == CEL_OPTIONAL)
+        value = value.inner ? *value.inner : cel_absent();
+    l->found[l->n++] = (CelLeaf){text, value};
+}
+
+static void add_visited(Leaves *l, const Visit *visit) {
+    add_leaf(l, leaf_text(l, visit->node, visit->entry), value_at(&l->parts, visit->entry));
+}
+
+/* The size of the range; or its error, if the range itself failed. */
+static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
+    uint32_t entry = find_entry(&l->parts, loop->entry, range);
+    CelValue v = value_at(&l->parts, entry);
+    Str text;
+
+    if (v.kind != CEL_LIST && v.kind != CEL_MAP) {
+        push_visit(l, range, entry);
+        return;
+    }
+    text = leaf_text(l, range, loop->entry);
+    if (!text.ptr)
+        return;
+    add_leaf(l, arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),
+        cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
+}
+
+/* The children whose value is like the whole's, from the last to the first. */
+static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    CelValue whole = value_at(&l->parts, visit->entry);
+
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
+        CelValue v = value_at(&l->parts, entry);
+
+        if (v.kind == whole.kind && (v.kind != CEL_BOOL || v.boolean == whole.boolean))
+            push_visit(l, children[k], entry);
+    }
+}
+
+static void push_all(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    for (uint32_t k = n; k-- > 0;)
+        push_visit(l, children[k], find_entry(&l->parts, visit->entry, children[k]));
+}
+
+/* The first turn of a loop whose body has the loop's value decided. */
+static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
+    uint32_t turns[CEL_TRACE_TURNS + 1];
+    size_t n = cel_trace_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
+    CelValue whole = value_at(&l->parts, loop->entry);
+
+    for (size_t i = 0; i < n && i <= CEL_TRACE_TURNS; i++) {
+        const CelSeen *turn = seen_at(&l->parts, turns[i]);
+
+        if (turn->node != l->parts.nodes[body] || turn->value.kind != whole.kind ||
+            (whole.kind == CEL_BOOL && turn->value.boolean != whole.boolean))
+            continue;
+        push_visit(l, body, turns[i]);
+        return true;
+    }
+    return false;
+}
+
+static void visit_loop(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    bool decides =
+        value_at(&l->parts, visit->entry).kind == CEL_ERROR ||
+        (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(&l->parts, visit->entry))) ||
+        (node->kind == CEL_NODE_EXISTS && cel_is_true(value_at(&l->parts, visit->entry)));
+
+    if (decides && push_turn(l, visit, children[node->n_children - 1]))
+        return;
+    if (node->kind == CEL_NODE_ALL || node->kind == CEL_NODE_EXISTS ||
+        node->kind == CEL_NODE_EXISTS_ONE)
+        add_size(l, visit, children[0]);
+    else
+        add_visited(l, visit);
+}
+
+/* map[?'key'].orValue('') is shown as that entry, or as absent. */
+static bool add_or_value(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    uint32_t entry;
+
+    if (node->n_children != 2 || !node->is_receiver || !str_is(node->name, "orValue") ||
+        !is_path(&l->parts, children[0]))
+        return false;
+    entry = find_entry(&l->parts, visit->entry, children[0]);
+    add_leaf(l, leaf_text(l, children[0], entry), value_at(&l->parts, entry));
+    return true;
+}
+
+static bool is_large(CelValue v) {
+    return v.kind == CEL_LIST || v.kind == CEL_MAP || v.kind == CEL_RECORD;
+}
+
+/* The operand of a test. A whole list or map is too long to show: then the test is the leaf. */
+static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    bool is_told = false;
+
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
+
+        if (entry == NOT_SEEN || is_literal(&l->parts, children[k]))
+            continue;
+        if (!is_large(value_at(&l->parts, entry)))
+            push_visit(l, children[k], entry);
+        else if (!is_told)
+            add_visited(l, visit);
+        is_told |= is_large(value_at(&l->parts, entry));
+    }
+}
+
+/* For operators and predicates: their operands. */
+static void visit_call(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    CelValue v = value_at(&l->parts, visit->entry);
+    size_t stacked = l->n_stack, found = l->n;
+
+    if (add_or_value(l, visit, node, children))
+        return;
+    if ((node->is_operator && !is_path(&l->parts, visit->node)) || v.kind == CEL_BOOL)
+        push_operands(l, visit, children, node->n_children);
+    if (l->n_stack == stacked && l->n == found)
+        add_visited(l, visit);
+}
+
+static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) {
+    const CelNode *node = node_at(&l->parts, visit->node);
+    CelValue v = value_at(&l->parts, visit->entry);
+
+    switch (node->kind) {
+    case CEL_NODE_AND:
+    case CEL_NODE_OR:
+        if (v.kind == CEL_BOOL && v.boolean == (node->kind == CEL_NODE_AND))
+            push_all(l, visit, children, 2);
+        else
+            push_alike(l, visit, children, 2);
+        break;
+    case CEL_NODE_CONDITIONAL:
+        push_all(l, visit, children, 3);
+        break;
+    case CEL_NODE_CALL:
+        visit_call(l, visit, node, children);
+        break;
+    case CEL_NODE_BIND:
+    case CEL_NODE_OPT_MAP:
+    case CEL_NODE_OPT_FLAT_MAP:
+        push_all(l, visit, &children[2], 1);
+        break;
+    default:
+        if (node->n_binders > 0)
+            visit_loop(l, visit, node, children);
+        else
+            add_visited(l, visit);
+    }
+}
+
+size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max) {
+    const CelTree *tree = explained->explainer->checked->tree;
+    Leaves l = {
+        .parts = parts_of(explained),
+        .found = ret,
+        .max = max,
+    };
+
+    push_visit(&l, tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
+    while (l.n_stack > 0 && l.n < max) {
+        Visit visit = l.stack[--l.n_stack];
+        const CelNode *node = node_at(&l.parts, visit.node);
+        uint32_t *children = ARENA_RAW(l.parts.arena, uint32_t, node->n_children);
+
+        if (!children)
+            break;
+        if (is_literal(&l.parts, visit.node))
+            continue;
+        cel_tree_children(tree, visit.node, children);
+        if (is_path(&l.parts, visit.node))
+            add_visited(&l, &visit);
+        else
+            visit_part(&l, &visit, children);
+    }
+    return l.n;
 }
 
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,

@@ -11,12 +11,7 @@
 
 /* The errors are those of string_ext/format_errors, word for word, even where a clause accepts more
  * than they list. */
-static const struct {
-    char clause;
-    uint32_t kinds;
-    const char *types; /* the kinds, in words */
-    const char *refusal;
-} clauses[] = {
+static const CelFormatClause clauses[] = {
     {'s',
         NUMBERS | TEXTS | BIT(NULL) | BIT(BOOL) | BIT(DURATION) | BIT(TIMESTAMP) | BIT(TYPE) |
             BIT(LIST) | BIT(MAP),
@@ -35,31 +30,18 @@ static const struct {
         "only integers, byte buffers, and strings can be formatted as hex"},
 };
 
-/* The index of the clause in the table; their number when there is none. */
-static size_t find_clause(char clause) {
-    size_t i = 0;
-
-    while (i < ELEMENTS_OF(clauses) && clauses[i].clause != clause)
-        i++;
-    return i;
+const CelFormatClause *cel_format_clause(char clause) {
+    for (size_t i = 0; i < ELEMENTS_OF(clauses); i++)
+        if (clauses[i].clause == clause)
+            return &clauses[i];
+    return NULL;
 }
 
-bool cel_format_takes(char clause, CelKind kind) {
-    size_t i = find_clause(clause);
+Str cel_format_problem(const CelFormatPiece *piece, Arena *arena) {
+    const char *quote = piece->culprit.len > 0 ? "\"" : "";
 
-    return i < ELEMENTS_OF(clauses) && (clauses[i].kinds >> kind & 1) != 0;
-}
-
-const char *cel_format_types(char clause) {
-    size_t i = find_clause(clause);
-
-    return i < ELEMENTS_OF(clauses) ? clauses[i].types : "";
-}
-
-const char *cel_format_refusal(char clause) {
-    size_t i = find_clause(clause);
-
-    return i < ELEMENTS_OF(clauses) ? clauses[i].refusal : "";
+    return arena_printf(arena, "could not parse formatting clause: %s%s%s%.*s%s", piece->problem,
+        piece->culprit.len > 0 ? " " : "", quote, STR_FMT(piece->culprit), quote);
 }
 
 static void set_problem(CelFormatPiece *piece, const char *problem, Str culprit) {
@@ -101,7 +83,7 @@ static Str read_clause(Str rest, CelFormatPiece *piece) {
     if (piece->problem)
         return rest;
     n = utf8_decode(rest, &c);
-    if (find_clause(rest.ptr[0]) == ELEMENTS_OF(clauses))
+    if (!cel_format_clause(rest.ptr[0]))
         set_problem(piece, "unrecognized formatting clause", str_take(rest, n > 0 ? n : 1));
     piece->clause = rest.ptr[0];
     return str_skip(rest, n > 0 ? n : 1);

@@ -21,11 +21,19 @@ typedef struct CelFormatPiece {
  * undefined. */
 bool cel_format_next(Str *rest, CelFormatPiece *ret);
 
-/* Whether the clause accepts such a value (elements are checked separately: %s of a list). */
-bool cel_format_takes(char clause, CelKind kind);
+/* "could not parse formatting clause: …", of a piece with a problem. ptr NULL: out of memory. */
+Str cel_format_problem(const CelFormatPiece *piece, Arena *arena);
 
-/* Those kinds by the names of their types: "int, uint and double". */
-const char *cel_format_types(char clause);
+typedef struct CelFormatClause {
+    char clause;
+    uint32_t kinds;      /* bit CelKind: it takes such values (but not: elements of a list) */
+    const char *types;   /* the names of their types: "int, uint and double" */
+    const char *refusal; /* the error for others: "…, was given " and the type */
+} CelFormatClause;
 
-/* The error for a value of a wrong kind: "…, was given " and its type. */
-const char *cel_format_refusal(char clause);
+/* NULL: none. */
+const CelFormatClause *cel_format_clause(char clause);
+
+static inline bool cel_format_takes(const CelFormatClause *clause, CelKind kind) {
+    return (clause->kinds >> kind & 1) != 0;
+}

@@ -4,12 +4,10 @@
 
 #include "cel/graph.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/vec.h"
 
 #define INDEX_FIRST 64 /* places; a power of two */
 
@@ -22,15 +20,6 @@ const CelOpInfo cel_ops[OP_N] = {
 #undef N
 };
 
-struct CelGraph {
-    Arena *arena, *keep;
-    VEC(CelGraphNode) nodes;
-    uint32_t *index; /* open addressing: node + 1; 0: free */
-    uint32_t n_index;
-    VEC(CelFailing) failing;
-    bool is_apart; /* nothing is shared */
-};
-
 CelGraph *cel_graph_new(Arena *arena, Arena *keep) {
     CelGraph *graph = ARENA_NEW(arena, CelGraph);
 
@@ -41,44 +30,6 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) {
     graph->n_index = INDEX_FIRST;
     graph->index = ARENA_ARRAY(arena, uint32_t, INDEX_FIRST);
     return graph->index ? graph : NULL;
-}
-
-void cel_graph_keep_apart(CelGraph *graph, bool is_apart) {
-    graph->is_apart = is_apart;
-}
-
-bool cel_graph_note_failing(CelGraph *graph, const CelFailing *failing) {
-    CelFailing *added = VEC_PUSH(&graph->failing, graph->arena);
-
-    if (added)
-        *added = *failing;
-    return added != NULL;
-}
-
-size_t cel_graph_n_failing(const CelGraph *graph) {
-    return graph->failing.n;
-}
-
-const CelFailing *cel_graph_failing(const CelGraph *graph, size_t i) {
-    assert(i < graph->failing.n);
-    return &graph->failing.items[i];
-}
-
-const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number) {
-    assert(number < graph->nodes.n);
-    return &graph->nodes.items[number];
-}
-
-uint32_t cel_graph_size(const CelGraph *graph) {
-    return (uint32_t)graph->nodes.n;
-}
-
-Arena *cel_graph_arena(const CelGraph *graph) {
-    return graph->arena;
-}
-
-Arena *cel_graph_keep(const CelGraph *graph) {
-    return graph->keep;
 }
 
 /* Constants are one when they are the same bits: 0.0 and -0.0 are two, and so are 1 and 1u.
@@ -152,10 +103,6 @@ static bool index_grow(CelGraph *graph) {
     return true;
 }
 
-bool cel_op_is_loop(uint16_t op) {
-    return op >= OP_ALL && op <= OP_TRANSFORM_ENTRY;
-}
-
 /* A node reads whatever its arguments read; a loop's own variables do not count outside of it. */
 static void add_up(const CelGraph *graph, CelGraphNode *node) {
     uint8_t inside = 0;
@@ -213,28 +160,10 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) {
     return number;
 }
 
-void cel_graph_use(CelGraph *graph, uint32_t number) {
-    graph->nodes.items[number].uses++;
-}
-
-void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared) {
-    graph->nodes.items[number].prepared = prepared;
-}
-
-void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant) {
-    graph->nodes.items[number].folded = constant + 1;
-}
-
 #define NAME_WIDTH 16
 #define TYPE_WIDTH 20
 #define OPERANDS_WIDTH 28
 #define VALUE_WIDTH 60 /* bytes of a constant that are shown */
-
-static void print_call(const CelGraphNode *node, Buf *out) {
-    buf_append(out, node->overloads[0]->name);
-    if (node->op == OP_DISPATCH)
-        buf_printf(out, " of %zu", node->n_overloads);
-}
 
 static void print_immediate(const CelGraphNode *node, Buf *out) {
     switch (cel_ops[node->op].immediate) {
@@ -255,7 +184,9 @@ static void print_immediate(const CelGraphNode *node, Buf *out) {
     case CEL_IMM_OVERLOAD:
     case CEL_IMM_FUNCTION:
         if (node->n_overloads > 0)
-            print_call(node, out);
+            buf_append(out, node->overloads[0]->name);
+        if (node->op == OP_DISPATCH)
+            buf_printf(out, " of %zu", node->n_overloads);
         break;
     case CEL_IMM_LOOP:
         buf_printf(out, "level %u%s", node->immediate & CEL_LOOP_LEVEL,
@@ -266,7 +197,7 @@ static void print_immediate(const CelGraphNode *node, Buf *out) {
     }
 }
 
-static void pad(Buf *out, size_t from, size_t width) {
+void cel_dump_pad(Buf *out, size_t from, size_t width) {
     size_t written = out->len - from;
 
     buf_append_repeat(out, ' ', written < width ? width - written : 1);
@@ -290,14 +221,14 @@ static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
     buf_printf(out, "%%%-4u", number);
     from = out->len;
     buf_append(out, str_from_c(cel_ops[node->op].text));
-    pad(out, from, NAME_WIDTH);
+    cel_dump_pad(out, from, NAME_WIDTH);
     from = out->len;
     print_immediate(node, out);
     for (uint32_t i = 0; i < node->n_args; i++)
         buf_printf(out, "%s%%%u", out->len > from ? " " : "", node->args[i]);
-    pad(out, from, OPERANDS_WIDTH);
+    cel_dump_pad(out, from, OPERANDS_WIDTH);
     cel_type_print(node->type, false, out);
-    pad(out, from, OPERANDS_WIDTH + TYPE_WIDTH);
+    cel_dump_pad(out, from, OPERANDS_WIDTH + TYPE_WIDTH);
     print_bits("groups", node->groups, out);
     print_bits("levels", node->levels, out);
     if (node->uses > 1)

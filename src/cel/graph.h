@@ -34,10 +34,11 @@
  *     either, that is an error: later operations do not check kinds.
  */
 
+#include <assert.h>
+
+#include "base/vec.h"
 #include "cel/check.h"
 #include "cel/opcode.h"
-
-typedef struct CelGraph CelGraph;
 
 #define CEL_NO_NODE UINT32_MAX
 
@@ -67,11 +68,28 @@ typedef struct CelGraphNode {
 #define CEL_LOOP_LEVEL 0x00ffu
 #define CEL_LOOP_PAIRS 0x0100u /* two variables: index or key, and value */
 
-/* ALL to TRANSFORM_ENTRY. */
-bool cel_op_is_loop(uint16_t op);
+static inline bool cel_op_is_loop(uint16_t op) {
+    return op >= OP_ALL && op <= OP_TRANSFORM_ENTRY;
+}
+
+/* A constant that fails when it is evaluated. */
+typedef struct CelFailing {
+    uint32_t number;
+    Str text, hint;
+    const CelNode *place; /* in the tree that has it */
+} CelFailing;
 
 /* The nodes are in @arena; data that code made from them refers to (computed constants, patterns,
  * sets) is in @keep, which must outlive that code. They may be the same. */
+struct CelGraph {
+    Arena *arena, *keep;
+    VEC(CelGraphNode) nodes;
+    uint32_t *index; /* open addressing: node + 1; 0: free */
+    uint32_t n_index;
+    VEC(CelFailing) failing;
+    bool is_apart; /* equal nodes are not shared */
+};
+
 CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
 
 /* Returns the existing node equal to @node, or adds it. The text of its constant and its overloads
@@ -95,26 +113,14 @@ int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions 
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 
 /* Borrowed until a node is added. */
-const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number);
-uint32_t cel_graph_size(const CelGraph *graph);
-Arena *cel_graph_arena(const CelGraph *graph);
-Arena *cel_graph_keep(const CelGraph *graph);
+static inline const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number) {
+    assert(number < graph->nodes.n);
+    return &graph->nodes.items[number];
+}
 
-/* A constant that fails when it is evaluated. */
-typedef struct CelFailing {
-    uint32_t number;
-    Str text, hint;
-    const CelNode *place; /* in the tree that has it */
-} CelFailing;
-
-/* For the lowering. */
-bool cel_graph_note_failing(CelGraph *graph, const CelFailing *failing); /* false: out of memory */
-size_t cel_graph_n_failing(const CelGraph *graph);
-const CelFailing *cel_graph_failing(const CelGraph *graph, size_t i); /* until one is noted */
-void cel_graph_keep_apart(CelGraph *graph, bool is_apart); /* equal nodes are not shared */
-void cel_graph_use(CelGraph *graph, uint32_t number);      /* one more root */
-void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared);
-void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant);
+static inline uint32_t cel_graph_size(const CelGraph *graph) {
+    return (uint32_t)graph->nodes.n;
+}
 
 /* The kind that argument @i of a call must have; CEL_ABSENT: any. */
 static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
@@ -124,3 +130,6 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
 /* The nodes that @root needs, one per line: number, operation, arguments, type, groups, levels, and
  * its uses if there are several. */
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);
+
+/* For dumps: spaces from @from on, up to @width columns; one at least. */
+void cel_dump_pad(Buf *out, size_t from, size_t width);

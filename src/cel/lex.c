@@ -77,23 +77,20 @@ static void skip_blank(CelLexer *lexer) {
     for (;;) {
         uint32_t at = skip_class(lexer, lexer->at, SPACE);
         char next = byte_at(lexer, at + 1);
+        bool is_hash;
 
         lexer->at = at;
-        if (byte_at(lexer, at) == '#') {
-            cel_syntax_error(lexer->errors, at, at + 1,
-                "a comment starts with // and goes to the end of its line",
-                "'#' does not start a comment");
+        if (byte_at(lexer, at) == '/' && next == '/') {
             lexer->at = line_end(lexer, at);
-        } else if (byte_at(lexer, at) == '/' && next == '/') {
-            lexer->at = line_end(lexer, at);
-        } else if (byte_at(lexer, at) == '/' && next == '*') {
-            cel_syntax_error(lexer->errors, at, at + 2,
-                "a comment starts with // and goes to the end of its line",
-                "'/*' does not start a comment");
-            lexer->at = foreign_comment_end(lexer, at);
-        } else {
-            return;
+            continue;
         }
+        if (byte_at(lexer, at) != '#' && (byte_at(lexer, at) != '/' || next != '*'))
+            return;
+        is_hash = byte_at(lexer, at) == '#';
+        cel_syntax_error(lexer->errors, at, is_hash ? at + 1 : at + 2,
+            "a comment starts with // and goes to the end of its line",
+            "'%s' does not start a comment", is_hash ? "#" : "/*");
+        lexer->at = is_hash ? line_end(lexer, at) : foreign_comment_end(lexer, at);
     }
 }
 

@@ -14,9 +14,8 @@
 
 CEL_RETURNS(same, args[0])
 
-CEL_FUNCTION(int_from_uint) {
-    return args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run);
-}
+CEL_RETURNS(
+    int_from_uint, args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run))
 
 CEL_FUNCTION(int_from_double) {
     int64_t i;
@@ -58,29 +57,18 @@ static CelValue fail_text(CelRun *run, Str text, const char *type, const char *w
 }
 
 /* conversions/bool/…: these, in these spellings, and no others. */
-static bool read_bool(Str text, bool *ret) {
+CEL_FUNCTION(bool_from_string) {
     static const char *const words[2][6] = {
         {"false", "False", "FALSE", "f", "F", "0"},
         {"true", "True", "TRUE", "t", "T", "1"},
     };
+    Str text = cel_str(args[0]);
 
-    for (size_t yes = 0; yes < 2; yes++) {
-        for (size_t i = 0; i < ELEMENTS_OF(words[yes]); i++) {
-            if (str_is(text, words[yes][i])) {
-                *ret = yes;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-CEL_FUNCTION(bool_from_string) {
-    bool b;
-
-    if (!read_bool(cel_str(args[0]), &b))
-        return fail_text(run, cel_str(args[0]), "bool", "none of true, t, 1, false, f, 0");
-    return cel_bool(b);
+    for (size_t yes = 0; yes < 2; yes++)
+        for (size_t i = 0; i < ELEMENTS_OF(words[yes]); i++)
+            if (str_is(text, words[yes][i]))
+                return cel_bool(yes);
+    return fail_text(run, text, "bool", "none of true, t, 1, false, f, 0");
 }
 
 static CelValue read_number(CelRun *run, Str text, CelKind kind) {
@@ -104,11 +92,9 @@ CEL_RETURNS(double_from_string, read_number(run, cel_str(args[0]), CEL_DOUBLE))
 /* A string and its bytes are the same bytes: nothing is copied. */
 CEL_RETURNS(bytes_from_string, cel_bytes(cel_str(args[0])))
 
-CEL_FUNCTION(string_from_bytes) {
+CEL_CHARGED(string_from_bytes, args[0].len) {
     Str bytes = cel_str(args[0]);
 
-    if (!cel_charge_bytes(run, bytes.len))
-        return cel_exhausted(run);
     if (utf8_valid_length(bytes) != bytes.len)
         return cel_fail(run, "invalid UTF-8 in bytes, cannot convert to string");
     return cel_string(bytes);
@@ -142,26 +128,20 @@ static const CelOverloadSpec overloads[] = {
 
 CEL_LIBRARY(cel_conversions_library, "conversions", overloads);
 
-CEL_FUNCTION(decode) {
-    Str text = cel_str(args[0]);
-    _cleanup_(buf_done) Buf bytes = BUF_INIT(text.len);
+CEL_CHARGED(decode, 2 * (size_t)args[0].len) {
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(args[0].len);
 
-    if (!cel_charge_bytes(run, 2 * text.len))
-        return cel_exhausted(run);
-    if (!base64_decode_loose(text, &bytes))
+    if (!base64_decode_loose(cel_str(args[0]), &bytes))
         return cel_fail(run, "illegal base64 data");
     if (buf_error(&bytes))
         return cel_no_memory(run);
     return cel_make_bytes(run, buf_str(&bytes));
 }
 
-CEL_FUNCTION(encode) {
-    Str bytes = cel_str(args[0]);
-    _cleanup_(buf_done) Buf text = BUF_INIT(bytes.len / 3 * 4 + 4);
+CEL_CHARGED(encode, 2 * (size_t)args[0].len) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)args[0].len / 3 * 4 + 4);
 
-    if (!cel_charge_bytes(run, 2 * bytes.len))
-        return cel_exhausted(run);
-    base64_encode(bytes, &text);
+    base64_encode(cel_str(args[0]), &text);
     if (buf_error(&text))
         return cel_no_memory(run);
     return cel_make_string(run, buf_str(&text));

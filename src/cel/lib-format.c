@@ -24,8 +24,11 @@
 
 #define TIME_FUEL 4 /* to print a timestamp or a duration */
 
-static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_upper, Buf *out) {
+/* An int or uint. */
+static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    bool is_negative = v.kind == CEL_INT && v.i < 0;
+    uint64_t n = is_negative ? 0 - v.u : v.u;
     char text[65];
     size_t at = sizeof(text);
 
@@ -36,13 +39,6 @@ static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_u
     if (is_negative)
         text[--at] = '-';
     buf_append(out, str_of(text + at, sizeof(text) - at));
-}
-
-/* An int or uint. */
-static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
-    bool is_negative = v.kind == CEL_INT && v.i < 0;
-
-    append_digits(is_negative ? 0 - v.u : v.u, is_negative, base, is_upper, out);
 }
 
 /* NaN and the infinities; false for all other numbers. */
@@ -112,8 +108,8 @@ static void append_hex(Str bytes, bool is_upper, Buf *out) {
 static CelValue refuse(CelRun *run, char clause, CelValue v) {
     Str name = v.kind == CEL_RECORD ? v.record->type->name : cel_type_of(v)->name;
 
-    return cel_fail(run, "error during formatting: %s, was given %.*s", cel_format_refusal(clause),
-        STR_FMT(name));
+    return cel_fail(run, "error during formatting: %s, was given %.*s",
+        cel_format_clause(clause)->refusal, STR_FMT(name));
 }
 
 /* %s. Each appends and returns null, or returns an error. */
@@ -266,49 +262,27 @@ static uint64_t clause_price(const CelFormatPiece *piece, CelValue v) {
 }
 
 static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue v, Buf *out) {
-    bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
+    unsigned base = piece->clause == 'd'   ? 10
+                    : piece->clause == 'o' ? 8
+                    : piece->clause == 'b' ? 2
+                                           : 16;
 
-    if (!cel_format_takes(piece->clause, v.kind))
+    if (!cel_format_takes(cel_format_clause(piece->clause), v.kind))
         return refuse(run, piece->clause, v);
     if (piece->clause == 's')
         return append_value(run, v, out);
     if (!cel_charge(run, clause_price(piece, v)))
         return cel_exhausted(run);
-    switch (piece->clause) {
-    case 'd':
-        if (v.kind == CEL_DOUBLE)
-            append_shortest(v.d, out);
-        else
-            append_integer(v, 10, false, out);
-        break;
-    case 'f':
-    case 'e':
+    if (piece->clause == 'f' || piece->clause == 'e')
         append_precise(v, piece, out);
-        break;
-    case 'b':
-        append_integer(v.kind == CEL_BOOL ? cel_uint(v.boolean) : v, 2, false, out);
-        break;
-    case 'o':
-        append_integer(v, 8, false, out);
-        break;
-    case 'x':
-    case 'X':
-        if (is_text)
-            append_hex(cel_str(v), piece->clause == 'X', out);
-        else
-            append_integer(v, 16, piece->clause == 'X', out);
-        break;
-    default: /* no other clause: cel_format_takes() */
-        break;
-    }
+    else if (v.kind == CEL_DOUBLE)
+        append_shortest(v.d, out);
+    else if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        append_hex(cel_str(v), piece->clause == 'X', out);
+    else
+        append_integer(
+            v.kind == CEL_BOOL ? cel_uint(v.boolean) : v, base, piece->clause == 'X', out);
     return cel_null();
-}
-
-static CelValue fail_piece(CelRun *run, const CelFormatPiece *piece) {
-    if (piece->culprit.len == 0)
-        return cel_fail(run, "could not parse formatting clause: %s", piece->problem);
-    return cel_fail(run, "could not parse formatting clause: %s \"%.*s\"", piece->problem,
-        STR_FMT(piece->culprit));
 }
 
 /* Appends one piece, with argument @i of @list where it has a clause. Null or an error. */
@@ -321,20 +295,21 @@ static CelValue append_piece(
         return cel_null();
     if (i >= list->n)
         return cel_fail(run, "index %" PRIu32 " out of range", i);
-    if (piece->problem)
-        return fail_piece(run, piece);
+    if (piece->problem) {
+        Str text = cel_format_problem(piece, run->arena);
+
+        return text.ptr ? cel_fail(run, "%.*s", STR_FMT(text)) : cel_no_memory(run);
+    }
     v = cel_list_at(list, i, run);
     return v.kind != CEL_ERROR ? append_clause(run, piece, v, out) : v;
 }
 
-CEL_FUNCTION(format) {
+CEL_CHARGED(format, args[0].len) {
     _cleanup_(buf_done) Buf out = BUF_INIT(FORMAT_MAX);
     Str rest = cel_str(args[0]);
     CelFormatPiece piece;
     uint32_t n_taken = 0;
 
-    if (!cel_charge_bytes(run, rest.len))
-        return cel_exhausted(run);
     while (cel_format_next(&rest, &piece)) {
         CelValue r = append_piece(run, &piece, args[1].list, n_taken, &out);
 
@@ -354,14 +329,11 @@ static const void *check_format(CelValue argument, Arena *arena, Str *ret_error)
     Str rest = cel_str(argument);
     CelFormatPiece piece;
 
-    while (cel_format_next(&rest, &piece)) {
-        if (!piece.problem)
-            continue;
-        *ret_error = arena_printf(arena, "could not parse formatting clause: %s%s%.*s%s",
-            piece.problem, piece.culprit.len > 0 ? " \"" : "", STR_FMT(piece.culprit),
-            piece.culprit.len > 0 ? "\"" : "");
-        return NULL;
-    }
+    while (cel_format_next(&rest, &piece))
+        if (piece.problem) {
+            *ret_error = cel_format_problem(&piece, arena);
+            return NULL;
+        }
     return fine;
 }
 

@@ -115,18 +115,6 @@ static Str without_dash(Str text, Messages *messages) {
     return str_of(copy, text.len - 1);
 }
 
-static void check_label_prefix(Str text, Messages *messages) {
-    check_label(without_dash(text, messages), messages);
-}
-
-static void check_subdomain_prefix(Str text, Messages *messages) {
-    check_subdomain(without_dash(text, messages), messages);
-}
-
-static void check_1035_label_prefix(Str text, Messages *messages) {
-    check_1035_label(without_dash(text, messages), messages);
-}
-
 /* "name" or "prefix/name". */
 static void check_qualified_name(Str text, Messages *messages) {
     size_t slash = str_find(text, '/');
@@ -266,38 +254,40 @@ static void check_datetime(Str text, Messages *messages) {
 }
 
 #define FORMATS(X)                                                                                 \
-    X(dns1123Label, check_label)                                                                   \
-    X(dns1123Subdomain, check_subdomain)                                                           \
-    X(dns1035Label, check_1035_label)                                                              \
-    X(qualifiedName, check_qualified_name)                                                         \
-    X(dns1123LabelPrefix, check_label_prefix)                                                      \
-    X(dns1123SubdomainPrefix, check_subdomain_prefix)                                              \
-    X(dns1035LabelPrefix, check_1035_label_prefix)                                                 \
-    X(labelValue, check_label_value)                                                               \
-    X(uri, check_uri)                                                                              \
-    X(uuid, check_uuid)                                                                            \
-    X(byte, check_byte)                                                                            \
-    X(date, check_date)                                                                            \
-    X(datetime, check_datetime)
+    X(dns1123Label, check_label, false)                                                            \
+    X(dns1123Subdomain, check_subdomain, false)                                                    \
+    X(dns1035Label, check_1035_label, false)                                                       \
+    X(qualifiedName, check_qualified_name, false)                                                  \
+    X(dns1123LabelPrefix, check_label, true)                                                       \
+    X(dns1123SubdomainPrefix, check_subdomain, true)                                               \
+    X(dns1035LabelPrefix, check_1035_label, true)                                                  \
+    X(labelValue, check_label_value, false)                                                        \
+    X(uri, check_uri, false)                                                                       \
+    X(uuid, check_uuid, false)                                                                     \
+    X(byte, check_byte, false)                                                                     \
+    X(date, check_date, false)                                                                     \
+    X(datetime, check_datetime, false)
 
 typedef struct Format {
     Str name;
     void (*check)(Str text, Messages *messages);
+    bool is_prefix; /* something will follow the text */
 } Format;
 
 typedef enum FormatNumber {
-#define X(name, check) FORMAT_##name,
+#define X(name, check, prefix) FORMAT_##name,
     FORMATS(X)
 #undef X
 } FormatNumber;
 
 static const Format formats[] = {
-#define X(name, check) [FORMAT_##name] = {STR(#name), check},
+#define X(name, check, prefix) [FORMAT_##name] = {STR(#name), check, prefix},
     FORMATS(X)
 #undef X
 };
 
-#define X(name, check) CEL_RETURNS(format_##name, cel_opaque(CEL_FORMAT, &formats[FORMAT_##name]))
+#define X(name, check, prefix)                                                                     \
+    CEL_RETURNS(format_##name, cel_opaque(CEL_FORMAT, &formats[FORMAT_##name]))
 FORMATS(X)
 #undef X
 
@@ -308,14 +298,15 @@ CEL_FUNCTION(format_named) {
     return cel_none();
 }
 
-CEL_FUNCTION(validate) {
+CEL_CHARGED(validate, CHECK_BYTES *args[1].len) {
     const Format *format = args[0].opaque;
     Messages messages = {.run = run};
+    Str text = cel_str(args[1]);
     CelValue *items, list;
 
-    if (!cel_charge_bytes(run, CHECK_BYTES * args[1].len))
-        return cel_exhausted(run);
-    format->check(cel_str(args[1]), &messages);
+    if (format->is_prefix)
+        text = without_dash(text, &messages);
+    format->check(text, &messages);
     if (messages.is_out_of_memory)
         return cel_no_memory(run);
     if (messages.n == 0)
@@ -343,7 +334,7 @@ static const CelOverloadSpec overloads[] = {
     {"format.named", "(string) -> optional_type(kubernetes.NamedFormat)", format_named},
     {"validate", "kubernetes.NamedFormat.(string) -> optional_type(list(string))", validate,
         .cost = CEL_COST_BOTH, .reads_text = true},
-#define X(name, check) {"format." #name, "() -> kubernetes.NamedFormat", format_##name},
+#define X(name, check, prefix) {"format." #name, "() -> kubernetes.NamedFormat", format_##name},
     FORMATS(X)
 #undef X
 };

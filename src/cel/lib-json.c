@@ -16,16 +16,9 @@ typedef struct Decoding {
 } Decoding;
 
 static void push(Decoding *decoding, CelValue value) {
-    CelValue *place;
-
-    if (value.kind == CEL_ERROR) {
+    if (value.kind == CEL_ERROR)
         decoding->error = value;
-        return;
-    }
-    place = VEC_PUSH(&decoding->values, decoding->run->arena);
-    if (place)
-        *place = value;
-    else
+    else if (!VEC_ADD(&decoding->values, decoding->run->arena, value))
         decoding->error = cel_no_memory(decoding->run);
 }
 
@@ -101,17 +94,11 @@ static void take(Decoding *decoding, JsonToken token) {
     }
 }
 
-static CelValue fail_to_read(Decoding *decoding) {
-    char text[128];
-
-    json_describe(&decoding->reader, text, sizeof(text));
-    return cel_fail(decoding->run, "json.decode: %s", text);
-}
-
 CEL_FUNCTION(decode) {
     Str text = cel_str(args[0]);
     Decoding decoding = {.run = run, .error = cel_absent()};
     JsonToken token;
+    char why[128];
 
     if (text.len > CEL_JSON_MAX)
         return cel_fail(run, "json.decode: more than %d bytes", CEL_JSON_MAX);
@@ -119,8 +106,10 @@ CEL_FUNCTION(decode) {
         return cel_exhausted(run);
     json_reader_init(&decoding.reader, text);
     while ((token = json_next(&decoding.reader)) != JSON_DONE) {
-        if (token == JSON_BAD)
-            return fail_to_read(&decoding);
+        if (token == JSON_BAD) {
+            json_describe(&decoding.reader, why, sizeof(why));
+            return cel_fail(run, "json.decode: %s", why);
+        }
         take(&decoding, token);
         if (decoding.error.kind == CEL_ERROR)
             return decoding.error;

@@ -319,17 +319,8 @@ CEL_RETURNS(last_index_of, find(run, args[0], args[1], (int64_t)args[0].list->n 
 
 /* As in Kubernetes' device selectors: whether a list has it among its elements, or a value
  * that is no list is it. */
-CEL_FUNCTION(includes) {
-    CelValue at;
-    bool equal;
-
-    if (args[0].kind != CEL_LIST) {
-        equal = cel_equal(args[0], args[1], run);
-        return run->limit ? cel_limit(run) : cel_bool(equal);
-    }
-    at = find(run, args[0], args[1], 0, 1);
-    return at.kind == CEL_ERROR ? at : cel_bool(at.i >= 0);
-}
+CEL_RETURNS(includes, args[0].kind == CEL_LIST ? cel_op_in_list(run, args[1], args[0])
+                                               : cel_op_eq(run, args[0], args[1]))
 
 #define ROW(name, signature, fn, cost_class, size)                                                 \
     { name, signature, fn, CEL_SIZED(cost_class, size) }

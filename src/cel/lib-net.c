@@ -2,120 +2,92 @@
 #include "cel/ip.h"
 #include "cel/library.h"
 
-static const CelIp *ip_of(CelValue v) {
-    return v.opaque;
-}
-
-static const CelCidr *cidr_of(CelValue v) {
-    return v.opaque;
-}
-
-/* cel_null() when @v is the text of one; otherwise the error. */
-static CelValue read_ip(CelRun *run, CelValue v, CelIp *ret) {
+/* Reads text as an address (into ret->ip) or a range. cel_null(), or the error. */
+static CelValue read(CelRun *run, CelValue v, CelKind kind, CelCidr *ret) {
     Str text = cel_str(v);
     const char *why;
 
     if (!cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
-    if (!cel_ip_parse(text, ret, &why))
-        return cel_fail(run, "\"%.*s\" is not an IP address: %s", STR_FMT(cel_excerpt(text)), why);
-    return cel_null();
+    if (kind == CEL_IP ? cel_ip_parse(text, &ret->ip, &why) : cel_cidr_parse(text, ret, &why))
+        return cel_null();
+    return cel_fail(run, "\"%.*s\" is not %s: %s", STR_FMT(cel_excerpt(text)),
+        kind == CEL_IP ? "an IP address" : "a CIDR", why);
 }
 
-static CelValue read_cidr(CelRun *run, CelValue v, CelCidr *ret) {
-    Str text = cel_str(v);
-    const char *why;
+static CelValue from_text(CelRun *run, CelValue text, CelKind kind) {
+    CelCidr made;
+    CelValue r = read(run, text, kind, &made);
+    size_t size = kind == CEL_IP ? sizeof(made.ip) : sizeof(made);
 
-    if (!cel_charge_bytes(run, text.len))
-        return cel_exhausted(run);
-    if (!cel_cidr_parse(text, ret, &why))
-        return cel_fail(run, "\"%.*s\" is not a CIDR: %s", STR_FMT(cel_excerpt(text)), why);
-    return cel_null();
+    return r.kind == CEL_ERROR ? r : cel_make_opaque(run, kind, &made, size);
 }
 
-CEL_FUNCTION(ip_from_string) {
-    CelIp ip;
-    CelValue read = read_ip(run, args[0], &ip);
+CEL_RETURNS(ip_from_string, from_text(run, args[0], CEL_IP))
+CEL_RETURNS(cidr_from_string, from_text(run, args[0], CEL_CIDR))
 
-    return read.kind == CEL_ERROR ? read : cel_make_opaque(run, CEL_IP, &ip, sizeof(ip));
-}
-
-CEL_FUNCTION(is_ip) {
+CEL_CHARGED(is_ip, args[0].len) {
     CelIp ip;
 
-    if (!cel_charge_bytes(run, args[0].len))
-        return cel_exhausted(run);
     return cel_bool(cel_ip_parse(cel_str(args[0]), &ip, NULL));
+}
+
+CEL_CHARGED(is_cidr, args[0].len) {
+    CelCidr cidr;
+
+    return cel_bool(cel_cidr_parse(cel_str(args[0]), &cidr, NULL));
 }
 
 /* An error for a text that is not an address: network_ext/ip_type/ip_is_canonical_invalid_ipv4 */
 CEL_FUNCTION(ip_is_canonical) {
-    CelIp ip;
-    CelValue read = read_ip(run, args[0], &ip);
+    CelCidr made;
+    CelValue r = read(run, args[0], CEL_IP, &made);
 
-    return read.kind == CEL_ERROR ? read
-                                  : cel_bool(str_is(cel_str(args[0]), cel_ip_text(&ip).text));
+    return r.kind == CEL_ERROR ? r : cel_bool(str_is(cel_str(args[0]), cel_ip_text(&made.ip).text));
 }
 
-CEL_RETURNS(ip_to_string, cel_make_string(run, str_from_c(cel_ip_text(ip_of(args[0])).text)))
-CEL_RETURNS(ip_family, cel_int(ip_of(args[0])->family))
+CEL_RETURNS(ip_to_string, cel_make_string(run, str_from_c(cel_ip_text(args[0].opaque).text)))
+CEL_RETURNS(ip_family, cel_int(((const CelIp *)args[0].opaque)->family))
 
-CEL_RETURNS(ip_is_unspecified, cel_bool(cel_ip_is_unspecified(ip_of(args[0]))))
-CEL_RETURNS(ip_is_loopback, cel_bool(cel_ip_is_loopback(ip_of(args[0]))))
-CEL_RETURNS(ip_is_link_local_multicast, cel_bool(cel_ip_is_link_local_multicast(ip_of(args[0]))))
-CEL_RETURNS(ip_is_link_local_unicast, cel_bool(cel_ip_is_link_local_unicast(ip_of(args[0]))))
-CEL_RETURNS(ip_is_global_unicast, cel_bool(cel_ip_is_global_unicast(ip_of(args[0]))))
+CEL_RETURNS(ip_is_unspecified, cel_bool(cel_ip_is_unspecified(args[0].opaque)))
+CEL_RETURNS(ip_is_loopback, cel_bool(cel_ip_is_loopback(args[0].opaque)))
+CEL_RETURNS(ip_is_link_local_multicast, cel_bool(cel_ip_is_link_local_multicast(args[0].opaque)))
+CEL_RETURNS(ip_is_link_local_unicast, cel_bool(cel_ip_is_link_local_unicast(args[0].opaque)))
+CEL_RETURNS(ip_is_global_unicast, cel_bool(cel_ip_is_global_unicast(args[0].opaque)))
 
-CEL_FUNCTION(cidr_from_string) {
-    CelCidr cidr;
-    CelValue read = read_cidr(run, args[0], &cidr);
+CEL_RETURNS(cidr_contains_ip, cel_bool(cel_cidr_has_ip(args[0].opaque, args[1].opaque)))
+CEL_RETURNS(cidr_contains_cidr, cel_bool(cel_cidr_has_cidr(args[0].opaque, args[1].opaque)))
 
-    return read.kind == CEL_ERROR ? read : cel_make_opaque(run, CEL_CIDR, &cidr, sizeof(cidr));
-}
-
-CEL_FUNCTION(is_cidr) {
-    CelCidr cidr;
-
-    if (!cel_charge_bytes(run, args[0].len))
-        return cel_exhausted(run);
-    return cel_bool(cel_cidr_parse(cel_str(args[0]), &cidr, NULL));
-}
-
-CEL_RETURNS(cidr_contains_ip, cel_bool(cel_cidr_has_ip(cidr_of(args[0]), ip_of(args[1]))))
-
-CEL_FUNCTION(cidr_contains_ip_string) {
-    CelIp ip;
-    CelValue read = read_ip(run, args[1], &ip);
-
-    return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_ip(cidr_of(args[0]), &ip));
-}
-
-CEL_RETURNS(cidr_contains_cidr, cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), cidr_of(args[1]))))
-
-CEL_FUNCTION(cidr_contains_cidr_string) {
+static CelValue contains_text(CelRun *run, const CelValue *args, CelKind kind) {
     CelCidr other;
-    CelValue read = read_cidr(run, args[1], &other);
+    CelValue r = read(run, args[1], kind, &other);
 
-    return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), &other));
+    if (r.kind == CEL_ERROR)
+        return r;
+    return cel_bool(kind == CEL_IP ? cel_cidr_has_ip(args[0].opaque, &other.ip)
+                                   : cel_cidr_has_cidr(args[0].opaque, &other));
 }
 
-CEL_RETURNS(cidr_ip, cel_make_opaque(run, CEL_IP, &cidr_of(args[0])->ip, sizeof(CelIp)))
+CEL_RETURNS(cidr_contains_ip_string, contains_text(run, args, CEL_IP))
+CEL_RETURNS(cidr_contains_cidr_string, contains_text(run, args, CEL_CIDR))
+
+/* A range begins with its address. */
+CEL_RETURNS(cidr_ip, cel_make_opaque(run, CEL_IP, args[0].opaque, sizeof(CelIp)))
 
 CEL_FUNCTION(cidr_masked) {
-    CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
+    CelCidr masked = cel_cidr_masked(args[0].opaque);
 
     return cel_make_opaque(run, CEL_CIDR, &masked, sizeof(masked));
 }
 
 CEL_FUNCTION(cidr_is_mask) {
-    CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
+    CelCidr masked = cel_cidr_masked(args[0].opaque);
 
-    return cel_bool(cel_cidr_equal(&masked, cidr_of(args[0])));
+    return cel_bool(cel_cidr_equal(&masked, args[0].opaque));
 }
 
-CEL_RETURNS(cidr_prefix_length, cel_int(cidr_of(args[0])->n_bits))
-
-CEL_RETURNS(cidr_to_string, cel_make_string(run, str_from_c(cel_cidr_text(cidr_of(args[0])).text)))
+CEL_RETURNS(cidr_prefix_length, cel_int(((const CelCidr *)args[0].opaque)->n_bits))
+CEL_RETURNS(cidr_to_string, cel_make_string(run, str_from_c(cel_cidr_text(args[0].opaque).text)))
 
 static bool ip_equal(const void *a, const void *b) {
     return cel_ip_equal(a, b);
@@ -137,10 +109,9 @@ const CelOpaque cel_ip_opaque = {.equal = ip_equal, .print = ip_print};
 const CelOpaque cel_cidr_opaque = {.equal = cidr_equal, .print = cidr_print};
 
 static const CelOverloadSpec overloads[] = {
-    {"ip", "(string) -> net.IP", ip_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"isIP", "(string) -> bool", is_ip, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"ip.isCanonical", "(string) -> bool", ip_is_canonical, .cost = CEL_COST_BYTES,
-        .reads_text = true},
+    {"ip", "(string) -> net.IP", ip_from_string, CEL_READS},
+    {"isIP", "(string) -> bool", is_ip, CEL_READS},
+    {"ip.isCanonical", "(string) -> bool", ip_is_canonical, CEL_READS},
     {"string", "(net.IP) -> string", ip_to_string},
     {"family", "net.IP.() -> int", ip_family},
     {"isUnspecified", "net.IP.() -> bool", ip_is_unspecified},
@@ -148,8 +119,8 @@ static const CelOverloadSpec overloads[] = {
     {"isLinkLocalMulticast", "net.IP.() -> bool", ip_is_link_local_multicast},
     {"isLinkLocalUnicast", "net.IP.() -> bool", ip_is_link_local_unicast},
     {"isGlobalUnicast", "net.IP.() -> bool", ip_is_global_unicast},
-    {"cidr", "(string) -> net.CIDR", cidr_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"isCIDR", "(string) -> bool", is_cidr, .cost = CEL_COST_BYTES, .reads_text = true},
+    {"cidr", "(string) -> net.CIDR", cidr_from_string, CEL_READS},
+    {"isCIDR", "(string) -> bool", is_cidr, CEL_READS},
     {"containsIP", "net.CIDR.(net.IP) -> bool", cidr_contains_ip},
     {"containsIP", "net.CIDR.(string) -> bool", cidr_contains_ip_string, .cost = CEL_COST_PRODUCT,
         .reads_text = true},

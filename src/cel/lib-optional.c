@@ -75,7 +75,7 @@ CEL_FUNCTION(unwrap) {
 
 /* a[i] of an optional, and a[?i] of anything. */
 
-CEL_RETURNS(index_optional, cel_index_optional(run, args[0], args[1]))
+CEL_RETURNS(index_optional, cel_op_index_optional(run, args[0], args[1]))
 
 #define INDEX index_optional, .op = OP_OPT_INDEX, .any_kinds = true
 

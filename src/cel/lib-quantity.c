@@ -4,10 +4,6 @@
 #include "cel/library.h"
 #include "cel/quantity.h"
 
-static const CelQuantity *amount_of(CelValue v) {
-    return v.opaque;
-}
-
 static CelValue make_quantity(CelRun *run, const CelQuantity *amount) {
     return cel_make_opaque(run, CEL_QUANTITY, amount, sizeof(*amount));
 }
@@ -16,13 +12,10 @@ static CelValue out_of_range(CelRun *run) {
     return cel_fail(run, "quantity out of range: at most 68 digits before the point");
 }
 
-CEL_FUNCTION(quantity_from_string) {
-    Str text = cel_str(args[0]);
+CEL_CHARGED(quantity_from_string, 2 * (size_t)args[0].len) {
     CelQuantity amount;
 
-    if (!cel_charge_bytes(run, 2 * text.len))
-        return cel_exhausted(run);
-    switch (cel_quantity_parse(text, &amount)) {
+    switch (cel_quantity_parse(cel_str(args[0]), &amount)) {
     case 0:
         return make_quantity(run, &amount);
     case CEL_QUANTITY_RANGE:
@@ -31,56 +24,49 @@ CEL_FUNCTION(quantity_from_string) {
         return cel_fail(run,
             "\"%.*s\" is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei "
             "or an exponent such as e3 behind it",
-            STR_FMT(cel_excerpt(text)));
+            STR_FMT(cel_excerpt(cel_str(args[0]))));
     }
 }
 
 /* True for exactly what quantity() takes. */
-CEL_FUNCTION(is_quantity) {
-    Str text = cel_str(args[0]);
+CEL_CHARGED(is_quantity, 2 * (size_t)args[0].len) {
     CelQuantity amount;
 
-    if (!cel_charge_bytes(run, 2 * text.len))
-        return cel_exhausted(run);
-    return cel_bool(cel_quantity_parse(text, &amount) == 0);
+    return cel_bool(cel_quantity_parse(cel_str(args[0]), &amount) == 0);
 }
 
-CEL_RETURNS(quantity_sign, cel_int(cel_quantity_sign(amount_of(args[0]))))
+CEL_RETURNS(quantity_sign, cel_int(cel_quantity_sign(args[0].opaque)))
 
 CEL_FUNCTION(quantity_is_integer) {
     int64_t ignored;
 
-    return cel_bool(cel_quantity_to_int(amount_of(args[0]), &ignored));
+    return cel_bool(cel_quantity_to_int(args[0].opaque, &ignored));
 }
 
 CEL_FUNCTION(quantity_as_integer) {
     int64_t value;
+    bool fits = cel_quantity_to_int(args[0].opaque, &value);
 
-    if (!cel_quantity_to_int(amount_of(args[0]), &value))
-        return cel_fail(run, "cannot convert value to integer");
-    return cel_int(value);
+    return fits ? cel_int(value) : cel_fail(run, "cannot convert value to integer");
 }
 
-CEL_RETURNS(quantity_as_float, cel_double(cel_quantity_to_double(amount_of(args[0]))))
+CEL_RETURNS(quantity_as_float, cel_double(cel_quantity_to_double(args[0].opaque)))
 
-static CelValue add(CelRun *run, const CelQuantity *a, CelQuantity b) {
-    CelQuantity sum;
+static CelValue combine(CelRun *run, const CelQuantity *a, CelQuantity b, bool is_sum) {
+    CelQuantity result;
+    bool fits = is_sum ? cel_quantity_add(a, &b, &result) : cel_quantity_sub(a, &b, &result);
 
-    return cel_quantity_add(a, &b, &sum) ? make_quantity(run, &sum) : out_of_range(run);
+    return fits ? make_quantity(run, &result) : out_of_range(run);
 }
 
-static CelValue sub(CelRun *run, const CelQuantity *a, CelQuantity b) {
-    CelQuantity difference;
+#define AMOUNT *(const CelQuantity *)args[1].opaque
+#define WHOLE cel_quantity_from_int(args[1].i)
 
-    return cel_quantity_sub(a, &b, &difference) ? make_quantity(run, &difference)
-                                                : out_of_range(run);
-}
-
-CEL_RETURNS(add_quantity, add(run, amount_of(args[0]), *amount_of(args[1])))
-CEL_RETURNS(sub_quantity, sub(run, amount_of(args[0]), *amount_of(args[1])))
-CEL_RETURNS(add_int, add(run, amount_of(args[0]), cel_quantity_from_int(args[1].i)))
-CEL_RETURNS(sub_int, sub(run, amount_of(args[0]), cel_quantity_from_int(args[1].i)))
-CEL_RETURNS(quantity_compare, cel_int(cel_quantity_cmp(amount_of(args[0]), amount_of(args[1]))))
+CEL_RETURNS(add_quantity, combine(run, args[0].opaque, AMOUNT, true))
+CEL_RETURNS(sub_quantity, combine(run, args[0].opaque, AMOUNT, false))
+CEL_RETURNS(add_int, combine(run, args[0].opaque, WHOLE, true))
+CEL_RETURNS(sub_int, combine(run, args[0].opaque, WHOLE, false))
+CEL_RETURNS(quantity_compare, cel_int(cel_quantity_cmp(args[0].opaque, args[1].opaque)))
 CEL_RETURNS(quantity_is_less, cel_bool(quantity_compare(run, args, prepared).i < 0))
 CEL_RETURNS(quantity_is_greater, cel_bool(quantity_compare(run, args, prepared).i > 0))
 

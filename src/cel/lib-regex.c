@@ -13,17 +13,6 @@
 #define GROUP_MAX 9                                  /* \1 to \9 in a replacement */
 #define PATTERN_SHOWN_MAX 200                        /* bytes of a pattern in an error */
 
-/* A pattern that a call can use. */
-typedef struct Pattern {
-    const Regex *regex; /* NULL: the reason is in @error */
-    Arena *own;         /* of one compiled for this call; else NULL */
-    CelValue error;
-} Pattern;
-
-static void pattern_done(Pattern *pattern) {
-    pattern->own = arena_free(pattern->own);
-}
-
 static Str describe(RegexError error, Arena *arena) {
     return arena_printf(arena, "error parsing regexp: %.*s: `%.*s`", STR_FMT(error.text),
         STR_FMT(str_take(error.part, PATTERN_SHOWN_MAX)));
@@ -38,59 +27,65 @@ static const void *prepare_pattern(CelValue argument, Arena *arena, Str *ret_err
     return regex;
 }
 
-/* The pattern of a call: prepared, or compiled now. @intro begins the error's text. */
-static Pattern pattern_of(CelRun *run, CelValue text, const void *prepared, const char *intro) {
-    Pattern pattern = {.regex = prepared};
-    RegexError error = {0};
-    Str described;
-
-    if (prepared)
-        return pattern;
-    if (!cel_charge(run, COMPILE_FUEL + (uint64_t)text.len * COMPILE_FUEL_BYTE)) {
-        pattern.error = cel_exhausted(run);
-        return pattern;
-    }
-    pattern.own = arena_new(COMPILE_MEMORY_MAX);
-    if (pattern.own)
-        pattern.regex = regex_compile(cel_str(text), CEL_REGEX_MAX, pattern.own, &error);
-    if (pattern.regex)
-        return pattern;
-    described = pattern.own ? describe(error, pattern.own) : STR_NULL;
-    pattern.error =
-        described.ptr ? cel_fail(run, "%s%.*s", intro, STR_FMT(described)) : cel_no_memory(run);
-    return pattern;
-}
-
-CEL_FUNCTION(matches) {
-    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "");
-    int r;
-
-    if (!pattern.regex)
-        return pattern.error;
-    if (!cel_charge(run, (1 + (uint64_t)args[0].len / 8) * (1 + regex_size(pattern.regex) / 8)))
-        return cel_exhausted(run);
-    r = regex_matches(pattern.regex, cel_str(args[0]));
-    return r < 0 ? cel_no_memory(run) : cel_bool(r);
-}
-
+/* The pattern of a call, and a scan of its text. */
 typedef struct Search {
     CelRun *run;
+    const Regex *regex; /* NULL: the reason is in @error */
+    Arena *own;         /* of a pattern compiled for this call; else NULL */
     RegexScan *scan;
     Str text;
-    CelValue error; /* why next_match() ended, if it was not the end */
+    CelValue error; /* CEL_ABSENT: none */
 } Search;
 
 static void search_done(Search *search) {
     search->scan = regex_scan_free(search->scan);
+    search->own = arena_free(search->own);
 }
 
-static Search search_of(CelRun *run, const Regex *regex, CelValue text, size_t n_spans) {
-    return (Search){
-        .run = run,
-        .scan = regex_scan_new(regex, cel_str(text), n_spans),
-        .text = cel_str(text),
-        .error = cel_absent(),
-    };
+static void compile(Search *search, CelValue pattern, const char *intro) {
+    RegexError error = {0};
+    Str described;
+
+    if (!cel_charge(search->run, COMPILE_FUEL + (uint64_t)pattern.len * COMPILE_FUEL_BYTE)) {
+        search->error = cel_exhausted(search->run);
+        return;
+    }
+    search->own = arena_new(COMPILE_MEMORY_MAX);
+    if (search->own)
+        search->regex = regex_compile(cel_str(pattern), CEL_REGEX_MAX, search->own, &error);
+    if (search->regex)
+        return;
+    described = search->own ? describe(error, search->own) : STR_NULL;
+    search->error = described.ptr ? cel_fail(search->run, "%s%.*s", intro, STR_FMT(described))
+                                  : cel_no_memory(search->run);
+}
+
+/* For text @args[0]; the pattern @args[1] is prepared, or compiled now, and then @intro begins the
+ * error's text. Without @n_spans nothing is searched. */
+static Search search_of(
+    CelRun *run, const CelValue *args, const void *prepared, const char *intro, size_t n_spans) {
+    Search search = {.run = run, .regex = prepared, .text = cel_str(args[0])};
+
+    if (!prepared)
+        compile(&search, args[1], intro);
+    if (!search.regex || n_spans == 0)
+        return search;
+    search.scan = regex_scan_new(search.regex, search.text, n_spans);
+    if (!search.scan)
+        search.error = cel_no_memory(run);
+    return search;
+}
+
+CEL_FUNCTION(matches) {
+    _cleanup_(search_done) Search search = search_of(run, args, prepared, "", 0);
+    int r;
+
+    if (!search.regex)
+        return search.error;
+    if (!cel_charge(run, (1 + (uint64_t)args[0].len / 8) * (1 + regex_size(search.regex) / 8)))
+        return cel_exhausted(run);
+    r = regex_matches(search.regex, search.text);
+    return r < 0 ? cel_no_memory(run) : cel_bool(r);
 }
 
 /* False when there is no more, or with search->error. */
@@ -98,13 +93,11 @@ static bool next_match(Search *search, RegexSpan *ret_spans) {
     uint64_t before, work;
     int r;
 
+    if (search->error.kind == CEL_ERROR)
+        return false;
     if (__builtin_mul_overflow((uint64_t)search->run->fuel, STEPS_PER_FUEL, &work))
         work = UINT64_MAX;
     before = work;
-    if (!search->scan) {
-        search->error = cel_no_memory(search->run);
-        return false;
-    }
     r = regex_scan_next(search->scan, &work, ret_spans);
     if (!cel_charge(search->run, (before - work) / STEPS_PER_FUEL + 1) || r == REGEX_LIMIT) {
         search->run->fuel = 0;
@@ -120,13 +113,9 @@ static CelValue part_of(Str text, RegexSpan span) {
 }
 
 CEL_FUNCTION(find) {
-    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "Illegal regex: ");
-    _cleanup_(search_done) Search search = {0};
+    _cleanup_(search_done) Search search = search_of(run, args, prepared, "Illegal regex: ", 1);
     RegexSpan span;
 
-    if (!pattern.regex)
-        return pattern.error;
-    search = search_of(run, pattern.regex, args[0], 1);
     if (next_match(&search, &span))
         return part_of(search.text, span);
     return search.error.kind == CEL_ERROR ? search.error : cel_string(STR(""));
@@ -139,14 +128,10 @@ static CelValue collect(Search *search, int64_t limit, bool group) {
     RegexSpan spans[2];
 
     while ((limit < 0 || (int64_t)found.n < limit) && next_match(search, spans)) {
-        CelValue *slot;
-
         if (group && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
             continue;
-        slot = VEC_PUSH(&found, search->run->arena);
-        if (!slot)
+        if (!VEC_ADD(&found, search->run->arena, part_of(search->text, spans[group])))
             return cel_no_memory(search->run);
-        *slot = part_of(search->text, spans[group]);
     }
     if (search->error.kind == CEL_ERROR)
         return search->error;
@@ -155,12 +140,8 @@ static CelValue collect(Search *search, int64_t limit, bool group) {
 
 static CelValue find_all_up_to(
     CelRun *run, const CelValue *args, const void *prepared, int64_t limit) {
-    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "Illegal regex: ");
-    _cleanup_(search_done) Search search = {0};
+    _cleanup_(search_done) Search search = search_of(run, args, prepared, "Illegal regex: ", 1);
 
-    if (!pattern.regex)
-        return pattern.error;
-    search = search_of(run, pattern.regex, args[0], 1);
     return collect(&search, limit, false);
 }
 
@@ -178,18 +159,13 @@ static CelValue too_many_groups(CelRun *run, CelValue pattern) {
 }
 
 CEL_FUNCTION(extract) {
-    _cleanup_(pattern_done) Pattern pattern =
-        pattern_of(run, args[1], prepared, "given regex is invalid: ");
-    _cleanup_(search_done) Search search = {0};
+    _cleanup_(search_done) Search search =
+        search_of(run, args, prepared, "given regex is invalid: ", 2);
+    size_t n_groups = search.regex ? regex_n_groups(search.regex) : 0;
     RegexSpan spans[2];
-    size_t n_groups;
 
-    if (!pattern.regex)
-        return pattern.error;
-    n_groups = regex_n_groups(pattern.regex);
     if (n_groups > 1)
         return too_many_groups(run, args[1]);
-    search = search_of(run, pattern.regex, args[0], 2);
     if (!next_match(&search, spans))
         return search.error.kind == CEL_ERROR ? search.error : cel_none();
     if (n_groups == 1 && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
@@ -198,16 +174,11 @@ CEL_FUNCTION(extract) {
 }
 
 CEL_FUNCTION(extract_all) {
-    _cleanup_(pattern_done) Pattern pattern =
-        pattern_of(run, args[1], prepared, "given regex is invalid: ");
-    _cleanup_(search_done) Search search = {0};
+    _cleanup_(search_done) Search search =
+        search_of(run, args, prepared, "given regex is invalid: ", 2);
+    size_t n_groups = search.regex ? regex_n_groups(search.regex) : 0;
 
-    if (!pattern.regex)
-        return pattern.error;
-    if (regex_n_groups(pattern.regex) > 1)
-        return too_many_groups(run, args[1]);
-    search = search_of(run, pattern.regex, args[0], 2);
-    return collect(&search, -1, regex_n_groups(pattern.regex) == 1);
+    return n_groups > 1 ? too_many_groups(run, args[1]) : collect(&search, -1, n_groups == 1);
 }
 
 /* regex.replace(). */
@@ -296,16 +267,14 @@ static CelValue replace_matches(Replacement *r, Search *search, int64_t count) {
 
 static CelValue replace_up_to(
     CelRun *run, const CelValue *args, const void *prepared, int64_t count) {
-    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "");
-    _cleanup_(search_done) Search search = {0};
-    Replacement r = {.run = run, .text = cel_str(args[0]), .written = cel_str(args[2])};
+    _cleanup_(search_done) Search search = search_of(run, args, prepared, "", GROUP_MAX + 1);
+    Replacement r = {.run = run, .text = search.text, .written = cel_str(args[2])};
     CelValue v;
 
-    if (!pattern.regex)
-        return pattern.error;
-    r.n_groups = regex_n_groups(pattern.regex);
+    if (!search.regex)
+        return search.error;
+    r.n_groups = regex_n_groups(search.regex);
     r.out = BUF_INIT(CEL_MEMORY_DEFAULT);
-    search = search_of(run, pattern.regex, args[0], GROUP_MAX + 1);
     v = replace_matches(&r, &search, count);
     buf_done(&r.out);
     return v;

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "cel/library.h"
+#include "cel/number.h"
 
 static bool refuse(const char **ret_why, const char *why) {
     if (ret_why)
@@ -23,19 +24,11 @@ static bool is_number(Str text) {
 }
 
 static bool number_parse(Str text, uint64_t *ret, const char **ret_why) {
-    uint64_t value = 0;
-
     if (!is_number(text))
         return refuse(ret_why, "a number was expected");
     if (text.len > 1 && text.ptr[0] == '0')
         return refuse(ret_why, "a number has a leading zero");
-    for (size_t i = 0; i < text.len; i++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(text.ptr[i] - '0'), &value))
-            return refuse(ret_why, "a number needs more than 64 bits");
-    }
-    *ret = value;
-    return true;
+    return cel_number_uint(text, ret) || refuse(ret_why, "a number needs more than 64 bits");
 }
 
 static bool is_identifier(Str text) {
@@ -95,13 +88,9 @@ static Str normalise_number(Str text, bool is_short) {
 
 /* Cuts @text at its first two dots. Returns how many parts there are. */
 static size_t cut_parts(Str text, Str parts[3]) {
-    size_t n = 0;
+    size_t n = 0, dot;
 
-    while (n < 2) {
-        size_t dot = str_find(text, '.');
-
-        if (dot == SIZE_MAX)
-            break;
+    while (n < 2 && (dot = str_find(text, '.')) != SIZE_MAX) {
         parts[n++] = str_take(text, dot);
         text = str_skip(text, dot + 1);
     }
@@ -280,12 +269,10 @@ const CelOpaque cel_semver_opaque = {
 #define V "kubernetes.Semver"
 
 static const CelOverloadSpec overloads[] = {
-    {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"semver", "(string, bool) -> " V, semver_normalised, .cost = CEL_COST_BYTES,
-        .reads_text = true},
-    {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"isSemver", "(string, bool) -> bool", is_semver_normalised, .cost = CEL_COST_BYTES,
-        .reads_text = true},
+    {"semver", "(string) -> " V, semver_from_string, CEL_READS},
+    {"semver", "(string, bool) -> " V, semver_normalised, CEL_READS},
+    {"isSemver", "(string) -> bool", is_semver, CEL_READS},
+    {"isSemver", "(string, bool) -> bool", is_semver_normalised, CEL_READS},
     {"major", V ".() -> int", semver_major},
     {"minor", V ".() -> int", semver_minor},
     {"patch", V ".() -> int", semver_patch},

@@ -14,32 +14,18 @@ typedef struct Side {
     CelMembers members;
 } Side;
 
-static bool side_begin(Side *side, CelRun *run, CelValue list, CelValue *ret_error) {
-    *side = (Side){.items = cel_items(run, list.list, ret_error), .n = list.list->n};
-    return side->items != NULL;
-}
-
-/* Makes the side ready for @n_lookups. */
-static bool side_hash(Side *side, CelRun *run, uint32_t n_lookups, CelValue *ret_error) {
+/* Makes the side ready for @n_lookups. Null or an error. */
+static CelValue side_hash(Side *side, CelRun *run, uint32_t n_lookups) {
     if ((uint64_t)side->n * n_lookups < SETS_HASH_MIN)
-        return true;
-    if (!cel_members_begin(&side->members, run, side->items, side->n)) {
-        *ret_error = cel_no_memory(run);
-        return false;
-    }
-    if (!cel_charge(run, side->n)) {
-        *ret_error = cel_exhausted(run);
-        return false;
-    }
-    for (uint32_t i = 0; i < side->n; i++) {
+        return cel_null();
+    if (!cel_members_begin(&side->members, run, side->items, side->n))
+        return cel_no_memory(run);
+    if (!cel_charge(run, side->n))
+        return cel_exhausted(run);
+    for (uint32_t i = 0; i < side->n && !run->limit; i++)
         (void)cel_members_add(&side->members, i, run);
-        if (run->limit) {
-            *ret_error = cel_limit(run);
-            return false;
-        }
-    }
     side->is_hashed = true;
-    return true;
+    return run->limit ? cel_limit(run) : cel_null();
 }
 
 static bool side_has(const Side *side, CelValue v, CelRun *run) {
@@ -54,10 +40,10 @@ static bool side_has(const Side *side, CelValue v, CelRun *run) {
 
 /* Whether any (@want) element of @sub is in @all, or any (!@want) is not. */
 static CelValue any(CelRun *run, Side *all, const Side *sub, bool want) {
-    CelValue error;
+    CelValue r = side_hash(all, run, sub->n);
 
-    if (!side_hash(all, run, sub->n, &error))
-        return error;
+    if (r.kind == CEL_ERROR)
+        return r;
     for (uint32_t i = 0; i < sub->n; i++) {
         bool has;
 
@@ -85,11 +71,12 @@ typedef enum Question {
 } Question;
 
 static CelValue compare(CelRun *run, const CelValue *args, Question question) {
-    Side a, b;
-    CelValue error, r;
+    CelValue r;
+    Side a = {.items = cel_items(run, args[0].list, &r), .n = args[0].list->n};
+    Side b = {.items = a.items ? cel_items(run, args[1].list, &r) : NULL, .n = args[1].list->n};
 
-    if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
-        return error;
+    if (!b.items)
+        return r;
     if (question == INTERSECTS)
         return any(run, &b, &a, true);
     r = contains(run, &a, &b);

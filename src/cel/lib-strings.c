@@ -68,25 +68,19 @@ static char *put(char *at, Str s) {
     return s.len > 0 ? (char *)memcpy(at, s.ptr, s.len) + s.len : at;
 }
 
-CEL_FUNCTION(char_at) {
+CEL_CHARGED(char_at, args[0].len) {
     Str s = cel_str(args[0]);
-    size_t from;
+    size_t from = offset_of(s, args[1].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[1].i);
     if (from == NOWHERE)
         return out_of_range(run, args[1].i);
     return part_of(s, from, from < s.len ? from + point_length(str_skip(s, from)) : from);
 }
 
-CEL_FUNCTION(substring_from) {
+CEL_CHARGED(substring_from, args[0].len) {
     Str s = cel_str(args[0]);
-    size_t from;
+    size_t from = offset_of(s, args[1].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[1].i);
     return from != NOWHERE ? part_of(s, from, s.len) : out_of_range(run, args[1].i);
 }
 
@@ -120,11 +114,9 @@ static bool starts_with_space(Str s) {
     return utf8_decode(s, &c) > 0 && is_space(c);
 }
 
-CEL_FUNCTION(trim) {
+CEL_CHARGED(trim, args[0].len) {
     Str s = cel_str(args[0]);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
     while (s.len > 0 && starts_with_space(s))
         s = str_skip(s, point_length(s));
     while (s.len > 0) {
@@ -142,13 +134,10 @@ CEL_FUNCTION(trim) {
 /* Searching. An empty text is found at the start of the search, even at the very end
  * (string_ext/last_index_of/empty_index). */
 
-CEL_FUNCTION(index_of_from) {
+CEL_CHARGED(index_of_from, (size_t)args[0].len + args[1].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]), rest;
-    size_t from, found;
+    size_t from = offset_of(s, args[2].i), found;
 
-    if (!cel_charge_bytes(run, s.len + part.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/indexof_out_of_range; -1 in new cel-go */
         return out_of_range(run, args[2].i);
     if (part.len == 0)
@@ -183,21 +172,16 @@ static CelValue find_last(CelRun *run, Str s, Str part, size_t from) {
     return cel_int(-1);
 }
 
-CEL_FUNCTION(last_index_of) {
+CEL_CHARGED(last_index_of, args[0].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
     return part.len > 0 ? find_last(run, s, part, s.len) : cel_int((int64_t)utf8_count(s));
 }
 
-CEL_FUNCTION(last_index_of_from) {
+CEL_CHARGED(last_index_of_from, args[0].len) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
-    size_t from;
+    size_t from = offset_of(s, args[2].i);
 
-    if (!cel_charge_bytes(run, s.len))
-        return cel_exhausted(run);
-    from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/lastindexof_out_of_range */
         return out_of_range(run, args[2].i);
     if (part.len == 0)
@@ -236,14 +220,10 @@ CEL_FUNCTION(reverse) {
 
 /* The letter for @c after a backslash, or 0. */
 static char escape_of(char c) {
-    static const char escapes[][2] = {{'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},
-        {'\r', 'r'}, {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'}, {'"', '"'}};
+    static const char escaped[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
+    const char *at = c != '\0' ? strchr(escaped, c) : NULL;
 
-    for (size_t i = 0; i < ELEMENTS_OF(escapes); i++) {
-        if (escapes[i][0] == c)
-            return escapes[i][1];
-    }
-    return 0;
+    return at ? letters[at - escaped] : '\0';
 }
 
 CEL_FUNCTION(quote) {
@@ -269,29 +249,32 @@ CEL_FUNCTION(quote) {
     return cel_string(str_of(text, len));
 }
 
-/* Where the next @old in @rest is, or NOWHERE. An empty one is before every code point and
- * at the end. */
-static size_t next_hit(Str rest, Str old, bool is_first) {
-    if (old.len > 0)
-        return find_bytes(rest, old);
-    if (is_first)
-        return 0;
-    return rest.len > 0 ? point_length(rest) : NOWHERE;
+/* Where the next @part in @rest is, or NOWHERE. An empty one is between code points; when it is
+ * replaced, also at both ends. */
+static size_t next_hit(Str rest, Str part, bool is_split, bool is_first) {
+    size_t end;
+
+    if (part.len > 0)
+        return find_bytes(rest, part);
+    end = rest.len > 0 ? point_length(rest) : 0;
+    if (is_split)
+        return end < rest.len ? end : NOWHERE;
+    return is_first ? 0 : end > 0 ? end : NOWHERE;
 }
 
-/* The number of replacements, at most @limit; no limit when that is negative. Each is charged: it
- * is a search of its own. False: out of fuel. */
-static bool count_hits(CelRun *run, Str s, Str old, int64_t limit, uint64_t *ret) {
+/* The number of hits, at most @limit; no limit when that is negative. Each is charged: it is a
+ * search of its own. False: out of fuel. */
+static bool count_hits(CelRun *run, Str s, Str part, bool is_split, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 
     while (limit < 0 || n < (uint64_t)limit) {
-        size_t hit = next_hit(s, old, n == 0);
+        size_t hit = next_hit(s, part, is_split, n == 0);
 
         if (hit == NOWHERE)
             break;
         if (!cel_charge(run, 1))
             return false;
-        s = str_skip(s, hit + old.len);
+        s = str_skip(s, hit + part.len);
         n++;
     }
     *ret = n;
@@ -305,7 +288,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     CelValue error;
     char *text, *at;
 
-    if (!cel_charge_bytes(run, s.len + old.len) || !count_hits(run, s, old, limit, &n_hits))
+    if (!cel_charge_bytes(run, s.len + old.len) || !count_hits(run, s, old, false, limit, &n_hits))
         return cel_exhausted(run);
     if (n_hits == 0)
         return args[0];
@@ -317,7 +300,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     if (!text)
         return error;
     for (uint64_t i = 0; i < n_hits; i++) {
-        size_t hit = next_hit(s, old, i == 0);
+        size_t hit = next_hit(s, old, false, i == 0);
 
         at = put(put(at, str_take(s, hit)), new);
         s = str_skip(s, hit + old.len);
@@ -329,54 +312,29 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
 CEL_RETURNS(replace, replace_up_to(run, args, -1))
 CEL_RETURNS(replace_some, replace_up_to(run, args, args[3].i))
 
-/* Bytes before the next separator, or NOWHERE when this is the last piece. Without a separator
- * every code point is a piece. */
-static size_t piece_end(Str rest, Str separator) {
-    size_t end;
-
-    if (separator.len > 0)
-        return find_bytes(rest, separator);
-    end = rest.len > 0 ? point_length(rest) : 0;
-    return end < rest.len ? end : NOWHERE;
-}
-
-/* Charged as hits are (count_hits()). */
-static bool count_pieces(CelRun *run, Str s, Str separator, int64_t limit, size_t *ret) {
-    size_t n = 1, end;
-
-    while ((limit < 0 || n < (uint64_t)limit) && (end = piece_end(s, separator)) != NOWHERE) {
-        if (!cel_charge(run, 1))
-            return false;
-        s = str_skip(s, end + separator.len);
-        n++;
-    }
-    *ret = n;
-    return true;
-}
-
 /* The last of @limit pieces is all that is left; no limit when that is negative. */
 static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
     Str s = cel_str(args[0]), separator = cel_str(args[1]);
     static const CelValue nothing;
     CelValue *pieces;
-    size_t n;
+    uint64_t n;
 
     if (limit == 0 || (s.len == 0 && separator.len == 0)) /* string_ext/split/zero_limit */
         return cel_list_end(run, &nothing, 0);
     if (!cel_charge_bytes(run, s.len + separator.len) ||
-        !count_pieces(run, s, separator, limit, &n))
+        !count_hits(run, s, separator, true, limit < 0 ? limit : limit - 1, &n))
         return cel_exhausted(run);
-    pieces = cel_list_begin(run, n);
+    pieces = cel_list_begin(run, n + 1);
     if (!pieces)
         return cel_no_memory(run);
-    for (size_t i = 0; i + 1 < n; i++) {
-        size_t end = piece_end(s, separator);
+    for (size_t i = 0; i < n; i++) {
+        size_t end = next_hit(s, separator, true, i == 0);
 
         pieces[i] = part_of(s, 0, end);
         s = str_skip(s, end + separator.len);
     }
-    pieces[n - 1] = part_of(s, 0, s.len);
-    return cel_list_end(run, pieces, n);
+    pieces[n] = part_of(s, 0, s.len);
+    return cel_list_end(run, pieces, n + 1);
 }
 
 CEL_RETURNS(split, split_up_to(run, args, -1))

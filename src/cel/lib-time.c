@@ -2,7 +2,6 @@
  * the offset it was read with). Getters take UTC, an IANA name that the host looks up
  * (CelRun.zones), or an offset like "+05:30". */
 
-#include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "cel/library.h"
@@ -25,13 +24,11 @@ static CelValue duration_overflow(CelRun *run) {
 
 CEL_RETURNS(same, args[0])
 
-CEL_FUNCTION(timestamp_from_string) {
+CEL_CHARGED(timestamp_from_string, args[0].len) {
     Str text = cel_str(args[0]);
     int64_t sec;
     uint32_t nanos;
 
-    if (!cel_charge_bytes(run, text.len))
-        return cel_exhausted(run);
     if (!calendar_parse(text, &sec, &nanos))
         return cel_fail(run,
             "type conversion error from 'string' to 'google.protobuf.Timestamp': '%.*s' is no "
@@ -41,17 +38,14 @@ CEL_FUNCTION(timestamp_from_string) {
 }
 
 CEL_FUNCTION(timestamp_from_int) {
-    if (!cel_timestamp_is_valid(args[0].i))
-        return timestamp_overflow(run);
-    return cel_timestamp(args[0].i, 0);
+    return cel_timestamp_is_valid(args[0].i) ? cel_timestamp(args[0].i, 0)
+                                             : timestamp_overflow(run);
 }
 
-CEL_FUNCTION(duration_from_string) {
+CEL_CHARGED(duration_from_string, READ_BYTES *args[0].len) {
     Str text = cel_str(args[0]);
     int64_t ns;
 
-    if (!cel_charge_bytes(run, READ_BYTES * text.len))
-        return cel_exhausted(run);
     if (!cel_duration_parse(text, &ns))
         return cel_fail(run,
             "type conversion error from 'string' to 'google.protobuf.Duration': '%.*s' is no "
@@ -63,51 +57,44 @@ CEL_FUNCTION(duration_from_string) {
 /* Seconds of a timestamp (rounded towards the past), nanoseconds of a duration. */
 CEL_RETURNS(int_from_time, cel_int(args[0].i))
 
-static CelValue print(CelRun *run, CelValue v) {
+CEL_FUNCTION(string_from_time) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
     if (!cel_charge(run, PRINT_FUEL))
         return cel_exhausted(run);
-    if (v.kind == CEL_TIMESTAMP)
-        calendar_print(v.i, v.len, &out);
+    if (args[0].kind == CEL_TIMESTAMP)
+        calendar_print(args[0].i, args[0].len, &out);
     else
-        cel_duration_print(v.i, &out);
+        cel_duration_print(args[0].i, &out);
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
 
-CEL_RETURNS(string_from_time, print(run, args[0]))
-
 static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue duration) {
-    if (!cel_timestamp_add(&timestamp.i, &timestamp.len, duration.i))
-        return timestamp_overflow(run);
-    return timestamp;
+    bool fits = cel_timestamp_add(&timestamp.i, &timestamp.len, duration.i);
+
+    return fits ? timestamp : timestamp_overflow(run);
 }
 
 CEL_RETURNS(add_timestamp_duration, add_to_timestamp(run, args[0], args[1]))
 CEL_RETURNS(add_duration_timestamp, add_to_timestamp(run, args[1], args[0]))
 
-CEL_FUNCTION(add_durations) {
-    int64_t sum;
+/* @op: add or sub. */
+#define OF_DURATIONS(name, op)                                                                     \
+    CEL_FUNCTION(name) {                                                                           \
+        int64_t ns;                                                                                \
+        bool fits = !__builtin_##op##_overflow(args[0].i, args[1].i, &ns);                         \
+                                                                                                   \
+        return fits ? cel_duration(ns) : duration_overflow(run);                                   \
+    }
 
-    if (__builtin_add_overflow(args[0].i, args[1].i, &sum))
-        return duration_overflow(run);
-    return cel_duration(sum);
-}
-
-CEL_FUNCTION(subtract_durations) {
-    int64_t difference;
-
-    if (__builtin_sub_overflow(args[0].i, args[1].i, &difference))
-        return duration_overflow(run);
-    return cel_duration(difference);
-}
+OF_DURATIONS(add_durations, add)
+OF_DURATIONS(subtract_durations, sub)
 
 CEL_FUNCTION(subtract_duration) {
     CelValue timestamp = args[0];
+    bool fits = cel_timestamp_subtract(&timestamp.i, &timestamp.len, args[1].i);
 
-    if (!cel_timestamp_subtract(&timestamp.i, &timestamp.len, args[1].i))
-        return timestamp_overflow(run);
-    return timestamp;
+    return fits ? timestamp : timestamp_overflow(run);
 }
 
 /* timestamps/timestamp_range/sub_time_duration_under: the years fit, the difference does not. */
@@ -117,49 +104,6 @@ CEL_FUNCTION(subtract_timestamps) {
     if (!cel_timestamp_difference(args[0].i, args[0].len, args[1].i, args[1].len, &ns))
         return duration_overflow(run);
     return cel_duration(ns);
-}
-
-static bool take_two_digits(Str *text, int max, int *ret) {
-    size_t n = 0;
-
-    *ret = 0;
-    for (; n < 2 && n < text->len && ascii_is_digit(text->ptr[n]); n++)
-        *ret = *ret * 10 + (text->ptr[n] - '0');
-    *text = str_skip(*text, n);
-    return n > 0 && *ret <= max;
-}
-
-/* "+05:30", "-8:00", "02:00". */
-static bool parse_offset(Str text, int32_t *ret) {
-    bool is_west = text.len > 0 && text.ptr[0] == '-';
-    int hours, minutes;
-
-    if (is_west || (text.len > 0 && text.ptr[0] == '+'))
-        text = str_skip(text, 1);
-    if (!take_two_digits(&text, 23, &hours) || text.len == 0 || text.ptr[0] != ':')
-        return false;
-    text = str_skip(text, 1);
-    if (!take_two_digits(&text, 59, &minutes) || text.len > 0)
-        return false;
-    *ret = (hours * 3600 + minutes * 60) * (is_west ? -1 : 1);
-    return true;
-}
-
-/* "Local" is not looked up: what an expression means must not depend on the machine. */
-bool cel_offset_of(const CelZones *zones, Str name, int64_t sec, int32_t *ret) {
-    const CelZone *zone;
-
-    *ret = 0;
-    if (name.len == 0 || str_is(name, "UTC"))
-        return true;
-    if (str_find(name, ':') != SIZE_MAX)
-        return parse_offset(name, ret);
-    if (!zones || str_is(name, "Local"))
-        return false;
-    zone = zones->find(zones, name);
-    if (zone)
-        *ret = cel_zone_offset(zone, sec);
-    return zone != NULL;
 }
 
 static CelValue unknown_zone(CelRun *run, Str name) {

@@ -36,9 +36,7 @@ CEL_FUNCTION(url_from_string) {
     return cel_opaque(CEL_URL, url);
 }
 
-CEL_FUNCTION(is_url) {
-    if (!cel_charge_bytes(run, args[0].len))
-        return cel_exhausted(run);
+CEL_CHARGED(is_url, args[0].len) {
     return cel_bool(cel_url_check(cel_str(args[0]), NULL));
 }
 
@@ -146,12 +144,10 @@ static CelValue make_map(const Query *query) {
     return cel_map_end(query->run, entries, query->names.n);
 }
 
-CEL_FUNCTION(get_query) {
+CEL_CHARGED(get_query, url_of(args[0])->query.len) {
     Query query = {.run = run, .index = MAP_INIT_IN(run->arena)};
     Str rest = url_of(args[0])->query, part;
 
-    if (!cel_charge_bytes(run, rest.len))
-        return cel_exhausted(run);
     while (str_split(&rest, '&', &part)) {
         CelValue read;
 
@@ -189,7 +185,7 @@ const CelOpaque cel_url_opaque = {.equal = url_equal, .size = url_size, .print =
 static const CelOverloadSpec overloads[] = {
     {"url", "(string) -> kubernetes.URL", url_from_string, CEL_SIZED(BYTES, FIRST),
         .reads_text = true},
-    {"isURL", "(string) -> bool", is_url, .cost = CEL_COST_BYTES, .reads_text = true},
+    {"isURL", "(string) -> bool", is_url, CEL_READS},
     {"getScheme", "kubernetes.URL.() -> string", get_scheme},
     {"getHost", "kubernetes.URL.() -> string", get_host},
     {"getHostname", "kubernetes.URL.() -> string", get_hostname},

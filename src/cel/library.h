@@ -23,6 +23,15 @@ typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prep
 #define CEL_FUNCTION(name)                                                                         \
     static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
 
+/* The head of one that is charged for reading @bytes before it runs. */
+#define CEL_CHARGED(name, bytes)                                                                   \
+    CEL_FUNCTION(name##_charged);                                                                  \
+    CEL_FUNCTION(name) {                                                                           \
+        return cel_charge_bytes(run, (bytes)) ? name##_charged(run, args, prepared)                \
+                                              : cel_exhausted(run);                                \
+    }                                                                                              \
+    CEL_FUNCTION(name##_charged)
+
 /* A library function that is a single expression. */
 #define CEL_RETURNS(name, ...)                                                                     \
     CEL_FUNCTION(name) {                                                                           \
@@ -74,6 +83,9 @@ typedef struct CelOverloadSpec {
 
 /* For a row: how its cost and the size of its result grow. */
 #define CEL_SIZED(cost_, size_) .cost = CEL_COST_##cost_, .result_size = CEL_SIZE_##size_
+
+/* For a row: it reads the characters of its first argument. */
+#define CEL_READS .cost = CEL_COST_BYTES, .reads_text = true
 
 typedef struct CelLibrary {
     const char *name;

@@ -28,47 +28,31 @@ static bool read_whole(Str text, uint64_t *ret) {
     return true;
 }
 
-static CelValue read_uint(const CelLexer *lexer, CelToken token) {
-    Str text = cel_token_text(lexer, token);
-    uint64_t value;
-
-    if (read_whole(str_take(text, text.len - 1), &value))
-        return cel_uint(value);
-    cel_syntax_error(lexer->errors, token.from, token.to, "a uint is at most 18446744073709551615u",
-        "this number is too large");
-    return cel_absent();
-}
-
-static CelValue read_int(const CelLexer *lexer, CelToken token, bool is_negative) {
-    uint64_t value = 0, max = (uint64_t)INT64_MAX + (is_negative ? 1 : 0);
-    bool fits = read_whole(cel_token_text(lexer, token), &value);
-
-    if (fits && value <= max)
-        return cel_int(is_negative ? (int64_t)(0 - value) : (int64_t)value);
-    cel_syntax_error(lexer->errors, token.from, token.to,
-        fits && !is_negative ? "an int is at most 9223372036854775807; with a u behind it this is "
-                               "a uint"
-        : is_negative        ? "an int is at least -9223372036854775808"
-                             : "an int is at most 9223372036854775807",
-        "this number is too large");
-    return cel_absent();
-}
-
-static CelValue read_double(const CelLexer *lexer, CelToken token, bool is_negative) {
-    double value;
-
-    if (double_parse(cel_token_text(lexer, token), &value, NULL))
-        return cel_double(is_negative ? -value : value);
-    cel_syntax_error(lexer->errors, token.from, token.to,
-        "a double is at most 1.7976931348623157e308", "this number is too large");
-    return cel_absent();
-}
-
 CelValue cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative) {
-    if (token.kind == CEL_TOKEN_DOUBLE)
-        return read_double(lexer, token, is_negative);
-    return token.kind == CEL_TOKEN_UINT ? read_uint(lexer, token)
-                                        : read_int(lexer, token, is_negative);
+    Str text = cel_token_text(lexer, token);
+    uint64_t whole = 0;
+    double number;
+    const char *hint;
+
+    if (token.kind == CEL_TOKEN_DOUBLE) {
+        if (double_parse(text, &number, NULL))
+            return cel_double(is_negative ? -number : number);
+        hint = "a double is at most 1.7976931348623157e308";
+    } else if (token.kind == CEL_TOKEN_UINT) {
+        if (read_whole(str_take(text, text.len - 1), &whole))
+            return cel_uint(whole);
+        hint = "a uint is at most 18446744073709551615u";
+    } else {
+        bool fits = read_whole(text, &whole);
+
+        if (fits && whole <= (uint64_t)INT64_MAX + is_negative)
+            return cel_int(is_negative ? (int64_t)(0 - whole) : (int64_t)whole);
+        hint = is_negative ? "an int is at least -9223372036854775808"
+               : fits ? "an int is at most 9223372036854775807; with a u behind it this is a uint"
+                      : "an int is at most 9223372036854775807";
+    }
+    cel_syntax_error(lexer->errors, token.from, token.to, hint, "this number is too large");
+    return cel_absent();
 }
 
 typedef struct Unescape {

@@ -52,7 +52,7 @@ static uint32_t lower_constant_key(CelLower *l, const CelPart *part, uint16_t op
 static uint32_t lower_in_set(CelLower *l, const CelPart *part, const CelList *list) {
     CelGraphNode node = cel_lower_blank(l, part, OP_IN_SET),
                  plain = cel_lower_blank(l, part, OP_IN_LIST);
-    Arena *keep = cel_graph_keep(l->graph);
+    Arena *keep = l->graph->keep;
     const CelSet *set = NULL;
     uint32_t number;
     CelValue copy;
@@ -66,7 +66,7 @@ static uint32_t lower_in_set(CelLower *l, const CelPart *part, const CelList *li
         set = cel_set_new(copy.list, keep);
     if (!set)
         return cel_graph_add(l->graph, &plain);
-    cel_graph_prepare(l->graph, number, set);
+    l->graph->nodes.items[number].prepared = set;
     return number;
 }
 
@@ -102,31 +102,31 @@ static uint32_t lower_operator(CelLower *l, const CelPart *part, uint16_t op) {
 static bool prepare(CelLower *l, const CelPart *part, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
     const CelOverloadSpec *spec = node->overloads[0]->spec;
-    Arena *keep = cel_graph_keep(l->graph);
+    Arena *keep = l->graph->keep;
+    uint8_t number_of_arg = spec->prepare_arg;
+    const CelGraphNode *arg;
     Str error = STR_NULL;
     const void *prepared;
 
-    if (node->n_overloads != 1 || !spec->prepare || node->prepared ||
-        spec->prepare_arg >= node->n_args ||
-        !cel_lower_is_constant(l, node->args[spec->prepare_arg]))
+    if (node->n_overloads != 1 || !spec->prepare || node->prepared || number_of_arg >= node->n_args)
         return true;
-    if (cel_lower_kind(l, node->args[spec->prepare_arg]) !=
-        node->overloads[0]->args[spec->prepare_arg]->value_kind)
+    arg = cel_lower_node(l, node->args[number_of_arg]);
+    if (arg->op != OP_CONSTANT ||
+        arg->constant.kind != node->overloads[0]->args[number_of_arg]->value_kind)
         return true;
-    prepared =
-        spec->prepare(cel_lower_node(l, node->args[spec->prepare_arg])->constant, keep, &error);
+    prepared = spec->prepare(arg->constant, keep, &error);
     if (!prepared && arena_has_failed(keep))
         return false;
     if (!prepared && error.len > 0 && !l->options->lazy_literals)
-        cel_lower_failing(l, part, spec->prepare_arg, number, error, STR_NULL);
-    cel_graph_prepare(l->graph, number, prepared);
+        cel_lower_failing(l, part, number_of_arg, number, error, STR_NULL);
+    l->graph->nodes.items[number].prepared = prepared;
     return true;
 }
 
 static uint32_t add_call(CelLower *l, const CelPart *part, uint16_t op,
     const CelOverload *const *overloads, size_t n_overloads) {
     CelGraphNode node = cel_lower_blank(l, part, op);
-    size_t n_errors = l->diags->n_errors, n_failing = cel_graph_n_failing(l->graph);
+    size_t n_errors = l->diags->n_errors, n_failing = l->graph->failing.n;
     uint32_t number;
 
     node.overloads = overloads;
@@ -134,7 +134,7 @@ static uint32_t add_call(CelLower *l, const CelPart *part, uint16_t op,
     number = cel_graph_add(l->graph, &node);
     if (number == CEL_NO_NODE || !prepare(l, part, number))
         return CEL_NO_NODE;
-    if (l->diags->n_errors > n_errors || cel_graph_n_failing(l->graph) > n_failing)
+    if (l->diags->n_errors > n_errors || l->graph->failing.n > n_failing)
         return number; /* once is enough */
     return cel_lower_fold(l, part, number);
 }
@@ -167,8 +167,7 @@ static uint32_t lower_alternative(CelLower *l, const CelPart *part) {
  * surely fits, one that may, or several; when none is left, all, to fail at their turn. */
 uint32_t cel_lower_call(CelLower *l, const CelPart *part) {
     const CelNodeInfo *info = part->info;
-    const CelOverload **left =
-        ARENA_RAW(cel_graph_arena(l->graph), const CelOverload *, info->n_overloads);
+    const CelOverload **left = ARENA_RAW(l->graph->arena, const CelOverload *, info->n_overloads);
     size_t n_left = 0;
     int fits = 0;
 
@@ -176,7 +175,7 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part) {
         return CEL_NO_NODE;
     if (info->n_overloads == 0)
         return cel_lower_fail(l, part,
-            arena_printf(cel_graph_arena(l->graph), "no such overload: %.*s with %u arguments",
+            arena_printf(l->graph->arena, "no such overload: %.*s with %u arguments",
                 STR_FMT(part->node->name), part->n_args));
     for (size_t i = 0; i < info->n_overloads && fits != 1; i++) {
         fits = overload_fits(l, part, info->overloads[i]);

@@ -80,24 +80,12 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part);
 /* Whether it is the constant @want. */
 bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
 
-/* lower-expected.c: @root, the whole expression, as the type that CelOptions expects. */
-uint32_t cel_lower_expected(CelLower *l, uint32_t root);
-
 /* Reports an error of the expression. */
-void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
-void cel_lower_refuse_at(CelLower *l, const CelNode *place, Str text, Str hint);
+void cel_lower_refuse(CelLower *l, const CelNode *place, Str text, Str hint);
 
-/* lower-failing.c: the constant that node @number is fails, because of argument @arg (n_args: all
- * of them). cel_lower_judge_failing() reports it when the whole graph is known. */
+/* The constant that node @number is fails, because of argument @arg (n_args: all of them). It is
+ * reported when the whole graph is known. */
 void cel_lower_failing(
     CelLower *l, const CelPart *part, uint32_t arg, uint32_t number, Str text, Str hint);
-void cel_lower_judge_failing(CelLower *l, uint32_t root);
 
-#define CEL_FOLD_FUEL_MAX 100000          /* units, for all nodes of an expression */
-#define CEL_FOLD_FUEL 20000               /* for one node */
-#define CEL_FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
-#define CEL_FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
-
-/* The value of node @number, whose arguments are all constants: a value; an error; CEL_ABSENT: not
- * known in advance. Subtracts the used fuel from *@fuel. */
-CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);
+#define CEL_FOLD_FUEL_MAX 100000 /* units to compute constants, for all nodes of an expression */

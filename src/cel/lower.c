@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "cel/library.h"
 #include "cel/limits.h"
 #include "cel/lower-internal.h"
 #include "cel/report.h"
@@ -28,34 +29,19 @@ static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     return composite && info->ref == CEL_REF_VARIABLE && info->variable->slot == composite->slot;
 }
 
-/* Whether a field is taken from the tree's node @i, whose parent is known. */
-static bool has_field_taken(const CelLower *l, uint32_t i) {
-    uint32_t parent = l->parents[i];
-
-    return i + 1 < l->tree->n_nodes && l->checked->infos[parent].field != UINT32_MAX;
-}
-
 /* A composite's name is only ever the way to one of its fields: nothing is computed from this
  * node. */
 static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     Str name = part->info->variable->name;
-    uint32_t number = lower_variable(l, part);
+    uint32_t number = lower_variable(l, part), parent = l->parents[part->i];
+    bool has_parent = part->i + 1 < l->tree->n_nodes;
 
-    if (number == CEL_NO_NODE || has_field_taken(l, part->i))
+    if (number == CEL_NO_NODE || (has_parent && l->checked->infos[parent].field != UINT32_MAX))
         return number;
-    cel_lower_refuse(l, part,
-        arena_printf(cel_graph_arena(l->graph), "'%.*s' has no value of its own", STR_FMT(name)),
-        arena_printf(cel_graph_arena(l->graph), "name one of its fields: %.*s.x", STR_FMT(name)));
+    cel_lower_refuse(l, part->node,
+        arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),
+        arena_printf(l->graph->arena, "name one of its fields: %.*s.x", STR_FMT(name)));
     return number;
-}
-
-/* False: out of memory. */
-static bool note_use(CelLower *l, const CelPart *part, uint32_t number) {
-    CelFieldUse *use = VEC_PUSH(&l->uses, cel_graph_arena(l->graph));
-
-    if (use)
-        *use = (CelFieldUse){number, part->node};
-    return use != NULL;
 }
 
 /* The expression of the field. */
@@ -70,7 +56,7 @@ static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
         l->is_refused = true;
         return part->args[0];
     }
-    if (!note_use(l, part, number))
+    if (!VEC_ADD(&l->uses, l->graph->arena, (CelFieldUse){number, part->node}))
         return CEL_NO_NODE;
     if (part->node->kind == CEL_NODE_OPT_SELECT)
         return cel_lower_unary(l, part, OP_OPT_OF, number, cel_lower_type(l, part->i));
@@ -130,12 +116,9 @@ static uint32_t innermost_level(const CelLower *l) {
 }
 
 static void enter_loop(CelLower *l, uint32_t macro) {
-    const CelPart part = {.i = macro, .node = &l->tree->nodes[macro]};
-
     if (l->level++ == CEL_LOOPS_MAX)
-        cel_lower_refuse(l, &part,
-            arena_printf(
-                cel_graph_arena(l->graph), "more than %d loops inside each other", CEL_LOOPS_MAX),
+        cel_lower_refuse(l, &l->tree->nodes[macro],
+            arena_printf(l->graph->arena, "more than %d loops inside each other", CEL_LOOPS_MAX),
             STR("give the result of an inner one a name with cel.bind(), outside of the others"));
 }
 
@@ -228,8 +211,8 @@ static uint32_t lower_part(CelLower *l, const CelPart *part) {
         return cel_lower_constant(l, part, part->info->constant);
     case CEL_REF_UNKNOWN:
         return cel_lower_fail(l, part,
-            arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'",
-                STR_FMT(part->info->name)));
+            arena_printf(
+                l->graph->arena, "undeclared reference to '%.*s'", STR_FMT(part->info->name)));
     default:
         return lower_by_kind(l, part);
     }
@@ -263,6 +246,153 @@ static int lower_node(CelLower *l, uint32_t i) {
     return 0;
 }
 
+/* The check lets dyn pass for any type, as CEL does. Where the kind of an expression's value is not
+ * certain, a call around it checks it in the run, so that its users can rely on the type. */
+
+static CelValue wrong_type(CelRun *run, const char *wanted, CelValue v) {
+    return cel_fail(
+        run, "the result must be %s, it is %.*s", wanted, STR_FMT(cel_type_of(v)->name));
+}
+
+CEL_RETURNS(expect_bool, args[0].kind == CEL_BOOL ? args[0] : wrong_type(run, "bool", args[0]))
+CEL_RETURNS(
+    expect_string, args[0].kind == CEL_STRING ? args[0] : wrong_type(run, "string", args[0]))
+
+CEL_FUNCTION(expect_number) {
+    switch (args[0].kind) {
+    case CEL_INT:
+        return cel_double((double)args[0].i);
+    case CEL_UINT:
+        return cel_double((double)args[0].u);
+    case CEL_DOUBLE:
+        return args[0];
+    default:
+        return wrong_type(run, "a number", args[0]);
+    }
+}
+
+#define EXPECT(what, type)                                                                         \
+    static const CelOverloadSpec what##_spec = {                                                   \
+        .name = "@" #what, .signature = "(dyn) -> " #type, .fn = what, .is_literal = true};        \
+    static const CelOverload what##_overload = {.spec = &what##_spec,                              \
+        .name = STR("@" #what),                                                                    \
+        .n_args = 1,                                                                               \
+        .args = {&cel_dyn_type},                                                                   \
+        .result = &cel_##type##_type};                                                             \
+    static const CelOverload *const what##_overloads[] = {&what##_overload}
+
+EXPECT(expect_bool, bool);
+EXPECT(expect_string, string);
+EXPECT(expect_number, double);
+
+static const CelOverload *const *find_check(const CelOptions *options) {
+    if (options->expect_number)
+        return expect_number_overloads;
+    if (!options->expect)
+        return NULL;
+    return options->expect->kind == CEL_T_BOOL     ? expect_bool_overloads
+           : options->expect->kind == CEL_T_STRING ? expect_string_overloads
+                                                   : NULL;
+}
+
+/* A constant's type may say less than its kind. */
+static bool is_certain(const CelLower *l, uint32_t root, const CelType *want) {
+    const CelGraphNode *node = cel_lower_node(l, root);
+    bool is_int = l->options->expect_number && node->type->kind == CEL_T_INT;
+
+    return (node->type->kind == want->kind || is_int) &&
+           cel_lower_kind(l, root) == node->type->value_kind;
+}
+
+/* @root, the whole expression, as the type that CelOptions expects. */
+static uint32_t lower_expected(CelLower *l, uint32_t root) {
+    const CelOverload *const *check = find_check(l->options);
+    uint32_t whole = l->tree->n_nodes - 1;
+    const CelPart part = {
+        .i = whole, .node = &l->tree->nodes[whole], .info = &l->checked->infos[whole]};
+    CelGraphNode node = cel_lower_blank(l, &part, OP_CALL);
+
+    if (!check || is_certain(l, root, check[0]->result))
+        return root;
+    node.type = check[0]->result;
+    node.args = &root;
+    node.n_args = 1;
+    node.overloads = check;
+    node.n_overloads = 1;
+    return cel_lower_add(l, &part, &node);
+}
+
+/* The nodes that every run of @root evaluates, without && or || around them (@all: those that some
+ * run may); NULL: out of memory. */
+static bool *find_nodes(const CelLower *l, uint32_t root, bool all) {
+    bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
+
+    if (!found)
+        return NULL;
+    found[root] = true;
+    for (uint32_t i = root + 1; i-- > 0;) {
+        const CelGraphNode *node = cel_lower_node(l, i);
+        uint32_t n = all || cel_ops[node->op].class == CEL_OP_VALUE ? node->n_args
+                     : node->op == OP_AND || node->op == OP_OR      ? 0
+                                                                    : 1; /* condition or range */
+
+        for (uint32_t k = 0; found[i] && k < n; k++)
+            found[node->args[k]] = true;
+    }
+    return found;
+}
+
+static bool is_found(const bool *found, uint32_t root, uint32_t number) {
+    return found && number <= root && found[number];
+}
+
+static void warn(const CelLower *l, const CelFailing *failing) {
+    Str text = arena_printf(
+        l->graph->arena, "this fails whenever it is evaluated: %.*s", STR_FMT(failing->text));
+
+    if (text.ptr)
+        diag_add(l->diags, DIAG_WARNING,
+            cel_place(l->tree->file, l->tree->source, failing->place->from, failing->place->to),
+            l->tree->source, text, failing->hint);
+}
+
+/* A field of a composite that fails whenever it is read: an error here, if it is always read. */
+static void refuse_field(CelLower *l, const CelFieldUse *use, size_t n_failing) {
+    const bool *certain = find_nodes(l, use->number, /* all= */ false);
+
+    for (size_t i = 0; i < n_failing; i++) {
+        const CelFailing *failing = &l->graph->failing.items[i];
+
+        if (!is_found(certain, use->number, failing->number))
+            continue;
+        cel_lower_refuse(l, use->place, failing->text, failing->hint);
+        return;
+    }
+}
+
+static void judge_failing(CelLower *l, uint32_t root) {
+    size_t n = l->graph->failing.n;
+    const bool *certain, *possible;
+
+    if (n == 0)
+        return;
+    certain = l->options->may_be_unused ? NULL : find_nodes(l, root, /* all= */ false);
+    possible = find_nodes(l, root, /* all= */ true);
+    if (!possible || (!certain && !l->options->may_be_unused))
+        l->has_failed = true;
+    for (size_t i = l->n_failing_before; i < n; i++) {
+        const CelFailing *failing = &l->graph->failing.items[i];
+
+        if (is_found(certain, root, failing->number))
+            cel_lower_refuse(l, failing->place, failing->text, failing->hint);
+        else if (is_found(possible, root, failing->number))
+            warn(l, failing);
+    }
+    for (size_t i = 0; i < l->uses.n; i++)
+        if (is_found(certain, root, l->uses.items[i].number))
+            refuse_field(l, &l->uses.items[i], l->n_failing_before);
+}
+
 /* The parent of each node. The stack holds nodes without a parent yet. */
 static void find_parents(CelLower *l) {
     uint32_t n = 0;
@@ -278,7 +408,7 @@ static void find_parents(CelLower *l) {
 
 static int lower_tree(CelLower *l, uint32_t *ret_root) {
     uint32_t n = l->tree->n_nodes;
-    Arena *arena = cel_graph_arena(l->graph);
+    Arena *arena = l->graph->arena;
     size_t first = l->diags->diags.n;
 
     l->stack = ARENA_ARRAY(arena, uint32_t, n + 1);
@@ -294,17 +424,17 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         if (r < 0)
             return r;
     }
-    *ret_root = l->is_refused || l->nodes ? l->stack[0] : cel_lower_expected(l, l->stack[0]);
+    *ret_root = l->is_refused || l->nodes ? l->stack[0] : lower_expected(l, l->stack[0]);
     if (*ret_root == CEL_NO_NODE)
         return -ENOMEM;
     if (!l->is_refused)
-        cel_lower_judge_failing(l, *ret_root);
-    cel_sort_errors(l->diags, first);
+        judge_failing(l, *ret_root);
+    diag_list_sort(l->diags, first);
     if (l->is_refused)
         return CEL_LOWER_REFUSED;
     if (l->has_failed)
         return -ENOMEM;
-    cel_graph_use(l->graph, *ret_root);
+    l->graph->nodes.items[*ret_root].uses++;
     return 0;
 }
 
@@ -317,7 +447,7 @@ static CelLower lower_of(
         .options = options,
         .diags = diags,
         .fuel = CEL_FOLD_FUEL_MAX,
-        .n_failing_before = cel_graph_n_failing(graph),
+        .n_failing_before = graph->failing.n,
     };
 }
 
@@ -338,8 +468,8 @@ int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions 
     l.nodes = ret_nodes;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)
         ret_nodes[i] = CEL_NO_NODE;
-    cel_graph_keep_apart(graph, true);
+    graph->is_apart = true;
     r = lower_tree(&l, &root);
-    cel_graph_keep_apart(graph, false);
+    graph->is_apart = false;
     return r;
 }

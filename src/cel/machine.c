@@ -10,10 +10,11 @@
 
 #include <stdalign.h>
 
+#include "cel/code.h"
 #include "cel/elements.h"
 #include "cel/limits.h"
-#include "cel/machine-internal.h"
 #include "cel/operators.h"
+#include "cel/tree.h"
 
 #define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */
 #define TURN_ALWAYS 1      /* of what reads no loop's variable */
@@ -45,15 +46,34 @@ typedef struct Call {
     CelValue *base;
 } Call;
 
+typedef struct Loop {
+    CelValue locals[2];
+    uint64_t turn; /* the number of this turn, in the whole run */
+    CelValue range;
+    uint32_t i, n;
+    uint8_t level;
+    bool is_pairs;
+    bool is_decided;       /* all(): an element was false; exists(): one was true */
+    uint32_t cost;         /* fuel for a turn */
+    const CelError *error; /* all(), exists(): the first one */
+    union {
+        CelValue *items;   /* what map() and filter() build */
+        CelEntry *entries; /* what transformMap() builds */
+    };
+    uint32_t n_built, room;
+    struct Loop *below; /* the loop that ran when this one began */
+    struct Loop *outer; /* the loop of the same level that this one hides */
+} Loop;
+
 typedef struct Machine {
     const CelCode *code;
     CelRun *run;
     CelValue *base;      /* of the stack of the part that runs */
     uint32_t base_loops; /* loops that were open when it began */
     uint32_t n_loops;    /* open now */
-    CelLoop *loop;       /* the innermost */
-    CelLoop *levels[CEL_LOOPS_MAX];
-    CelLoop *loops;
+    Loop *loop;          /* the innermost */
+    Loop *levels[CEL_LOOPS_MAX];
+    Loop *loops;
     Memo *memos;
     Call *calls;
     uint32_t n_calls;
@@ -212,11 +232,185 @@ static CelValue opt_has(CelRun *run, CelValue v) {
     return v.kind == CEL_OPTIONAL ? cel_op_opt_has(run, v) : cel_no_overload(run);
 }
 
+/* --- calls whose overload depends on the arguments -------------------------------------- */
+
+#define NAMES_MAX 300 /* bytes of a call in "no such overload: …" */
+
+static bool fits(const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    if (callee->n_args != n_args)
+        return false;
+    for (uint32_t i = 0; i < n_args; i++) {
+        if (callee->kinds[i] != CEL_ABSENT && callee->kinds[i] != args[i].kind)
+            return false;
+    }
+    return true;
+}
+
+static void print_kind(CelValue v, Buf *out) {
+    buf_append(out, cel_type_of(v)->name);
+}
+
+static void print_kinds(const CelValue *args, uint32_t n, Buf *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        buf_append(out, i > 0 ? STR(", ") : STR_NULL);
+        print_kind(args[i], out);
+    }
+}
+
+/* !int, int + string, list[string], string.startsWith(int), size(int) */
+static void print_call(const CelCallee *callee, const CelValue *args, uint32_t n_args, Buf *out) {
+    const char *sign = cel_operator_text(str_from_c(callee->name));
+
+    if (sign && n_args == 1) {
+        buf_append(out, str_from_c(sign));
+        print_kind(args[0], out);
+    } else if (sign && n_args == 2) {
+        print_kind(args[0], out);
+        if (sign[0] == '[')
+            buf_append_char(out, '[');
+        else
+            buf_printf(out, " %s ", sign);
+        print_kind(args[1], out);
+        buf_append(out, sign[0] == '[' ? STR("]") : STR_NULL);
+    } else {
+        uint32_t first = callee->is_receiver && n_args > 0;
+
+        print_kinds(args, first, out);
+        buf_printf(out, "%s%s(", first ? "." : "", callee->name);
+        print_kinds(args + first, n_args - first, out);
+        buf_append_char(out, ')');
+    }
+}
+
+static CelValue no_such_overload(
+    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(NAMES_MAX);
+
+    print_call(callee, args, n_args, &out);
+    return cel_fail(run, "no such overload: %.*s", STR_FMT(buf_str(&out)));
+}
+
+/* The one overload that could take them. */
+static CelValue call_checked(
+    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    if (!fits(callee, args, n_args) || !callee->fn)
+        return no_such_overload(run, callee, args, n_args);
+    return callee->fn(run, args, callee->prepared);
+}
+
+/* The first of several whose kinds fit: @callees and those that follow in the table. */
+static CelValue call_dispatch(
+    CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args) {
+    for (uint32_t i = 0; i < callees->n_candidates; i++) {
+        if (fits(&callees[i], args, n_args) && callees[i].fn)
+            return callees[i].fn(run, args, callees[i].prepared);
+    }
+    return no_such_overload(run, callees, args, n_args);
+}
+
 /* --- loops ----------------------------------------------------------------------------- */
 
+/* Functions of loops return an error, or any other value for success. */
+
+#define ROOM_FIRST 8 /* elements */
+
+static CelValue loop_begin(Loop *loop, const CelLoopCode *code, CelValue range, CelRun *run) {
+    if (range.kind != CEL_LIST && range.kind != CEL_MAP) {
+        Str name = cel_type_of(range)->name;
+
+        return cel_fail(run, "no such overload: %.*s is neither a list nor a map", STR_FMT(name));
+    }
+    *loop = (Loop){
+        .range = range,
+        .n = range.kind == CEL_LIST ? range.list->n : range.map->n,
+        .level = code->level,
+        .is_pairs = code->is_pairs,
+        .cost = code->cost,
+    };
+    return cel_null();
+}
+
+/* The next element into the variables: a list's element, with its index before it if there are two;
+ * a map's key, and its value. The caller checked that there is one. */
+static CelValue loop_next(Loop *loop, CelRun *run) {
+    if (!cel_charge(run, loop->cost))
+        return cel_exhausted(run);
+    if (loop->range.kind == CEL_LIST) {
+        loop->locals[loop->is_pairs] = cel_list_at(loop->range.list, loop->i, run);
+        if (loop->is_pairs)
+            loop->locals[0] = cel_int(loop->i);
+    } else {
+        CelEntry entry = cel_map_at(loop->range.map, loop->i, run);
+
+        loop->locals[0] = entry.key;
+        loop->locals[1] = entry.value;
+    }
+    loop->i++;
+    if (loop->locals[0].kind == CEL_ERROR)
+        return loop->locals[0];
+    return loop->is_pairs ? loop->locals[1] : cel_null();
+}
+
+/* Room for one more element of @size bytes. */
+static bool grow(Loop *loop, size_t size, CelRun *run) {
+    uint32_t room = loop->room ? loop->room * 2 : ROOM_FIRST;
+    void *items;
+
+    if (loop->n_built < loop->room)
+        return true;
+    if (loop->n_built >= UINT32_MAX / 2)
+        return false;
+    items = cel_alloc(run, room * size);
+    if (!items)
+        return false;
+    if (loop->n_built > 0)
+        memcpy(items, loop->items, loop->n_built * size);
+    loop->items = items;
+    loop->room = room;
+    return true;
+}
+
+static CelValue loop_add_item(Loop *loop, CelValue v, CelRun *run) {
+    if (!grow(loop, sizeof(CelValue), run))
+        return cel_no_memory(run);
+    loop->items[loop->n_built++] = v;
+    return cel_null();
+}
+
+static CelValue loop_add_entry(Loop *loop, CelEntry entry, CelRun *run) {
+    if (!grow(loop, sizeof(CelEntry), run))
+        return cel_no_memory(run);
+    loop->entries[loop->n_built++] = entry;
+    return cel_null();
+}
+
+static CelValue loop_add_entries(Loop *loop, CelValue v, CelRun *run) {
+    if (v.kind != CEL_MAP)
+        return cel_no_overload(run);
+    if (!cel_charge(run, v.map->n))
+        return cel_exhausted(run);
+    for (uint32_t i = 0; i < v.map->n; i++) {
+        CelEntry entry = cel_map_at(v.map, i, run);
+        CelValue r = entry.value;
+
+        if (r.kind != CEL_ERROR)
+            r = loop_add_entry(loop, entry, run);
+        if (r.kind == CEL_ERROR)
+            return r;
+    }
+    return cel_null();
+}
+
+/* The final result of all() or exists(). A decided one ignores errors. */
+static CelValue loop_verdict(const Loop *loop, bool is_all) {
+    if (!loop->is_decided && loop->error)
+        return (CelValue){.kind = CEL_ERROR, .error = loop->error};
+    return cel_bool(loop->is_decided != is_all);
+}
+
 static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
-    CelLoop *loop = &m->loops[number];
-    CelValue r = cel_loop_begin(loop, &m->code->loops[number], range, m->run);
+    Loop *loop = &m->loops[number];
+    CelValue r = loop_begin(loop, &m->code->loops[number], range, m->run);
 
     if (r.kind == CEL_ERROR)
         return r;
@@ -279,10 +473,18 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     }
 
-#define BINARY(name, op)                                                                           \
+#define BINARY(X, name, text, op)                                                                  \
     ON(name) {                                                                                     \
         sp--;                                                                                      \
-        TOP = op(run, TOP, sp[0]);                                                                 \
+        TOP = cel_op_##op(run, TOP, sp[0]);                                                        \
+        CHECKED;                                                                                   \
+    }
+
+#define OF_SEVERAL(name, n, result)                                                                \
+    ON(name) {                                                                                     \
+        sp -= (n);                                                                                 \
+        sp[0] = (result);                                                                          \
+        sp++;                                                                                      \
         CHECKED;                                                                                   \
     }
 
@@ -293,8 +495,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
  * It is one function, and long, for the sake of what its parts share: @pc, @sp and @at stay in
  * registers from one instruction to the next, each instruction jumps to the next by itself, which
  * the processor learns to foresee place by place, and what fails goes to one of the labels at the
- * end. A part is a line or two where it can be: what an operation does is in operators.h, select.h,
- * set.h, call.h and loop.h.
+ * end. A part is a line or two where it can be: what an operation does is in operators.h.
  */
 static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     static const void *const labels[OP_N] = {
@@ -371,43 +572,12 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     UNARY(OPT_HAS, opt_has(run, TOP))
     UNARY(OPT_OF, cel_op_opt_of(run, TOP))
     UNARY(OPT_ELEMENT, opt_element(run, TOP))
-    BINARY(OPT_INDEX, cel_index_optional)
-
-    BINARY(ADD_INT, cel_op_add_int)
-    BINARY(SUB_INT, cel_op_sub_int)
-    BINARY(MUL_INT, cel_op_mul_int)
-    BINARY(DIV_INT, cel_op_div_int)
-    BINARY(MOD_INT, cel_op_mod_int)
     UNARY(NEG_INT, cel_op_neg_int(run, TOP))
-    BINARY(ADD_UINT, cel_op_add_uint)
-    BINARY(SUB_UINT, cel_op_sub_uint)
-    BINARY(MUL_UINT, cel_op_mul_uint)
-    BINARY(DIV_UINT, cel_op_div_uint)
-    BINARY(MOD_UINT, cel_op_mod_uint)
-    BINARY(ADD_DOUBLE, cel_op_add_double)
-    BINARY(SUB_DOUBLE, cel_op_sub_double)
-    BINARY(MUL_DOUBLE, cel_op_mul_double)
-    BINARY(DIV_DOUBLE, cel_op_div_double)
     UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP))
-
-    BINARY(EQ, cel_op_eq)
-    BINARY(NE, cel_op_ne)
-    BINARY(EQ_INT, cel_op_eq_int)
-    BINARY(NE_INT, cel_op_ne_int)
-    BINARY(EQ_STRING, cel_op_eq_string)
-    BINARY(NE_STRING, cel_op_ne_string)
-    BINARY(LT_INT, cel_op_lt_int)
-    BINARY(LE_INT, cel_op_le_int)
-    BINARY(GT_INT, cel_op_gt_int)
-    BINARY(GE_INT, cel_op_ge_int)
-    BINARY(LT_DOUBLE, cel_op_lt_double)
-    BINARY(LE_DOUBLE, cel_op_le_double)
-    BINARY(GT_DOUBLE, cel_op_gt_double)
-    BINARY(GE_DOUBLE, cel_op_ge_double)
     UNARY(NOT, cel_op_not(run, TOP))
-    BINARY(IN_LIST, cel_op_in_list)
-    BINARY(IN_MAP, cel_op_in_map)
     UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run))
+    BINARY(, OPT_INDEX, , index_optional)
+    CEL_BINARY_OPCODES(BINARY, )
 
     ON(CALL) {
         const CelCallee *callee = &code->callees[at->b];
@@ -418,30 +588,10 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
         sp++;
         CHECKED;
     }
-    ON(CALL_CHECKED) {
-        sp -= at->a;
-        sp[0] = cel_call_checked(run, &code->callees[at->b], sp, at->a);
-        sp++;
-        CHECKED;
-    }
-    ON(DISPATCH) {
-        sp -= at->a;
-        sp[0] = cel_call_dispatch(run, &code->callees[at->b], sp, at->a);
-        sp++;
-        CHECKED;
-    }
-    ON(LIST) {
-        sp -= at->b;
-        sp[0] = make_list(run, sp, at->b);
-        sp++;
-        CHECKED;
-    }
-    ON(MAP) {
-        sp -= at->b;
-        sp[0] = make_map(run, sp, at->b);
-        sp++;
-        CHECKED;
-    }
+    OF_SEVERAL(CALL_CHECKED, at->a, call_checked(run, &code->callees[at->b], sp, at->a))
+    OF_SEVERAL(DISPATCH, at->a, call_dispatch(run, &code->callees[at->b], sp, at->a))
+    OF_SEVERAL(LIST, at->b, make_list(run, sp, at->b))
+    OF_SEVERAL(MAP, at->b, make_map(run, sp, at->b))
 
     ON(JUMP) {
         FOLLOW;
@@ -545,7 +695,7 @@ no_side:
             GO;
         }
         m->loop->turn = ++m->turn;
-        v = cel_loop_next(m->loop, run);
+        v = loop_next(m->loop, run);
         STEPPED;
     }
     ON(ALL_STEP) {
@@ -589,28 +739,28 @@ absorb:
         if (UNLIKELY(v.kind != CEL_BOOL))
             goto not_a_bool;
         if (v.boolean)
-            v = cel_loop_add_item(m->loop, m->loop->locals[0], run);
+            v = loop_add_item(m->loop, m->loop->locals[0], run);
         FOLLOW;
         STEPPED;
     }
     ON(LIST_STEP) {
-        v = cel_loop_add_item(m->loop, *--sp, run);
+        v = loop_add_item(m->loop, *--sp, run);
         FOLLOW;
         STEPPED;
     }
     ON(MAP_STEP) {
-        v = cel_loop_add_entry(m->loop, *--sp, run);
+        v = loop_add_entry(m->loop, (CelEntry){m->loop->locals[0], *--sp}, run);
         FOLLOW;
         STEPPED;
     }
     ON(ENTRY_STEP) {
-        v = cel_loop_add_entries(m->loop, *--sp, run);
+        v = loop_add_entries(m->loop, *--sp, run);
         FOLLOW;
         STEPPED;
     }
     ON(ALL_END)
     ON(EXISTS_END) {
-        *sp++ = cel_loop_verdict(m->loop, at->op == OP_ALL_END);
+        *sp++ = loop_verdict(m->loop, at->op == OP_ALL_END);
         close_loops(m, m->n_loops - 1);
         if (UNLIKELY(TOP.kind == CEL_ERROR))
             goto failed_before;
@@ -667,12 +817,12 @@ static size_t n_outer_loops(const CelCode *code) {
 
 static size_t room_needed(const CelCode *code) {
     return code->height_max * sizeof(CelValue) +
-           (code->n_loops + n_outer_loops(code)) * sizeof(CelLoop) +
+           (code->n_loops + n_outer_loops(code)) * sizeof(Loop) +
            code->n_shared * (sizeof(Memo) + sizeof(Call));
 }
 
 /* The loops around the code's root, as far as it reads their variables. */
-static void enter_outer_loops(Machine *m, CelLoop *loops, const CelValue *variables) {
+static void enter_outer_loops(Machine *m, Loop *loops, const CelValue *variables) {
     static const CelError unbound = {.text = STR("no value for the variable of a loop")};
     const CelCode *code = m->code;
 

@@ -7,7 +7,7 @@
 
 #define NUMBER_TEXT_MAX 4096 /* bytes of a number with "_" in it, or of an invalid one */
 
-static bool read_digits(Str text, uint64_t *ret) {
+bool cel_number_uint(Str text, uint64_t *ret) {
     uint64_t value = 0;
 
     if (text.len == 0)
@@ -29,14 +29,10 @@ bool cel_number_int(Str text, int64_t *ret) {
 
     if (is_negative || str_has_prefix(text, STR("+")))
         text = str_skip(text, 1);
-    if (!read_digits(text, &value) || value > (uint64_t)INT64_MAX + is_negative)
+    if (!cel_number_uint(text, &value) || value > (uint64_t)INT64_MAX + is_negative)
         return false;
     *ret = is_negative ? (int64_t)(0 - value) : (int64_t)value;
     return true;
-}
-
-bool cel_number_uint(Str text, uint64_t *ret) {
-    return read_digits(text, ret);
 }
 
 /* [+-]inf, [+-]infinity, nan (without a sign). */

@@ -15,6 +15,43 @@
 
 #include <stdint.h>
 
+/* Those that operators.h defines as cel_op_NAME(run, a, b): B(X, name, text, NAME). EQ and NE take
+ * any kinds. EQ_INT and NE_INT are for uints too, LT_INT to GE_INT for durations, EQ_STRING and
+ * NE_STRING for bytes. */
+#define CEL_BINARY_OPCODES(B, X)                                                                   \
+    B(X, ADD_INT, "add-int", add_int)                                                              \
+    B(X, SUB_INT, "sub-int", sub_int)                                                              \
+    B(X, MUL_INT, "mul-int", mul_int)                                                              \
+    B(X, DIV_INT, "div-int", div_int)                                                              \
+    B(X, MOD_INT, "mod-int", mod_int)                                                              \
+    B(X, ADD_UINT, "add-uint", add_uint)                                                           \
+    B(X, SUB_UINT, "sub-uint", sub_uint)                                                           \
+    B(X, MUL_UINT, "mul-uint", mul_uint)                                                           \
+    B(X, DIV_UINT, "div-uint", div_uint)                                                           \
+    B(X, MOD_UINT, "mod-uint", mod_uint)                                                           \
+    B(X, ADD_DOUBLE, "add-double", add_double)                                                     \
+    B(X, SUB_DOUBLE, "sub-double", sub_double)                                                     \
+    B(X, MUL_DOUBLE, "mul-double", mul_double)                                                     \
+    B(X, DIV_DOUBLE, "div-double", div_double)                                                     \
+    B(X, EQ, "eq", eq)                                                                             \
+    B(X, NE, "ne", ne)                                                                             \
+    B(X, EQ_INT, "eq-int", eq_int)                                                                 \
+    B(X, NE_INT, "ne-int", ne_int)                                                                 \
+    B(X, EQ_STRING, "eq-string", eq_string)                                                        \
+    B(X, NE_STRING, "ne-string", ne_string)                                                        \
+    B(X, LT_INT, "lt-int", lt_int)                                                                 \
+    B(X, LE_INT, "le-int", le_int)                                                                 \
+    B(X, GT_INT, "gt-int", gt_int)                                                                 \
+    B(X, GE_INT, "ge-int", ge_int)                                                                 \
+    B(X, LT_DOUBLE, "lt-double", lt_double)                                                        \
+    B(X, LE_DOUBLE, "le-double", le_double)                                                        \
+    B(X, GT_DOUBLE, "gt-double", gt_double)                                                        \
+    B(X, GE_DOUBLE, "ge-double", ge_double)                                                        \
+    B(X, IN_LIST, "in-list", in_list)                                                              \
+    B(X, IN_MAP, "in-map", in_map)
+
+#define CEL_BINARY_OPCODE(X, name, text, op) X(name, text, VALUE, 2, NOTHING)
+
 #define CEL_OPCODES(X)                                                                             \
     X(NONE, "none", FLOW, 0, NOTHING) /* never emitted; the machine's default */                   \
     /* Where values come from. */                                                                  \
@@ -37,42 +74,11 @@
     X(OPT_GET, "opt-get", VALUE, 1, NOTHING)                                                       \
     X(OPT_OF, "opt-of", VALUE, 1, NOTHING)                                                         \
     X(OPT_ELEMENT, "opt-element", VALUE, 1, NOTHING) /* CEL_ABSENT, for LIST and MAP: none */      \
-    /* Numbers. */                                                                                 \
-    X(ADD_INT, "add-int", VALUE, 2, NOTHING)                                                       \
-    X(SUB_INT, "sub-int", VALUE, 2, NOTHING)                                                       \
-    X(MUL_INT, "mul-int", VALUE, 2, NOTHING)                                                       \
-    X(DIV_INT, "div-int", VALUE, 2, NOTHING)                                                       \
-    X(MOD_INT, "mod-int", VALUE, 2, NOTHING)                                                       \
+    /* Numbers and comparisons. */                                                                 \
+    CEL_BINARY_OPCODES(CEL_BINARY_OPCODE, X)                                                       \
     X(NEG_INT, "neg-int", VALUE, 1, NOTHING)                                                       \
-    X(ADD_UINT, "add-uint", VALUE, 2, NOTHING)                                                     \
-    X(SUB_UINT, "sub-uint", VALUE, 2, NOTHING)                                                     \
-    X(MUL_UINT, "mul-uint", VALUE, 2, NOTHING)                                                     \
-    X(DIV_UINT, "div-uint", VALUE, 2, NOTHING)                                                     \
-    X(MOD_UINT, "mod-uint", VALUE, 2, NOTHING)                                                     \
-    X(ADD_DOUBLE, "add-double", VALUE, 2, NOTHING)                                                 \
-    X(SUB_DOUBLE, "sub-double", VALUE, 2, NOTHING)                                                 \
-    X(MUL_DOUBLE, "mul-double", VALUE, 2, NOTHING)                                                 \
-    X(DIV_DOUBLE, "div-double", VALUE, 2, NOTHING)                                                 \
     X(NEG_DOUBLE, "neg-double", VALUE, 1, NOTHING)                                                 \
-    /* Comparisons. EQ and NE take any kinds. EQ_INT and NE_INT are for uints too, LT_INT to       \
-     * GE_INT for durations, EQ_STRING and NE_STRING for bytes. */                                 \
-    X(EQ, "eq", VALUE, 2, NOTHING)                                                                 \
-    X(NE, "ne", VALUE, 2, NOTHING)                                                                 \
-    X(EQ_INT, "eq-int", VALUE, 2, NOTHING)                                                         \
-    X(NE_INT, "ne-int", VALUE, 2, NOTHING)                                                         \
-    X(EQ_STRING, "eq-string", VALUE, 2, NOTHING)                                                   \
-    X(NE_STRING, "ne-string", VALUE, 2, NOTHING)                                                   \
-    X(LT_INT, "lt-int", VALUE, 2, NOTHING)                                                         \
-    X(LE_INT, "le-int", VALUE, 2, NOTHING)                                                         \
-    X(GT_INT, "gt-int", VALUE, 2, NOTHING)                                                         \
-    X(GE_INT, "ge-int", VALUE, 2, NOTHING)                                                         \
-    X(LT_DOUBLE, "lt-double", VALUE, 2, NOTHING)                                                   \
-    X(LE_DOUBLE, "le-double", VALUE, 2, NOTHING)                                                   \
-    X(GT_DOUBLE, "gt-double", VALUE, 2, NOTHING)                                                   \
-    X(GE_DOUBLE, "ge-double", VALUE, 2, NOTHING)                                                   \
     X(NOT, "not", VALUE, 1, NOTHING)                                                               \
-    X(IN_LIST, "in-list", VALUE, 2, NOTHING)                                                       \
-    X(IN_MAP, "in-map", VALUE, 2, NOTHING)                                                         \
     X(IN_SET, "in-set", VALUE, 1, SET) /* in a constant list, hashed once */                       \
     /* Calls and building. */                                                                      \
     X(CALL, "call", VALUE, N, OVERLOAD)                 /* one overload, kinds certain */          \

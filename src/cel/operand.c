@@ -40,20 +40,21 @@ static void read_number(CelParser *parser, const CelToken *sign) {
     add_literal(parser, span, value);
 }
 
-static void read_constant(CelParser *parser, CelValue value) {
+/* A literal other than a number. */
+static void read_constant(CelParser *parser) {
     CelToken token = parser->token;
+    CelValue value = token.kind == CEL_TOKEN_NULL    ? cel_null()
+                     : token.kind == CEL_TOKEN_TRUE  ? cel_bool(true)
+                     : token.kind == CEL_TOKEN_FALSE ? cel_bool(false)
+                                                     : cel_absent();
+    int r = 0;
 
-    cel_parser_advance(parser);
-    add_literal(parser, span_of(token), value);
-}
-
-static void read_text(CelParser *parser) {
-    CelValue value = cel_absent();
-    int r = cel_literal_text(&parser->lexer, parser->token, parser->builder.arena, &value);
-
+    if (token.kind == CEL_TOKEN_STRING || token.kind == CEL_TOKEN_BYTES)
+        r = cel_literal_text(&parser->lexer, token, parser->builder.arena, &value);
     if (r < 0)
         cel_builder_fail(&parser->builder, r);
-    read_constant(parser, value);
+    cel_parser_advance(parser);
+    add_literal(parser, span_of(token), value);
 }
 
 /* A name: a variable, or a function when a bracket follows. @from: of the dot before it. */
@@ -225,17 +226,11 @@ void cel_parser_read_operand(CelParser *parser) {
         break;
     case CEL_TOKEN_STRING:
     case CEL_TOKEN_BYTES:
-        read_text(parser);
-        break;
     case CEL_TOKEN_TRUE:
     case CEL_TOKEN_FALSE:
-        read_constant(parser, cel_bool(parser->token.kind == CEL_TOKEN_TRUE));
-        break;
     case CEL_TOKEN_NULL:
-        read_constant(parser, cel_null());
-        break;
     case CEL_TOKEN_BROKEN:
-        read_constant(parser, cel_absent());
+        read_constant(parser);
         break;
     case CEL_TOKEN_LPAREN:
         (void)cel_parser_open(parser, CEL_OPEN_GROUP, /* takes_last= */ false);

@@ -53,14 +53,14 @@ CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index) {
     return cel_list_at(list, (uint32_t)place.i, run);
 }
 
-static CelValue optional_of(CelRun *run, CelValue v) {
-    if (v.kind == CEL_ERROR)
-        return v;
-    return v.kind != CEL_ABSENT ? cel_make_optional(run, v) : cel_none();
+static CelValue wrap(CelRun *run, CelValue v) {
+    if (v.kind == CEL_ABSENT)
+        return cel_none();
+    return v.kind == CEL_ERROR ? v : cel_make_optional(run, v);
 }
 
 /* Optional access propagates: optional.of([1])[5] is none, not an error. */
-CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
+CelValue cel_op_index_optional(CelRun *run, CelValue a, CelValue index) {
     CelValue place;
 
     while (a.kind == CEL_OPTIONAL && a.inner)
@@ -69,12 +69,12 @@ CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
     case CEL_OPTIONAL:
         return a;
     case CEL_MAP:
-        return optional_of(run, cel_map_find(a.map, index, run));
+        return wrap(run, cel_map_find(a.map, index, run));
     case CEL_LIST:
         place = index_place(run, a.list, index);
         if (place.kind == CEL_INT)
             place = cel_list_at(a.list, (uint32_t)place.i, run);
-        return optional_of(run, place);
+        return wrap(run, place);
     default:
         return cel_no_overload(run);
     }
@@ -120,16 +120,6 @@ static CelValue part(CelRun *run, CelValue v, CelValue key) {
     return field != UINT32_MAX ? v.record->type->get(v.record, field, run) : cel_absent();
 }
 
-static CelValue wrap(CelRun *run, CelValue v) {
-    if (v.kind == CEL_ABSENT)
-        return cel_none();
-    return v.kind == CEL_ERROR ? v : cel_make_optional(run, v);
-}
-
-static CelValue test(CelValue v) {
-    return v.kind == CEL_ERROR ? v : cel_bool(v.kind != CEL_ABSENT);
-}
-
 CelValue cel_select(CelRun *run, CelValue v, CelValue key) {
     CelValue found;
 
@@ -142,15 +132,16 @@ CelValue cel_select(CelRun *run, CelValue v, CelValue key) {
 }
 
 CelValue cel_test_select(CelRun *run, CelValue v, CelValue key) {
-    if (v.kind == CEL_OPTIONAL)
-        return v.inner ? test(part(run, *v.inner, key)) : cel_bool(false);
-    return test(part(run, v, key));
+    if (v.kind == CEL_OPTIONAL && !v.inner)
+        return cel_bool(false);
+    v = part(run, v.kind == CEL_OPTIONAL ? *v.inner : v, key);
+    return v.kind == CEL_ERROR ? v : cel_bool(v.kind != CEL_ABSENT);
 }
 
 CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key) {
-    if (v.kind == CEL_OPTIONAL)
-        return v.inner ? wrap(run, part(run, *v.inner, key)) : v;
-    return wrap(run, part(run, v, key));
+    if (v.kind == CEL_OPTIONAL && !v.inner)
+        return v;
+    return wrap(run, part(run, v.kind == CEL_OPTIONAL ? *v.inner : v, key));
 }
 
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field) {
@@ -162,7 +153,5 @@ CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field)
 }
 
 CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field) {
-    if (!cel_has_field(v, field))
-        return cel_no_fields(run, v);
-    return wrap(run, v.record->type->get(v.record, field, run));
+    return wrap(run, cel_get_field(run, v, field));
 }

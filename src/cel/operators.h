@@ -36,7 +36,7 @@ CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
 /* a[?i], and a[i] of an optional, of any kind: lists, maps, and optionals of them. The result is an
  * optional. */
-CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
+CelValue cel_op_index_optional(CelRun *run, CelValue a, CelValue index);
 
 /* Parts of values. */
 
@@ -182,22 +182,22 @@ static inline bool cel_has_field(CelValue v, uint32_t field) {
     return v.kind == CEL_RECORD && field < v.record->type->n_fields;
 }
 
+/* CEL_ABSENT: it is not set. */
+static inline CelValue cel_get_field(CelRun *run, CelValue v, uint32_t field) {
+    return cel_has_field(v, field) ? v.record->type->get(v.record, field, run)
+                                   : cel_no_fields(run, v);
+}
+
 CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field);
 
 static inline CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
-    CelValue found;
+    CelValue found = cel_get_field(run, v, field);
 
-    if (!cel_has_field(v, field))
-        return cel_no_fields(run, v);
-    found = v.record->type->get(v.record, field, run);
     return found.kind != CEL_ABSENT ? found : cel_no_such_field(run, v.record, field);
 }
 
 static inline CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field) {
-    CelValue found;
+    CelValue found = cel_get_field(run, v, field);
 
-    if (!cel_has_field(v, field))
-        return cel_no_fields(run, v);
-    found = v.record->type->get(v.record, field, run);
     return found.kind != CEL_ERROR ? cel_bool(found.kind != CEL_ABSENT) : found;
 }

@@ -2,6 +2,7 @@
  * hint that names a rewrite has it as a fix, too: test/data/hints/expressions.test follows each. */
 
 #include <inttypes.h>
+#include <stdarg.h>
 
 #include "base/ascii.h"
 #include "base/calendar.h"
@@ -52,46 +53,47 @@ static bool is_text_literal(const CelNode *node) {
     return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING;
 }
 
-/* All of an argument's source, in brackets if a method could not follow it otherwise. */
+/* All of an argument's source. */
+static Str text_of(const CelMismatch *mismatch, size_t arg) {
+    return cel_checker_text(mismatch->checker, mismatch->args[arg]);
+}
+
+/* The same, in brackets if a method could not follow it otherwise. */
 static Str operand(const CelMismatch *mismatch, size_t arg) {
-    Str text = cel_checker_text(mismatch->checker, mismatch->args[arg]);
+    Str text = text_of(mismatch, arg);
 
     return cel_checker_is_joined(mismatch->checker, mismatch->args[arg])
                ? cel_checker_printf(mismatch->checker, "(%.*s)", STR_FMT(text))
                : text;
 }
 
-/* Hints of this form: "write TEXT", in place of one argument, or of the whole call. */
-static Str instead_of(const CelMismatch *mismatch, size_t arg, Str text) {
-    const CelNode *node = node_of(mismatch, arg);
+/* "write TEXT", with TEXT as the fix in place of @node. */
+static __attribute__((format(printf, 3, 4))) Str write_instead(
+    const CelMismatch *mismatch, const CelNode *node, const char *format, ...) {
+    va_list arguments;
+    Str text;
 
+    va_start(arguments, format);
+    text = cel_checker_vprintf(mismatch->checker, format, arguments);
+    va_end(arguments);
     *mismatch->fix = (CelFix){node->from, node->to, text};
     return cel_checker_printf(mismatch->checker, "write %.*s", STR_FMT(text));
 }
 
-static Str instead_of_call(const CelMismatch *mismatch, Str text) {
-    *mismatch->fix = (CelFix){mismatch->call->from, mismatch->call->to, text};
-    return cel_checker_printf(mismatch->checker, "write %.*s", STR_FMT(text));
-}
+/* In place of one argument, or of the whole call. */
+#define INSTEAD_OF(mismatch, arg, ...) write_instead(mismatch, node_of(mismatch, arg), __VA_ARGS__)
+#define INSTEAD_OF_CALL(mismatch, ...) write_instead(mismatch, (mismatch)->call, __VA_ARGS__)
 
 /* A value of @type to take where there is none. */
 static const char *nothing_of(const CelType *type) {
-    switch (type->kind) {
-    case CEL_T_STRING:
-        return "''";
-    case CEL_T_INT:
-        return "0";
-    case CEL_T_UINT:
-        return "0u";
-    case CEL_T_DOUBLE:
-        return "0.0";
-    case CEL_T_BOOL:
-        return "false";
-    case CEL_T_LIST:
-        return "[]";
-    default:
-        return NULL;
-    }
+    static const char *const values[] = {[CEL_T_STRING] = "''",
+        [CEL_T_INT] = "0",
+        [CEL_T_UINT] = "0u",
+        [CEL_T_DOUBLE] = "0.0",
+        [CEL_T_BOOL] = "false",
+        [CEL_T_LIST] = "[]"};
+
+    return type->kind < ELEMENTS_OF(values) ? values[type->kind] : NULL;
 }
 
 static Str hint_optional(const CelMismatch *mismatch) {
@@ -102,9 +104,8 @@ static Str hint_optional(const CelMismatch *mismatch) {
             continue;
         otherwise = nothing_of(cel_type_param(mismatch->types[i], 0));
         if (otherwise)
-            return instead_of(mismatch, i,
-                cel_checker_printf(mismatch->checker, "%.*s.orValue(%s)",
-                    STR_FMT(operand(mismatch, i)), otherwise));
+            return INSTEAD_OF(
+                mismatch, i, "%.*s.orValue(%s)", STR_FMT(operand(mismatch, i)), otherwise);
         return cel_checker_printf(mismatch->checker,
             "%.*s is optional: .orValue(…) says what to take when there is none",
             STR_FMT(source(mismatch, i)));
@@ -113,7 +114,7 @@ static Str hint_optional(const CelMismatch *mismatch) {
 }
 
 /* m['k'] is null when m has no 'k'. STR_NULL: @arg is no such index. */
-static Str has_no_key(const CelMismatch *mismatch, size_t arg) {
+static Str hint_key(const CelMismatch *mismatch, size_t arg) {
     const CelTree *tree = mismatch->checker->tree;
     uint32_t index = mismatch->args[arg], parts[2];
 
@@ -122,7 +123,7 @@ static Str has_no_key(const CelMismatch *mismatch, size_t arg) {
     cel_tree_children(tree, index, parts);
     if (cel_checker_type(mismatch->checker, parts[0])->kind != CEL_T_MAP)
         return STR_NULL;
-    return cel_checker_printf(mismatch->checker,
+    return INSTEAD_OF_CALL(mismatch,
         is_one_of(mismatch->op, "==") ? "!(%.*s in %.*s)" : "%.*s in %.*s",
         STR_FMT(cel_checker_text(mismatch->checker, parts[1])),
         STR_FMT(cel_checker_text(mismatch->checker, parts[0])));
@@ -130,25 +131,20 @@ static Str has_no_key(const CelMismatch *mismatch, size_t arg) {
 
 /* a.b == null, m['k'] != null */
 static Str hint_null(const CelMismatch *mismatch) {
-    const CelNode *node;
-    const char * not ;
+    bool is_equality = is_one_of(mismatch->op, "== !=");
     size_t null;
-    Str text;
+    Str hint;
 
     if (mismatch->n_args != 2 || !is_comparison(mismatch))
         return STR_NULL;
     null = only_one(mismatch, CEL_T_NULL);
     if (null == SIZE_MAX)
         return STR_NULL;
-    node = node_of(mismatch, 1 - null);
-    not = is_one_of(mismatch->op, "==") ? "!" : "";
-    if (is_one_of(mismatch->op, "== !=") && node->kind == CEL_NODE_SELECT)
-        return instead_of_call(mismatch, cel_checker_printf(mismatch->checker, "%shas(%.*s)", not,
-                                             STR_FMT(operand(mismatch, 1 - null))));
-    text = is_one_of(mismatch->op, "== !=") ? has_no_key(mismatch, 1 - null) : STR_NULL;
-    if (text.ptr)
-        return instead_of_call(mismatch, text);
-    return STR("it is never null; has(a.b) tells whether a field is set");
+    if (is_equality && node_of(mismatch, 1 - null)->kind == CEL_NODE_SELECT)
+        return INSTEAD_OF_CALL(mismatch, "%shas(%.*s)", is_one_of(mismatch->op, "==") ? "!" : "",
+            STR_FMT(operand(mismatch, 1 - null)));
+    hint = is_equality ? hint_key(mismatch, 1 - null) : STR_NULL;
+    return hint.ptr ? hint : STR("it is never null; has(a.b) tells whether a field is set");
 }
 
 /* Turns an int literal into one of another type. */
@@ -164,22 +160,21 @@ static bool takes_suffix(const CelNode *node, Str text, CelTypeKind kind) {
 static Str hint_numbers(const CelMismatch *mismatch) {
     const CelType *const *types = mismatch->types;
     size_t converted;
+    Str hint = STR_NULL;
 
     if (mismatch->n_args != 2 || mismatch->op.len == 0 || !is_number(types[0]) ||
         !is_number(types[1]) || types[0]->kind == types[1]->kind)
         return STR_NULL;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2 && hint.len == 0; i++)
         if (takes_suffix(node_of(mismatch, i), source(mismatch, i), types[1 - i]->kind))
-            return cel_checker_printf(mismatch->checker,
-                "numbers of different types do not mix: %.*s",
-                STR_FMT(instead_of(mismatch, i,
-                    cel_checker_printf(mismatch->checker, "%.*s%s", STR_FMT(source(mismatch, i)),
-                        suffixes[types[1 - i]->kind]))));
+            hint = INSTEAD_OF(
+                mismatch, i, "%.*s%s", STR_FMT(source(mismatch, i)), suffixes[types[1 - i]->kind]);
     converted = types[0]->kind == CEL_T_DOUBLE; /* a double loses the least */
-    return cel_checker_printf(mismatch->checker, "numbers of different types do not mix: %.*s",
-        STR_FMT(instead_of(mismatch, converted,
-            cel_checker_printf(mismatch->checker, "%.*s(%.*s)", STR_FMT(types[1 - converted]->name),
-                STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[converted]))))));
+    if (hint.len == 0)
+        hint = INSTEAD_OF(mismatch, converted, "%.*s(%.*s)", STR_FMT(types[1 - converted]->name),
+            STR_FMT(text_of(mismatch, converted)));
+    return cel_checker_printf(
+        mismatch->checker, "numbers of different types do not mix: %.*s", STR_FMT(hint));
 }
 
 /* '1.5' and the type double: 1.5; '2Gi': as a number. STR_NULL: it is no number. */
@@ -205,7 +200,6 @@ static Str hint_text(const CelMismatch *mismatch, size_t text) {
     const CelType *type = mismatch->types[1 - text];
     bool is_sum = is_one_of(mismatch->op, "+"), is_equality = is_one_of(mismatch->op, "== !=");
     Str value = is_text_literal(written) ? cel_str(written->literal) : STR_NULL, number = STR_NULL;
-    Str name = type->name, plain = cel_checker_text(mismatch->checker, mismatch->args[text]);
 
     if (!is_sum && is_number(type) && value.ptr)
         number = number_in(mismatch, value, type);
@@ -213,16 +207,13 @@ static Str hint_text(const CelMismatch *mismatch, size_t text) {
              (str_is(value, "true") || str_is(value, "false")))
         number = value;
     if (number.ptr)
-        return instead_of(mismatch, text, number);
+        return INSTEAD_OF(mismatch, text, "%.*s", STR_FMT(number));
     if (is_equality && other->kind == CEL_NODE_LITERAL)
-        return instead_of(mismatch, 1 - text,
-            cel_checker_printf(mismatch->checker, "'%.*s'", STR_FMT(source(mismatch, 1 - text))));
+        return INSTEAD_OF(mismatch, 1 - text, "'%.*s'", STR_FMT(source(mismatch, 1 - text)));
     if (!is_sum && !is_equality && is_number(type) && !value.ptr)
-        return instead_of(mismatch, text,
-            cel_checker_printf(mismatch->checker, "%.*s(%.*s)", STR_FMT(name), STR_FMT(plain)));
-    return instead_of(mismatch, 1 - text,
-        cel_checker_printf(mismatch->checker, "string(%.*s)",
-            STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[1 - text]))));
+        return INSTEAD_OF(
+            mismatch, text, "%.*s(%.*s)", STR_FMT(type->name), STR_FMT(text_of(mismatch, text)));
+    return INSTEAD_OF(mismatch, 1 - text, "string(%.*s)", STR_FMT(text_of(mismatch, 1 - text)));
 }
 
 /* Text beside a time: it becomes one, unless it is written out and is none. */
@@ -236,9 +227,8 @@ static Str hint_text_as_time(const CelMismatch *mismatch, size_t text) {
     if (value.ptr &&
         !(is_point ? calendar_parse(value, &number, &nanos) : cel_duration_parse(value, &number)))
         return is_point ? STR(POINT_IN_TIME) : STR(SPAN_OF_TIME);
-    return instead_of(mismatch, text,
-        cel_checker_printf(mismatch->checker, "%s(%.*s)", is_point ? "timestamp" : "duration",
-            STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[text]))));
+    return INSTEAD_OF(mismatch, text, "%s(%.*s)", is_point ? "timestamp" : "duration",
+        STR_FMT(text_of(mismatch, text)));
 }
 
 static Str hint_string(const CelMismatch *mismatch) {
@@ -267,7 +257,7 @@ static Str hint_string(const CelMismatch *mismatch) {
 /* quantity('5m').asApproximateFloat(), which the hint for 5m suggests: '5m'. */
 static Str minutes_in(const CelMismatch *mismatch, size_t arg) {
     static const Str before = STR("quantity("), after = STR(").asApproximateFloat()");
-    Str text = cel_checker_text(mismatch->checker, mismatch->args[arg]);
+    Str text = text_of(mismatch, arg);
 
     if (!str_has_prefix(text, before) || !str_has_suffix(text, after))
         return STR_NULL;
@@ -293,12 +283,9 @@ static Str hint_time(const CelMismatch *mismatch) {
         return STR(POINT_IN_TIME);
     minutes = minutes_in(mismatch, number);
     if (minutes.len > 0)
-        return instead_of(mismatch, number,
-            cel_checker_printf(mismatch->checker, "duration(%.*s)", STR_FMT(minutes)));
+        return INSTEAD_OF(mismatch, number, "duration(%.*s)", STR_FMT(minutes));
     if (is_int_literal(node_of(mismatch, number)))
-        return instead_of(mismatch, number,
-            cel_checker_printf(
-                mismatch->checker, "duration('%.*ss')", STR_FMT(source(mismatch, number))));
+        return INSTEAD_OF(mismatch, number, "duration('%.*ss')", STR_FMT(source(mismatch, number)));
     return STR(SPAN_OF_TIME);
 }
 
@@ -335,9 +322,8 @@ static Str hint_method(const CelMismatch *mismatch) {
                              STR_FMT(operand(mismatch, i)));
     for (size_t i = 0; i < ELEMENTS_OF(methods); i++)
         if (str_is(mismatch->call->name, methods[i].method) && methods[i].after[0] == '\0')
-            return instead_of_call(
-                mismatch, cel_checker_printf(mismatch->checker, "%.*s %s %.*s", STR_FMT(sides[0]),
-                              methods[i].op, STR_FMT(sides[1])));
+            return INSTEAD_OF_CALL(
+                mismatch, "%.*s %s %.*s", STR_FMT(sides[0]), methods[i].op, STR_FMT(sides[1]));
     return STR_NULL;
 }
 
@@ -362,9 +348,8 @@ static Str hint_opaque(const CelMismatch *mismatch) {
     if (mismatch->op.len == 0)
         return number != SIZE_MAX && is_quantity ? hint_method(mismatch) : STR_NULL;
     if (number != SIZE_MAX && is_quantity)
-        return instead_of(mismatch, 1 - number,
-            cel_checker_printf(mismatch->checker, "%.*s.asApproximateFloat()",
-                STR_FMT(operand(mismatch, 1 - number))));
+        return INSTEAD_OF(mismatch, 1 - number, "%.*s.asApproximateFloat()",
+            STR_FMT(operand(mismatch, 1 - number)));
     text = only_one(mismatch, CEL_T_STRING);
     if (text == SIZE_MAX && kinds[0] != kinds[1])
         return is_quantity ? STR("make both a quantity: quantity('1Gi')")
@@ -372,13 +357,12 @@ static Str hint_opaque(const CelMismatch *mismatch) {
     for (size_t i = 0; i < ELEMENTS_OF(methods); i++)
         if (str_is(mismatch->op, methods[i].op) && (is_quantity || methods[i].for_semver))
             return cel_checker_printf(mismatch->checker, "there are methods for that: %.*s",
-                STR_FMT(instead_of_call(
-                    mismatch, cel_checker_printf(mismatch->checker, "%.*s.%s(%.*s)%s",
-                                  STR_FMT(as_opaque(mismatch, 0, name)), methods[i].method,
-                                  STR_FMT(as_opaque(mismatch, 1, name)), methods[i].after))));
+                STR_FMT(INSTEAD_OF_CALL(mismatch, "%.*s.%s(%.*s)%s",
+                    STR_FMT(as_opaque(mismatch, 0, name)), methods[i].method,
+                    STR_FMT(as_opaque(mismatch, 1, name)), methods[i].after)));
     if (text == SIZE_MAX || !is_comparison(mismatch))
         return STR_NULL;
-    return instead_of(mismatch, text, as_opaque(mismatch, text, name));
+    return INSTEAD_OF(mismatch, text, "%.*s", STR_FMT(as_opaque(mismatch, text, name)));
 }
 
 static Str hint_record(const CelMismatch *mismatch) {
@@ -406,11 +390,8 @@ static Str hint_chain(const CelMismatch *mismatch) {
         return STR_NULL;
     middle = cel_checker_text(mismatch->checker, mismatch->args[0] - 1);
     return cel_checker_printf(mismatch->checker, "two comparisons are joined by '&&': %.*s",
-        STR_FMT(instead_of_call(
-            mismatch, cel_checker_printf(mismatch->checker, "%.*s && %.*s %.*s %.*s",
-                          STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[0])),
-                          STR_FMT(middle), STR_FMT(mismatch->op),
-                          STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[1]))))));
+        STR_FMT(INSTEAD_OF_CALL(mismatch, "%.*s && %.*s %.*s %.*s", STR_FMT(text_of(mismatch, 0)),
+            STR_FMT(middle), STR_FMT(mismatch->op), STR_FMT(text_of(mismatch, 1)))));
 }
 
 /* [1, 2].contains(1) */
@@ -418,41 +399,34 @@ static Str hint_contains(const CelMismatch *mismatch) {
     if (!str_is(mismatch->call->name, "contains") || mismatch->n_args != 2 ||
         mismatch->types[0]->kind != CEL_T_LIST)
         return STR_NULL;
-    return instead_of_call(
-        mismatch, cel_checker_printf(mismatch->checker, "%.*s in %.*s",
-                      STR_FMT(operand(mismatch, 1)), STR_FMT(operand(mismatch, 0))));
+    return INSTEAD_OF_CALL(
+        mismatch, "%.*s in %.*s", STR_FMT(operand(mismatch, 1)), STR_FMT(operand(mismatch, 0)));
 }
 
 static Str hint_in(const CelMismatch *mismatch) {
     if (!is_one_of(mismatch->op, "in") || mismatch->types[1]->kind != CEL_T_STRING)
         return STR_NULL;
-    return instead_of_call(
-        mismatch, cel_checker_printf(mismatch->checker, "%.*s.contains(%.*s)",
-                      STR_FMT(operand(mismatch, 1)), STR_FMT(operand(mismatch, 0))));
+    return INSTEAD_OF_CALL(mismatch, "%.*s.contains(%.*s)", STR_FMT(operand(mismatch, 1)),
+        STR_FMT(operand(mismatch, 0)));
 }
 
 /* 5 in [1u]. With dyn() numbers of all types compare. */
 static Str hint_member(const CelMismatch *mismatch) {
-    const CelType *member, *range;
-    Str type;
+    const CelType *range = mismatch->types[1], *member;
+    Str hint;
 
-    if (!is_one_of(mismatch->op, "in"))
-        return STR_NULL;
-    range = mismatch->types[1];
-    if (range->kind != CEL_T_LIST && range->kind != CEL_T_MAP)
+    if (!is_one_of(mismatch->op, "in") || (range->kind != CEL_T_LIST && range->kind != CEL_T_MAP))
         return STR_NULL;
     member = cel_type_param(range, 0);
     if (!is_number(mismatch->types[0]) || !is_number(member))
         return STR_NULL;
-    type = mismatch->types[0]->name;
+    if (takes_suffix(node_of(mismatch, 0), source(mismatch, 0), member->kind))
+        hint =
+            INSTEAD_OF(mismatch, 0, "%.*s%s", STR_FMT(source(mismatch, 0)), suffixes[member->kind]);
+    else
+        hint = INSTEAD_OF(mismatch, 0, "dyn(%.*s)", STR_FMT(text_of(mismatch, 0)));
     return cel_checker_printf(mismatch->checker, "%.*s and %.*s are different types: %.*s",
-        STR_FMT(type), STR_FMT(member->name),
-        STR_FMT(instead_of(mismatch, 0,
-            takes_suffix(node_of(mismatch, 0), source(mismatch, 0), member->kind)
-                ? cel_checker_printf(mismatch->checker, "%.*s%s", STR_FMT(source(mismatch, 0)),
-                      suffixes[member->kind])
-                : cel_checker_printf(mismatch->checker, "dyn(%.*s)",
-                      STR_FMT(cel_checker_text(mismatch->checker, mismatch->args[0]))))));
+        STR_FMT(mismatch->types[0]->name), STR_FMT(member->name), STR_FMT(hint));
 }
 
 /* max(1, 2): max() is for lists. */

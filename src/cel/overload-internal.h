@@ -1,7 +1,7 @@
 #pragma once
 
-/* CelMismatch: a call for which no overload fits. Shared by overload-errors.c, which words the
- * error, and overload-hints.c, which suggests what to write instead. */
+/* CelMismatch: a call for which no overload fits. overload.c words the error,
+ * overload-hints.c suggests what to write instead. */
 
 #include "cel/check-internal.h"
 

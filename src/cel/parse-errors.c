@@ -67,8 +67,7 @@ static void add_broken(CelParser *parser) {
 
     span.at = span.from;
     cel_builder_add_broken(&parser->builder, span);
-    parser->needs_operand = false;
-    parser->is_name = false;
+    cel_parser_got_operand(parser, /* is_name= */ false);
 }
 
 static char opening_text(const CelParser *parser, const CelOpen *open) {

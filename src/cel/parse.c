@@ -22,12 +22,6 @@ bool cel_parser_take(CelParser *parser, CelTokenKind kind) {
     return true;
 }
 
-static void read_binary(CelParser *parser) {
-    cel_parser_settle(parser);
-    cel_parser_reduce(parser, cel_precedence(parser->token.kind));
-    (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
-}
-
 static void read_question(CelParser *parser) {
     cel_parser_settle(parser);
     cel_parser_reduce(parser, 1);
@@ -96,7 +90,7 @@ static void read_index(CelParser *parser) {
 static Str join_name(CelParser *parser, uint32_t first) {
     const CelNode *nodes = parser->builder.nodes.items;
     uint32_t n = cel_builder_next(&parser->builder);
-    size_t len = n - first - 1, at = 0;
+    size_t len = n - first - 1;
     char *name;
 
     for (uint32_t i = first; i < n; i++)
@@ -108,14 +102,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
         cel_builder_fail(&parser->builder, -ENOMEM);
         return STR_NULL;
     }
-    for (uint32_t i = first; i < n; i++) {
-        if (i > first)
-            name[at++] = '.';
-        if (nodes[i].name.len > 0) /* a placeholder for an error has none */
-            memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
-        at += nodes[i].name.len;
-    }
-    return str_of(name, len);
+    return str_of(name, cel_join_names(nodes, first, n - 1, name));
 }
 
 /* T{ */
@@ -174,43 +161,36 @@ static void read_end(CelParser *parser) {
     parser->is_done = true;
 }
 
+static void read_brace(CelParser *parser) {
+    if (parser->is_name)
+        read_struct(parser);
+    else
+        cel_parser_report_operator(parser);
+}
+
 static void read_operator(CelParser *parser) {
-    switch (parser->token.kind) {
-    case CEL_TOKEN_END:
-        read_end(parser);
-        break;
-    case CEL_TOKEN_DOT:
-        read_selector(parser);
-        break;
-    case CEL_TOKEN_LBRACKET:
-        read_index(parser);
-        break;
-    case CEL_TOKEN_LBRACE:
-        if (parser->is_name)
-            read_struct(parser);
-        else
-            cel_parser_report_operator(parser);
-        break;
-    case CEL_TOKEN_QUESTION:
-        read_question(parser);
-        break;
-    case CEL_TOKEN_COLON:
-        read_colon(parser);
-        break;
-    case CEL_TOKEN_COMMA:
-        read_comma(parser);
-        break;
-    case CEL_TOKEN_RPAREN:
-    case CEL_TOKEN_RBRACKET:
-    case CEL_TOKEN_RBRACE:
-        read_closing(parser);
-        break;
-    default:
-        if (cel_precedence(parser->token.kind) > 0)
-            read_binary(parser);
-        else
-            cel_parser_report_operator(parser);
-    }
+    static void (*const readers[CEL_N_TOKENS])(CelParser * parser) = {
+        [CEL_TOKEN_END] = read_end,
+        [CEL_TOKEN_DOT] = read_selector,
+        [CEL_TOKEN_LBRACKET] = read_index,
+        [CEL_TOKEN_LBRACE] = read_brace,
+        [CEL_TOKEN_QUESTION] = read_question,
+        [CEL_TOKEN_COLON] = read_colon,
+        [CEL_TOKEN_COMMA] = read_comma,
+        [CEL_TOKEN_RPAREN] = read_closing,
+        [CEL_TOKEN_RBRACKET] = read_closing,
+        [CEL_TOKEN_RBRACE] = read_closing,
+    };
+    CelTokenKind kind = parser->token.kind;
+
+    if (readers[kind])
+        readers[kind](parser);
+    else if (cel_precedence(kind) > 0) {
+        cel_parser_settle(parser);
+        cel_parser_reduce(parser, cel_precedence(kind));
+        (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
+    } else
+        cel_parser_report_operator(parser);
 }
 
 /* Whether the text is valid UTF-8 within the limit. */
@@ -231,11 +211,13 @@ static bool check_source(CelSyntaxErrors *errors) {
 }
 
 static int parse_text(CelParser *parser, Arena *arena) {
-    int r = cel_builder_init(&parser->builder, &parser->lexer, arena);
+    CelBuilder *builder = &parser->builder;
 
-    if (r < 0)
-        return r;
-    if (!VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
+    *builder = (CelBuilder){.arena = arena, .lexer = &parser->lexer};
+    /* A node for every three bytes: what expressions usually have. It grows if not. */
+    builder->nodes.size = parser->lexer.source.len / 3 + 8;
+    builder->nodes.items = ARENA_RAW(arena, CelNode, builder->nodes.size);
+    if (!builder->nodes.items || !VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
         return -ENOMEM;
     parser->needs_operand = true;
     parser->token = cel_lex_next(&parser->lexer);
@@ -264,7 +246,7 @@ int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena
     r = parse_text(&parser, arena);
     if (r < 0)
         return r;
-    cel_sort_errors(diags, first);
+    diag_list_sort(diags, first);
     if (parser.errors.n > 0)
         return CEL_PARSE_REFUSED;
     *ret = cel_builder_finish(&parser.builder, file);

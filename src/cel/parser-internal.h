@@ -31,9 +31,6 @@ typedef struct CelSpan {
     uint32_t from, to, at;
 } CelSpan;
 
-/* 0 or -ENOMEM. */
-int cel_builder_init(CelBuilder *builder, CelLexer *lexer, Arena *arena) MUST_CHECK;
-
 /* The next node's number. */
 static inline uint32_t cel_builder_next(const CelBuilder *builder) {
     return (uint32_t)builder->nodes.n;

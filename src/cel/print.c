@@ -23,19 +23,10 @@ static bool is_full(const Printer *p) {
 
 /* The letter of a short escape; 0: none. */
 static char short_escape(uint32_t c) {
-    switch (c) {
-    case '\n':
-        return 'n';
-    case '\r':
-        return 'r';
-    case '\t':
-        return 't';
-    case '"':
-    case '\\':
-        return (char)c;
-    default:
-        return 0;
-    }
+    static const char escaped[] = "\n\r\t\"\\", letters[] = "nrt\"\\";
+    const char *at = c > 0 && c < 0x80 ? strchr(escaped, (int)c) : NULL;
+
+    return at ? letters[at - escaped] : '\0';
 }
 
 static void print_string(Printer *p, Str text) {

@@ -12,23 +12,16 @@
 /* Types are written for the arena of the check; the program's own is a copy. Recursive: types
  * are at most CEL_TYPE_DEPTH_MAX deep. */
 static const CelType *copy_type(const CelType *type, Arena *arena) {
-    const CelType **params;
-    CelType *copy;
+    const CelType *params[CEL_TYPE_PARAMS_MAX];
 
     if (type->n_params == 0)
         return type;
-    copy = ARENA_NEW(arena, CelType);
-    params = ARENA_ARRAY(arena, const CelType *, type->n_params);
-    if (!copy || !params)
-        return NULL;
     for (uint32_t i = 0; i < type->n_params; i++) {
         params[i] = copy_type(type->params[i], arena);
         if (!params[i])
             return NULL;
     }
-    *copy = *type;
-    copy->params = params;
-    return copy;
+    return cel_type_with(arena, type, params);
 }
 
 int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,

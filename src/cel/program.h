@@ -8,8 +8,8 @@
  *
  *     text -> tree     lex, literal, parse, operand, reduce, builder, macro, parse-errors, report
  *     tree -> types    check*, resolve, overload*, suggest, type, unify, env, signature, cost*
- *     types -> graph   lower*, graph, opcode.h, copy
- *     graph -> code    emit, share, assemble, disassemble, code.h
+ *     types -> graph   lower*, graph, opcode.h
+ *     graph -> code    emit, disassemble, code.h
  *     code -> value    machine*, operators, trace, explain*
  *     values           value, run, print, elements
  *     libraries        library.h, lib-*; number, time, zone, format, quantity, semver, ip, url

@@ -214,7 +214,7 @@ double cel_quantity_to_double(const CelQuantity *amount) {
      * matters whether any bit is set. */
     int from = (int)bit_length(amount) - 127;
     Wide bits = bits_from(amount, from), quotient = bits / NANO;
-    CelQuantity cut = {{0}, false, 0};
+    uint64_t cut = 0;
     double magnitude;
 
     if (is_zero(amount))
@@ -223,10 +223,9 @@ double cel_quantity_to_double(const CelQuantity *amount) {
         int n_bits = from - i * 64; /* of this limb that were not taken */
 
         if (n_bits > 0)
-            cut.limbs[i] =
-                n_bits >= 64 ? amount->limbs[i] : amount->limbs[i] & ((UINT64_C(1) << n_bits) - 1);
+            cut |= n_bits >= 64 ? amount->limbs[i] : amount->limbs[i] << (64 - n_bits);
     }
-    if (bits % NANO != 0 || !is_zero(&cut))
+    if (bits % NANO != 0 || cut != 0)
         quotient |= 1;
     magnitude = ldexp((double)quotient, from);
     return amount->is_negative ? -magnitude : magnitude;

@@ -101,21 +101,6 @@ static void add_operator(CelParser *parser, const CelOpen *open, CelNodeKind kin
         node->name = open->token.kind == CEL_TOKEN_NOT ? STR("!_") : STR("-_");
 }
 
-static void reduce_unary(CelParser *parser, const CelOpen *open) {
-    if (open->is_odd)
-        add_operator(parser, open, CEL_NODE_CALL, 1);
-    else
-        cel_builder_last(&parser->builder)->from = open->from;
-}
-
-static void reduce_binary(CelParser *parser, const CelOpen *open) {
-    CelNodeKind kind = open->token.kind == CEL_TOKEN_AND  ? CEL_NODE_AND
-                       : open->token.kind == CEL_TOKEN_OR ? CEL_NODE_OR
-                                                          : CEL_NODE_CALL;
-
-    add_operator(parser, open, kind, 2);
-}
-
 /* The topmost operator. */
 static void reduce_top(CelParser *parser) {
     CelOpen open = *cel_parser_top(parser);
@@ -123,10 +108,17 @@ static void reduce_top(CelParser *parser) {
     parser->opens.n--;
     switch (open.kind) {
     case CEL_OPEN_UNARY:
-        reduce_unary(parser, &open);
+        if (open.is_odd)
+            add_operator(parser, &open, CEL_NODE_CALL, 1);
+        else
+            cel_builder_last(&parser->builder)->from = open.from;
         break;
     case CEL_OPEN_BINARY:
-        reduce_binary(parser, &open);
+        add_operator(parser, &open,
+            open.token.kind == CEL_TOKEN_AND  ? CEL_NODE_AND
+            : open.token.kind == CEL_TOKEN_OR ? CEL_NODE_OR
+                                              : CEL_NODE_CALL,
+            2);
         break;
     case CEL_OPEN_THEN:
         cel_parser_report_no_colon(parser, &open);
@@ -215,56 +207,41 @@ static void close_call(CelParser *parser, const CelOpen *open, uint32_t to) {
         cel_builder_add_call(&parser->builder, &call);
 }
 
-static void close_index(CelParser *parser, const CelOpen *open, CelSpan span) {
-    CelNode *node = cel_builder_add(&parser->builder, CEL_NODE_CALL, open->first, 2, span);
-
-    node->name = open->is_optional ? STR("_[?_]") : STR("_[_]");
-    node->is_operator = true;
-}
-
-/* A literal of elements, in square or curly brackets. */
+/* An index, or a literal of elements in square or curly brackets. */
 static void close_elements(CelParser *parser, const CelOpen *open, CelNodeKind kind, CelSpan span) {
-    CelNode *node = cel_builder_add(&parser->builder, kind, open->first, open->n, span);
+    bool is_index = open->kind == CEL_OPEN_INDEX;
+    CelNode *node =
+        cel_builder_add(&parser->builder, kind, open->first, is_index ? 2 : open->n, span);
 
-    node->name = open->type_name;
+    node->name = !is_index ? open->type_name : open->is_optional ? STR("_[?_]") : STR("_[_]");
     node->is_absolute = open->is_absolute;
-}
-
-/* Brackets around something are part of its text. */
-static void close_group(CelParser *parser, CelSpan span) {
-    cel_builder_last(&parser->builder)->from = span.from;
-    cel_builder_last(&parser->builder)->to = span.to;
+    node->is_operator = is_index;
 }
 
 void cel_parser_close(CelParser *parser) {
     CelOpen open = *cel_parser_top(parser);
-    CelSpan span = {.from = open.from, .to = parser->token.to, .at = open.token.from};
+    static const CelNodeKind kinds[] = {
+        [CEL_OPEN_INDEX] = CEL_NODE_CALL,
+        [CEL_OPEN_LIST] = CEL_NODE_LIST,
+        [CEL_OPEN_MAP] = CEL_NODE_MAP,
+        [CEL_OPEN_STRUCT] = CEL_NODE_STRUCT,
+    };
+    CelSpan span = {.from = open.from,
+        .to = parser->token.to,
+        .at = open.kind == CEL_OPEN_STRUCT ? open.from : open.token.from};
 
     parser->opens.n--;
     parser->depth--;
-    switch (open.kind) {
-    case CEL_OPEN_GROUP:
-        close_group(parser, span);
-        break;
-    case CEL_OPEN_CALL:
+    if (open.kind == CEL_OPEN_CALL) {
         close_call(parser, &open, span.to);
-        break;
-    case CEL_OPEN_INDEX:
-        close_index(parser, &open, span);
-        break;
-    case CEL_OPEN_LIST:
-        close_elements(parser, &open, CEL_NODE_LIST, span);
-        break;
-    case CEL_OPEN_MAP:
-        close_elements(parser, &open, CEL_NODE_MAP, span);
-        break;
-    default:
-        span.at = span.from;
-        close_elements(parser, &open, CEL_NODE_STRUCT, span);
+    } else if (open.kind != CEL_OPEN_GROUP) {
+        close_elements(parser, &open, kinds[open.kind], span);
+    } else { /* brackets around something are part of its text */
+        cel_builder_last(&parser->builder)->from = span.from;
+        cel_builder_last(&parser->builder)->to = span.to;
     }
     if (parser->depth < parser->quiet_depth)
         parser->errors.is_quiet = false;
-    parser->needs_operand = false;
-    parser->is_name = false;
+    cel_parser_got_operand(parser, /* is_name= */ false);
     cel_parser_advance(parser);
 }

@@ -43,22 +43,6 @@ void cel_report_fix(DiagList *diags, Str source, CelFix fix) {
         diag_fix(diags, cel_place(STR_NULL, source, fix.from, fix.to), fix.text);
 }
 
-static bool is_before(Place a, Place b) {
-    return a.line < b.line || (a.line == b.line && a.column < b.column);
-}
-
-/* There are DIAG_MAX at most, and they are nearly sorted. */
-void cel_sort_errors(DiagList *diags, size_t first) {
-    for (size_t i = first + 1; i < diags->diags.n; i++) {
-        Diag diag = diags->diags.items[i];
-        size_t at = i;
-
-        for (; at > first && is_before(diag.place, diags->diags.items[at - 1].place); at--)
-            diags->diags.items[at] = diags->diags.items[at - 1];
-        diags->diags.items[at] = diag;
-    }
-}
-
 Place cel_place(Str file, Str source, uint32_t at, uint32_t to) {
     size_t start = at < source.len ? at : source.len, line = 1, line_start = 0, end;
 

@@ -33,7 +33,3 @@ void cel_report_fix(DiagList *diags, Str source, CelFix fix);
 /* Where [@at, @to) of @source is: the line and column of @at, and as many columns of carets as
  * there are bytes up to @to or the end of the line; one at least. */
 Place cel_place(Str file, Str source, uint32_t at, uint32_t to);
-
-/* Sorts by position, from the diag @first on: an error found late (a bracket that is never closed)
- * may be early in the text. */
-void cel_sort_errors(DiagList *diags, size_t first);

@@ -19,86 +19,49 @@ static char *name_room(const CelChecker *checker) {
     return checker->name + cel_env_container(checker->env).len + 1;
 }
 
-/* The next candidate for @name, in name_room(): with @n bytes of the container. */
-static Str with_container(const CelChecker *checker, Str name, size_t n) {
-    char *start = name_room(checker) - n - 1;
+static bool is_declared(const CelEnv *env, Str name, bool is_function) {
+    const CelOverload *const *ignored;
 
-    memcpy(start, cel_env_container(checker->env).ptr, n);
-    start[n] = '.';
-    return str_of(start, n + 1 + name.len);
+    return is_function ? cel_env_overloads(env, name, &ignored) > 0
+                       : cel_env_variable(env, name) != NULL;
 }
 
-/* The container's length without its last part; SIZE_MAX when nothing is left. */
-static size_t outer_length(Str container, size_t n) {
-    return str_find_last(str_take(container, n), '.');
-}
-
-/* Calls @find for every name that @name can mean, the innermost first, until it returns true. */
-static bool find_in_container(CelChecker *checker, Str name, bool is_absolute,
-    bool (*find)(const CelEnv *env, Str name, void *arg), void *arg) {
+/* The declared name that @name means: with all of the container before it, with ever less of it, or
+ * by itself. The others are built in name_room(). */
+static Str meant_by(const CelChecker *checker, Str name, bool is_absolute, bool is_function) {
     Str container = cel_env_container(checker->env);
+    char *room = name_room(checker);
 
-    if (container.len > 0 && !is_absolute && name.len > 0) {
-        char *room = name_room(checker);
+    if (container.len == 0 || is_absolute || name.len == 0)
+        return name;
+    if (name.ptr != room)
+        memcpy(room, name.ptr, name.len);
+    for (size_t n = container.len; n != SIZE_MAX; n = str_find_last(str_take(container, n), '.')) {
+        Str full = str_of(room - n - 1, n + 1 + name.len);
 
-        if (name.ptr != room)
-            memcpy(room, name.ptr, name.len);
-        for (size_t n = container.len; n != SIZE_MAX; n = outer_length(container, n))
-            if (find(checker->env, with_container(checker, name, n), arg))
-                return true;
+        memcpy(room - n - 1, container.ptr, n);
+        room[-1] = '.';
+        if (is_declared(checker->env, full, is_function))
+            return full;
     }
-    return find(checker->env, name, arg);
-}
-
-static bool find_variable(const CelEnv *env, Str name, void *arg) {
-    const CelVariable **ret = arg;
-
-    *ret = cel_env_variable(env, name);
-    return *ret != NULL;
+    return name;
 }
 
 const CelVariable *cel_resolve_variable(CelChecker *checker, Str name, bool is_absolute) {
-    const CelVariable *variable = NULL;
-
-    (void)find_in_container(checker, name, is_absolute, find_variable, &variable);
-    return variable;
-}
-
-typedef struct Found {
-    const CelOverload *const *overloads;
-    size_t n;
-} Found;
-
-static bool find_function(const CelEnv *env, Str name, void *arg) {
-    Found *found = arg;
-
-    found->n = cel_env_overloads(env, name, &found->overloads);
-    return found->n > 0;
+    return cel_env_variable(checker->env, meant_by(checker, name, is_absolute, false));
 }
 
 size_t cel_resolve_function(
     CelChecker *checker, Str name, bool is_absolute, const CelOverload *const **ret) {
-    Found found = {0};
-
-    (void)find_in_container(checker, name, is_absolute, find_function, &found);
-    *ret = found.overloads;
-    return found.n;
+    *ret = NULL;
+    return cel_env_overloads(checker->env, meant_by(checker, name, is_absolute, true), ret);
 }
 
 /* The names from @node to @end with dots between, in name_room(). */
 static Str dotted_name(const CelChecker *checker, uint32_t node, uint32_t end) {
-    char *room = name_room(checker), *at = room;
+    char *room = name_room(checker);
 
-    for (uint32_t i = node; i <= end; i++) {
-        Str part = checker->tree->nodes[i].name;
-
-        if (i > node)
-            *at++ = '.';
-        if (part.len > 0)
-            memcpy(at, part.ptr, part.len);
-        at += part.len;
-    }
-    return str_of(room, (size_t)(at - room));
+    return str_of(room, cel_join_names(checker->tree->nodes, node, end, room));
 }
 
 static void skip(CelChecker *checker, uint32_t from, uint32_t to) {

@@ -141,12 +141,6 @@ CelValue cel_no_such_key(CelRun *run, CelValue key) {
     return fail_absent(run, str_of(text, n_what + key.len));
 }
 
-static CelValue fail_repeated(CelRun *run, CelValue key) {
-    Str text = print_key(run, STR("repeated key: "), key);
-
-    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
-}
-
 CelValue cel_no_such_thing(CelRun *run, const char *what, Str name) {
     return fail_absent(
         run, arena_printf(run->arena, "%s %.*s is absent", what, STR_FMT(cel_excerpt(name))));
@@ -239,22 +233,6 @@ static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
     return n;
 }
 
-static CelValue make_index(CelRun *run, CelMap *map, uint32_t *ret_repeated) {
-    uint32_t n_index = cel_map_index_size(map->n), *index;
-
-    if (n_index == 0) {
-        *ret_repeated = find_repeated(map->entries, map->n);
-        return cel_null();
-    }
-    index = ARENA_ARRAY(run->arena, uint32_t, n_index);
-    if (!index)
-        return cel_no_memory(run);
-    *ret_repeated = cel_map_fill_index(map->entries, map->n, index, n_index);
-    map->index = index;
-    map->n_index = n_index;
-    return cel_null();
-}
-
 /* Checks the keys and works out the depth. */
 static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, uint32_t *depth) {
     for (size_t i = 0; i < n; i++) {
@@ -275,6 +253,7 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     uint32_t depth = 0, repeated = 0;
     CelMap *map;
     CelValue r;
+    Str text;
 
     if (!cel_charge(run, n + 1))
         return cel_exhausted(run);
@@ -285,10 +264,12 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     if (!map)
         return cel_no_memory(run);
     *map = (CelMap){.n = (uint32_t)n, .depth = depth + 1, .entries = entries};
-    r = make_index(run, map, &repeated);
-    if (r.kind == CEL_ERROR)
-        return r;
-    if (repeated < n)
-        return fail_repeated(run, entries[repeated].key);
-    return cel_map(map);
+    if (!cel_map_make_index(map, run->arena, &repeated))
+        return cel_no_memory(run);
+    if (!map->index)
+        repeated = find_repeated(entries, map->n);
+    if (repeated == n)
+        return cel_map(map);
+    text = print_key(run, STR("repeated key: "), entries[repeated].key);
+    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
 }

@@ -67,6 +67,11 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);
 
+/* Charges like cel_charge(), for functions that return no value: false, and run->limit is set. */
+static inline bool cel_pay(CelRun *run, uint64_t n) {
+    return cel_charge(run, n) || cel_exhausted(run).kind != CEL_ERROR;
+}
+
 /* The text of it, for an evaluation in @arena that could not even begin. Static. */
 const CelError *cel_memory_error(const Arena *arena);
 

@@ -14,31 +14,15 @@ typedef struct Reader {
     size_t n_params;
 } Reader;
 
-/* Types without parameters by all their names. Wrappers are the wrapped type: a value that may be
- * null is dyn only where a signature uses dyn. */
+/* Types without parameters by other names than their own. Wrappers are the wrapped type: a value
+ * that may be null is dyn only where a signature uses dyn. */
 static const struct {
     Str name;
     const CelType *type;
-} simple_types[] = {
-    {STR("int"), &cel_int_type},
-    {STR("string"), &cel_string_type},
-    {STR("bool"), &cel_bool_type},
+} aliases[] = {
     {STR("dyn"), &cel_dyn_type},
-    {STR("double"), &cel_double_type},
-    {STR("uint"), &cel_uint_type},
-    {STR("bytes"), &cel_bytes_type},
     {STR("timestamp"), &cel_timestamp_type},
     {STR("duration"), &cel_duration_type},
-    {STR("null_type"), &cel_null_type},
-    {STR("type"), &cel_type_type},
-    {STR("kubernetes.Quantity"), &cel_quantity_type},
-    {STR("kubernetes.Semver"), &cel_semver_type},
-    {STR("kubernetes.URL"), &cel_url_type},
-    {STR("kubernetes.NamedFormat"), &cel_format_type},
-    {STR("net.IP"), &cel_ip_type},
-    {STR("net.CIDR"), &cel_cidr_type},
-    {STR("google.protobuf.Timestamp"), &cel_timestamp_type},
-    {STR("google.protobuf.Duration"), &cel_duration_type},
     {STR("google.protobuf.Any"), &cel_dyn_type},
     {STR("google.protobuf.Value"), &cel_dyn_type},
     {STR("google.protobuf.NullValue"), &cel_null_type},
@@ -113,9 +97,13 @@ static const CelType *simple_named(Reader *reader, Str name) {
 
     if (name.len == 1 && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z')
         return param_named(reader, name);
-    for (size_t i = 0; i < ELEMENTS_OF(simple_types); i++)
-        if (str_eq(name, simple_types[i].name))
-            return simple_types[i].type;
+    for (size_t i = 0; cel_types[i]; i++)
+        if (str_eq(name, cel_types[i]->name) && cel_types[i]->kind != CEL_T_LIST &&
+            cel_types[i]->kind != CEL_T_MAP && cel_types[i]->kind != CEL_T_OPTIONAL)
+            return cel_types[i];
+    for (size_t i = 0; i < ELEMENTS_OF(aliases); i++)
+        if (str_eq(name, aliases[i].name))
+            return aliases[i].type;
     record = reader->env ? cel_env_record(reader->env, name) : NULL;
     if (record)
         return record;
@@ -211,20 +199,9 @@ const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena) {
     return type && is_at_end(&reader) ? type : NULL;
 }
 
-/* The parameters of a function; the opening bracket is already consumed. */
-static bool read_args(Reader *reader, CelOverload *ret) {
-    size_t n = 0;
-
-    if (take(reader, STR(")")))
-        return true;
-    if (!read_types(reader, 0, ret->args + ret->n_args, CEL_ARGS_MAX - ret->n_args, &n))
-        return false;
-    ret->n_args = (uint8_t)(ret->n_args + n);
-    return true;
-}
-
 bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *ret) {
     Reader reader = {.env = env, .arena = arena, .rest = text};
+    size_t n = 0;
 
     ret->n_args = 0;
     ret->is_receiver = false;
@@ -235,7 +212,11 @@ bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *
         if (!ret->args[0] || !take(&reader, STR(".")) || !take(&reader, STR("(")))
             return false;
     }
-    if (!read_args(&reader, ret) || !take(&reader, STR("->")))
+    if (!take(&reader, STR(")")) &&
+        !read_types(&reader, 0, ret->args + ret->n_args, CEL_ARGS_MAX - ret->n_args, &n))
+        return false;
+    ret->n_args = (uint8_t)(ret->n_args + n);
+    if (!take(&reader, STR("->")))
         return false;
     ret->result = read_type(&reader, 0);
     ret->n_params = (uint8_t)reader.n_params;

@@ -355,12 +355,9 @@ static Str list_fields(CelChecker *checker, const CelRecordType *record) {
 static Str nearest_field(const CelRecordType *record, Str name) {
     Str best = STR_NULL;
 
-    for (uint32_t i = 0; i < record->n_fields; i++) {
-        Str both[] = {best, str_nearest(name, &record->fields[i].name, 1)};
-
-        if (both[1].len > 0 && !is_refused(&record->fields[i]))
-            best = best.len > 0 ? str_nearest(name, both, 2) : both[1];
-    }
+    for (uint32_t i = 0; i < record->n_fields; i++)
+        if (!is_refused(&record->fields[i]))
+            best = cel_nearer(name, best, record->fields[i].name);
     return best;
 }
 

@@ -265,7 +265,7 @@ static void test_optional_index(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelValue got = cel_index_optional(&run, cases[i].of, cases[i].index);
+        CelValue got = cel_op_index_optional(&run, cases[i].of, cases[i].index);
 
         assert_value(&run, cases[i].want, got, cases[i].want);
     }

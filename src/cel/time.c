@@ -49,10 +49,6 @@ bool cel_timestamp_difference(
     return true;
 }
 
-static int64_t day_of_year(CalendarDate date, int64_t days) {
-    return days - calendar_days((CalendarDate){.year = date.year, .month = 1, .day = 1});
-}
-
 int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part) {
     int clock;
     int64_t days = calendar_day_of(local_sec, &clock);
@@ -63,7 +59,7 @@ int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part) 
     case CEL_MONTH:
         return calendar_date(days).month - 1;
     case CEL_DAY_OF_YEAR:
-        return day_of_year(calendar_date(days), days);
+        return days - calendar_days((CalendarDate){calendar_date(days).year, 1, 1});
     case CEL_DAY_OF_MONTH:
         return calendar_date(days).day - 1;
     case CEL_DATE:

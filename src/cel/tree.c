@@ -79,6 +79,19 @@ void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret) {
     }
 }
 
+size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char *out) {
+    size_t n = 0;
+
+    for (uint32_t i = first; i <= last; i++) {
+        if (i > first)
+            out[n++] = '.';
+        if (nodes[i].name.len > 0) /* a placeholder for an error has none */
+            memcpy(out + n, nodes[i].name.ptr, nodes[i].name.len);
+        n += nodes[i].name.len;
+    }
+    return n;
+}
+
 /* For each place of the printed order: which node, and how deep. */
 typedef struct Line {
     uint32_t node, depth;

@@ -85,6 +85,10 @@ static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
     return tree->nodes[i - 1].kind == CEL_NODE_BINDER;
 }
 
+/* Writes the names of @nodes from @first to @last with dots between to @out; returns how many
+ * bytes. */
+size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char *out);
+
 /* The name of a kind of node: "select". */
 const char *cel_node_name(CelNodeKind kind);
 

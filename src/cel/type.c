@@ -4,33 +4,22 @@
 
 #include "cel/limits.h"
 
-#define SIMPLE(variable, its_kind, its_values, text)                                               \
-    const CelType variable = {.kind = (its_kind),                                                  \
-        .value_kind = (its_values),                                                                \
+#define X(variable, type_kind, kind_of_values, text)                                               \
+    const CelType cel_##variable##_type = {.kind = CEL_T_##type_kind,                              \
+        .value_kind = CEL_##kind_of_values,                                                        \
         .weight = 1,                                                                               \
-        .name = {.ptr = (text), .len = sizeof(text) - 1}}
+        .name = {.ptr = (text), .len = sizeof(text) - 1}};
 
-SIMPLE(cel_dyn_type, CEL_T_DYN, CEL_ABSENT, "dyn");
-SIMPLE(cel_error_type, CEL_T_ERROR, CEL_ABSENT, "error");
-SIMPLE(cel_null_type, CEL_T_NULL, CEL_NULL, "null_type");
-SIMPLE(cel_bool_type, CEL_T_BOOL, CEL_BOOL, "bool");
-SIMPLE(cel_int_type, CEL_T_INT, CEL_INT, "int");
-SIMPLE(cel_uint_type, CEL_T_UINT, CEL_UINT, "uint");
-SIMPLE(cel_double_type, CEL_T_DOUBLE, CEL_DOUBLE, "double");
-SIMPLE(cel_string_type, CEL_T_STRING, CEL_STRING, "string");
-SIMPLE(cel_bytes_type, CEL_T_BYTES, CEL_BYTES, "bytes");
-SIMPLE(cel_duration_type, CEL_T_DURATION, CEL_DURATION, "google.protobuf.Duration");
-SIMPLE(cel_timestamp_type, CEL_T_TIMESTAMP, CEL_TIMESTAMP, "google.protobuf.Timestamp");
-SIMPLE(cel_type_type, CEL_T_TYPE, CEL_TYPE, "type");
-SIMPLE(cel_list_type, CEL_T_LIST, CEL_LIST, "list");
-SIMPLE(cel_map_type, CEL_T_MAP, CEL_MAP, "map");
-SIMPLE(cel_optional_type, CEL_T_OPTIONAL, CEL_OPTIONAL, "optional_type");
-SIMPLE(cel_quantity_type, CEL_T_OPAQUE, CEL_QUANTITY, "kubernetes.Quantity");
-SIMPLE(cel_semver_type, CEL_T_OPAQUE, CEL_SEMVER, "kubernetes.Semver");
-SIMPLE(cel_ip_type, CEL_T_OPAQUE, CEL_IP, "net.IP");
-SIMPLE(cel_cidr_type, CEL_T_OPAQUE, CEL_CIDR, "net.CIDR");
-SIMPLE(cel_url_type, CEL_T_OPAQUE, CEL_URL, "kubernetes.URL");
-SIMPLE(cel_format_type, CEL_T_OPAQUE, CEL_FORMAT, "kubernetes.NamedFormat");
+CEL_TYPES(X)
+X(dyn, DYN, ABSENT, "dyn")
+X(error, ERROR, ABSENT, "error")
+#undef X
+
+const CelType *const cel_types[] = {
+#define X(variable, type_kind, kind_of_values, text) &cel_##variable##_type,
+    CEL_TYPES(X) NULL
+#undef X
+};
 
 uint32_t cel_record_find(const CelRecordType *type, Str name) {
     for (uint32_t i = 0; i < type->n_fields; i++)
@@ -92,13 +81,11 @@ const CelType *cel_type_with(Arena *arena, const CelType *type, const CelType *c
 }
 
 const CelType *cel_opaque_of(Arena *arena, Str name, const CelType *const *params, size_t n) {
-    static const CelType *const known[] = {&cel_quantity_type, &cel_semver_type, &cel_ip_type,
-        &cel_cidr_type, &cel_url_type, &cel_format_type};
     CelType head = {.kind = CEL_T_OPAQUE, .value_kind = CEL_ABSENT};
 
-    for (size_t i = 0; n == 0 && i < ELEMENTS_OF(known); i++)
-        if (str_eq(known[i]->name, name))
-            return known[i];
+    for (size_t i = 0; n == 0 && cel_types[i]; i++)
+        if (cel_types[i]->kind == CEL_T_OPAQUE && str_eq(cel_types[i]->name, name))
+            return cel_types[i];
     if (str_eq(name, cel_optional_type.name))
         return cel_optional_of(arena, n > 0 ? params[0] : &cel_dyn_type);
     head.name = arena_copy(arena, name);
@@ -153,14 +140,9 @@ bool cel_type_contains(const CelType *type, CelTypeKind kind) {
 
 /* The words people use: timestamp, not google.protobuf.Timestamp. */
 static Str short_name(const CelType *type) {
-    switch (type->kind) {
-    case CEL_T_DURATION:
-        return STR("duration");
-    case CEL_T_TIMESTAMP:
-        return STR("timestamp");
-    default:
-        return type->name;
-    }
+    return type->kind == CEL_T_DURATION    ? STR("duration")
+           : type->kind == CEL_T_TIMESTAMP ? STR("timestamp")
+                                           : type->name;
 }
 
 /* Recursion: CEL_TYPE_DEPTH_MAX bounds it. */

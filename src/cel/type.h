@@ -45,11 +45,35 @@ struct CelType {
     const CelRecordType *record;
 };
 
-extern const CelType cel_dyn_type, cel_error_type, cel_null_type, cel_bool_type, cel_int_type,
-    cel_uint_type, cel_double_type, cel_string_type, cel_bytes_type, cel_duration_type,
-    cel_timestamp_type, cel_type_type, cel_list_type /* bare */, cel_map_type /* bare */,
-    cel_optional_type /* bare */, cel_quantity_type, cel_semver_type, cel_ip_type, cel_cidr_type,
-    cel_url_type, cel_format_type;
+/* The types that expressions can name, as cel_NAME_type: X(name, CelTypeKind, CelKind, text). dyn
+ * is not one of them: conversions/type/dyn_no_denotation. A list, map or optional is bare. */
+#define CEL_TYPES(X)                                                                               \
+    X(bool, BOOL, BOOL, "bool")                                                                    \
+    X(int, INT, INT, "int")                                                                        \
+    X(uint, UINT, UINT, "uint")                                                                    \
+    X(double, DOUBLE, DOUBLE, "double")                                                            \
+    X(string, STRING, STRING, "string")                                                            \
+    X(bytes, BYTES, BYTES, "bytes")                                                                \
+    X(list, LIST, LIST, "list")                                                                    \
+    X(map, MAP, MAP, "map")                                                                        \
+    X(null, NULL, NULL, "null_type")                                                               \
+    X(type, TYPE, TYPE, "type")                                                                    \
+    X(duration, DURATION, DURATION, "google.protobuf.Duration")                                    \
+    X(timestamp, TIMESTAMP, TIMESTAMP, "google.protobuf.Timestamp")                                \
+    X(optional, OPTIONAL, OPTIONAL, "optional_type")                                               \
+    X(quantity, OPAQUE, QUANTITY, "kubernetes.Quantity")                                           \
+    X(semver, OPAQUE, SEMVER, "kubernetes.Semver")                                                 \
+    X(ip, OPAQUE, IP, "net.IP")                                                                    \
+    X(cidr, OPAQUE, CIDR, "net.CIDR")                                                              \
+    X(url, OPAQUE, URL, "kubernetes.URL")                                                          \
+    X(format, OPAQUE, FORMAT, "kubernetes.NamedFormat")
+
+#define X(name, type_kind, value_kind, text) cel_##name##_type,
+extern const CelType CEL_TYPES(X) cel_dyn_type, cel_error_type;
+#undef X
+
+/* All of them, terminated by NULL. */
+extern const CelType *const cel_types[];
 
 /* A field of a record. The record type's @get returns its value by field number. Expressions that
  * use a field of type error are rejected with @about as the message; it is never set. */

@@ -35,26 +35,21 @@ static bool step(CelUnify *unify, unsigned depth) {
 const CelType *cel_unify_fresh(CelUnify *unify) {
     uint32_t number = (uint32_t)unify->bound.n;
     const CelType *type = cel_param_of(unify->arena, STR("T"), number | VARIABLE_FLAG);
-    const CelType **place = VEC_PUSH(&unify->bound, unify->arena);
 
-    if (!type || !place) {
-        unify->no_memory = true;
-        return &cel_dyn_type;
-    }
-    *place = NULL;
-    return type;
+    if (type && VEC_ADD(&unify->bound, unify->arena, NULL))
+        return type;
+    unify->no_memory = true;
+    return &cel_dyn_type;
 }
 
 static void bind(CelUnify *unify, const CelType *variable, const CelType *type) {
-    struct CelUndo *undo = VEC_PUSH(&unify->trail, unify->arena);
     uint32_t number = variable->variable & ~VARIABLE_FLAG;
+    struct CelUndo undo = {.variable = number, .before = unify->bound.items[number]};
 
-    if (!undo) {
+    if (VEC_ADD(&unify->trail, unify->arena, undo))
+        unify->bound.items[number] = type;
+    else
         unify->no_memory = true;
-        return;
-    }
-    *undo = (struct CelUndo){.variable = number, .before = unify->bound.items[number]};
-    unify->bound.items[number] = type;
 }
 
 static void undo_to(CelUnify *unify, size_t mark) {
@@ -148,17 +143,9 @@ static Bound bind_variable(
 /* The classic leniency: what an API object can leave out may be compared with null. Pinned by
  * type_deductions/legacy_nullable_types. */
 static bool is_nullable(const CelType *type) {
-    switch (type->kind) {
-    case CEL_T_NULL:
-    case CEL_T_OPTIONAL:
-    case CEL_T_OPAQUE:
-    case CEL_T_RECORD:
-    case CEL_T_DURATION:
-    case CEL_T_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
+    return type->kind == CEL_T_NULL || type->kind == CEL_T_OPTIONAL || type->kind == CEL_T_OPAQUE ||
+           type->kind == CEL_T_RECORD || type->kind == CEL_T_DURATION ||
+           type->kind == CEL_T_TIMESTAMP;
 }
 
 static bool params_fit(CelUnify *unify, const CelType *from, const CelType *to, unsigned depth) {

@@ -446,7 +446,6 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
 /* Quotes like Go: invalid UTF-8 (as in a part cut inside a code point) byte by byte. */
 static void print_quoted(Str text, Buf *out) {
     static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
-    static const char hex_digits[] = "0123456789abcdef";
 
     buf_append_char(out, '"');
     while (text.len > 0) {
@@ -456,10 +455,9 @@ static void print_quoted(Str text, Buf *out) {
         if (n == 0 || c < ' ' || c == 0x7f) {
             c = (unsigned char)text.ptr[0];
             if (c >= '\a' && c <= '\r')
-                buf_append(out, str_of((char[]){'\\', letters[c - '\a']}, 2));
+                buf_printf(out, "\\%c", letters[c - '\a']);
             else
-                buf_append(
-                    out, str_of((char[]){'\\', 'x', hex_digits[c >> 4], hex_digits[c & 15]}, 4));
+                buf_printf(out, "\\x%02x", (unsigned)c);
         } else {
             if (c == '"' || c == '\\')
                 buf_append_char(out, '\\');

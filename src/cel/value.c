@@ -13,36 +13,17 @@
 #define TWO_63 0x1p63
 #define TWO_64 0x1p64
 
-static CelOrder order_int(int64_t a, int64_t b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
-}
-
-static CelOrder order_uint(uint64_t a, uint64_t b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
-}
+/* Of two numbers of one type. */
+#define ORDER(a, b) ((a) < (b) ? CEL_LESS : (a) > (b) ? CEL_GREATER : CEL_SAME)
 
 static CelOrder order_double(double a, double b) {
-    return a < b ? CEL_LESS : a > b ? CEL_GREATER : a == b ? CEL_SAME : CEL_UNORDERED;
+    return isnan(a) || isnan(b) ? CEL_UNORDERED : ORDER(a, b);
 }
 
-static CelOrder order_int_uint(int64_t a, uint64_t b) {
-    return a < 0 ? CEL_LESS : order_uint((uint64_t)a, b);
-}
-
-static CelOrder order_int_double(int64_t a, double b) {
-    if (b < -TWO_63)
-        return CEL_GREATER;
-    if (b > TWO_63)
-        return CEL_LESS;
-    return order_double((double)a, b);
-}
-
-static CelOrder order_uint_double(uint64_t a, double b) {
-    if (b < 0)
-        return CEL_GREATER;
-    if (b > TWO_64)
-        return CEL_LESS;
-    return order_double((double)a, b);
+/* An integer, as the double @a, and a double; what is outside of the integers' range is no matter
+ * of rounding. */
+static CelOrder order_mixed(double a, double b, double min, double max) {
+    return b < min ? CEL_GREATER : b > max ? CEL_LESS : order_double(a, b);
 }
 
 static CelOrder reversed(CelOrder order) {
@@ -54,16 +35,13 @@ static CelOrder order_numbers(CelValue a, CelValue b) {
     if (a.kind > b.kind)
         return reversed(order_numbers(b, a)); /* once: the kinds are in order then */
     if (a.kind == CEL_INT)
-        return b.kind == CEL_INT    ? order_int(a.i, b.i)
-               : b.kind == CEL_UINT ? order_int_uint(a.i, b.u)
-                                    : order_int_double(a.i, b.d);
+        return b.kind == CEL_INT      ? ORDER(a.i, b.i)
+               : b.kind == CEL_DOUBLE ? order_mixed((double)a.i, b.d, -TWO_63, TWO_63)
+               : a.i < 0              ? CEL_LESS
+                                      : ORDER(a.u, b.u);
     if (a.kind == CEL_UINT)
-        return b.kind == CEL_UINT ? order_uint(a.u, b.u) : order_uint_double(a.u, b.d);
+        return b.kind == CEL_UINT ? ORDER(a.u, b.u) : order_mixed((double)a.u, b.d, 0, TWO_64);
     return order_double(a.d, b.d);
-}
-
-static CelOrder order_text(Str a, Str b) {
-    return (CelOrder)order_int(str_cmp(a, b), 0);
 }
 
 CelOrder cel_compare(CelValue a, CelValue b) {
@@ -73,14 +51,14 @@ CelOrder cel_compare(CelValue a, CelValue b) {
         return CEL_NO_ORDER;
     switch (a.kind) {
     case CEL_BOOL:
-        return order_int(a.boolean, b.boolean);
+        return ORDER(a.boolean, b.boolean);
     case CEL_DURATION:
-        return order_int(a.i, b.i);
+        return ORDER(a.i, b.i);
     case CEL_TIMESTAMP:
-        return a.i != b.i ? order_int(a.i, b.i) : order_uint(a.len, b.len);
+        return a.i != b.i ? ORDER(a.i, b.i) : ORDER(a.len, b.len);
     case CEL_STRING: /* bytes of UTF-8 sort as their code points do */
     case CEL_BYTES:
-        return order_text(cel_str(a), cel_str(b));
+        return ORDER(str_cmp(cel_str(a), cel_str(b)), 0);
     default:
         return CEL_NO_ORDER;
     }
@@ -141,16 +119,32 @@ static uint32_t index_place(
     return place;
 }
 
-uint32_t cel_map_fill_index(
-    const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t place = index_place(entries, index, n_index, cel_map_key(entries[i].key));
+#define INDEX_MIN 9 /* entries; among fewer a linear search is faster */
 
-        if (index[place] != 0)
-            return i;
+bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) {
+    uint32_t n_index = 32, *index;
+
+    *ret_repeated = map->n;
+    if (map->n < INDEX_MIN)
+        return true;
+    while (n_index < map->n * 2)
+        n_index *= 2;
+    index = ARENA_ARRAY(arena, uint32_t, n_index);
+    if (!index)
+        return false;
+    map->index = index;
+    map->n_index = n_index;
+    for (uint32_t i = 0; i < map->n; i++) {
+        uint32_t place =
+            index_place(map->entries, index, n_index, cel_map_key(map->entries[i].key));
+
+        if (index[place] != 0) {
+            *ret_repeated = i;
+            break;
+        }
         index[place] = i + 1;
     }
-    return n;
+    return true;
 }
 
 /* Labels and their like: nearly all keys are strings. */
@@ -242,13 +236,8 @@ static bool equal_optionals(CelValue a, CelValue b, CelRun *run, uint32_t depth)
 }
 
 static bool equal_text(CelValue a, CelValue b, CelRun *run) {
-    if (a.len != b.len)
-        return false;
-    if (a.len > CEL_FREE_BYTES && !cel_charge_bytes(run, a.len)) {
-        (void)cel_exhausted(run);
-        return false;
-    }
-    return str_eq(cel_str(a), cel_str(b));
+    return a.len == b.len && (a.len <= CEL_FREE_BYTES || cel_pay(run, 1 + a.len / 8)) &&
+           str_eq(cel_str(a), cel_str(b));
 }
 
 /* The longer one is read no further than the shorter one's length. */
@@ -257,18 +246,12 @@ static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
     size_t in_a = kind->size ? kind->size(a.opaque) : 0,
            in_b = kind->size ? kind->size(b.opaque) : 0;
 
-    if (!cel_charge(run, (in_a < in_b ? in_a : in_b) / 8)) {
-        (void)cel_exhausted(run);
-        return false;
-    }
-    return kind->equal(a.opaque, b.opaque);
+    return cel_pay(run, (in_a < in_b ? in_a : in_b) / 8) && kind->equal(a.opaque, b.opaque);
 }
 
 static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
-    if (depth > CEL_VALUE_DEPTH_MAX || !cel_charge(run, 1)) {
-        (void)cel_exhausted(run);
+    if (!cel_pay(run, depth > CEL_VALUE_DEPTH_MAX ? UINT64_MAX : 1))
         return false;
-    }
     switch (a.kind) {
     case CEL_LIST:
         return equal_lists(a.list, b.list, run, depth + 1);
@@ -284,10 +267,8 @@ static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
 }
 
 static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
-    if (depth > 0 && !cel_charge(run, 1)) {
-        (void)cel_exhausted(run);
+    if (depth > 0 && !cel_pay(run, 1))
         return false;
-    }
     if (cel_is_number(a) && cel_is_number(b))
         return order_numbers(a, b) == CEL_SAME;
     if (a.kind != b.kind)
@@ -332,30 +313,140 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind) {
 }
 
 const CelType *cel_type_of(CelValue v) {
-    static const CelType *const types[CEL_N_KINDS] = {
-        [CEL_ABSENT] = &cel_error_type,
+    static const CelType *const types[CEL_N_KINDS] = {[CEL_ABSENT] = &cel_error_type,
         [CEL_ERROR] = &cel_error_type,
-        [CEL_NULL] = &cel_null_type,
-        [CEL_BOOL] = &cel_bool_type,
-        [CEL_INT] = &cel_int_type,
-        [CEL_UINT] = &cel_uint_type,
-        [CEL_DOUBLE] = &cel_double_type,
-        [CEL_STRING] = &cel_string_type,
-        [CEL_BYTES] = &cel_bytes_type,
-        [CEL_DURATION] = &cel_duration_type,
-        [CEL_TIMESTAMP] = &cel_timestamp_type,
-        [CEL_TYPE] = &cel_type_type,
-        [CEL_LIST] = &cel_list_type,
-        [CEL_MAP] = &cel_map_type,
         [CEL_RECORD] = &cel_dyn_type,
-        [CEL_OPTIONAL] = &cel_optional_type,
-        [CEL_QUANTITY] = &cel_quantity_type,
-        [CEL_SEMVER] = &cel_semver_type,
-        [CEL_IP] = &cel_ip_type,
-        [CEL_CIDR] = &cel_cidr_type,
-        [CEL_URL] = &cel_url_type,
-        [CEL_FORMAT] = &cel_format_type,
+#define X(name, type_kind, value_kind, text) [CEL_##value_kind] = &cel_##name##_type,
+        CEL_TYPES(X)
+#undef X
     };
 
     return types[v.kind];
+}
+
+/* Copies into another arena, and their sizes. */
+
+static bool add_size(CelValue v, size_t *left) {
+    size_t own = sizeof(CelValue);
+
+    if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        own += v.len;
+    if (own > *left)
+        return false;
+    *left -= own;
+    if (v.kind == CEL_OPTIONAL && v.inner)
+        return add_size(*v.inner, left);
+    if (v.kind == CEL_LIST) {
+        for (uint32_t i = 0; i < v.list->n; i++) {
+            if (!v.list->items || !add_size(v.list->items[i], left))
+                return false;
+        }
+    }
+    if (v.kind == CEL_MAP) {
+        for (uint32_t i = 0; i < v.map->n; i++) {
+            if (!v.map->entries || !add_size(v.map->entries[i].key, left) ||
+                !add_size(v.map->entries[i].value, left))
+                return false;
+        }
+    }
+    return true;
+}
+
+size_t cel_value_size(CelValue v, size_t max) {
+    size_t left = max;
+
+    return add_size(v, &left) ? max - left : SIZE_MAX;
+}
+
+bool cel_value_has_opaque(CelValue v) {
+    if (v.kind >= CEL_QUANTITY || v.kind == CEL_RECORD)
+        return true;
+    if (v.kind == CEL_OPTIONAL && v.inner)
+        return cel_value_has_opaque(*v.inner);
+    if (v.kind == CEL_LIST) {
+        for (uint32_t i = 0; i < v.list->n; i++) {
+            if (cel_value_has_opaque(v.list->items[i]))
+                return true;
+        }
+    }
+    if (v.kind == CEL_MAP) {
+        for (uint32_t i = 0; i < v.map->n; i++) {
+            if (cel_value_has_opaque(v.map->entries[i].value))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool copy_list(const CelList *from, Arena *arena, CelValue *ret) {
+    CelList *list;
+    CelValue *items;
+
+    if (!from->items && from->n > 0) /* the host's */
+        return true;
+    list = ARENA_NEW(arena, CelList);
+    items = ARENA_RAW(arena, CelValue, from->n);
+    if (!list || !items)
+        return false;
+    for (uint32_t i = 0; i < from->n; i++) {
+        if (!cel_value_copy(from->items[i], arena, &items[i]))
+            return false;
+    }
+    *list = *from;
+    list->items = items;
+    *ret = cel_list(list);
+    return true;
+}
+
+static bool copy_map(const CelMap *from, Arena *arena, CelValue *ret) {
+    CelMap *map;
+    CelEntry *entries;
+    uint32_t repeated;
+
+    if (!from->entries && (from->n > 0 || from->find)) /* the host's */
+        return true;
+    map = ARENA_NEW(arena, CelMap);
+    entries = ARENA_RAW(arena, CelEntry, from->n);
+    if (!map || !entries)
+        return false;
+    for (uint32_t i = 0; i < from->n; i++) {
+        if (!cel_value_copy(from->entries[i].key, arena, &entries[i].key) ||
+            !cel_value_copy(from->entries[i].value, arena, &entries[i].value))
+            return false;
+    }
+    *map = *from;
+    map->entries = entries;
+    *ret = cel_map(map);
+    return cel_map_make_index(map, arena, &repeated);
+}
+
+static bool copy_inner(CelValue v, Arena *arena, CelValue *ret) {
+    CelValue *inner = ARENA_NEW(arena, CelValue);
+
+    if (!inner || !cel_value_copy(*v.inner, arena, inner))
+        return false;
+    *ret = v;
+    ret->inner = inner;
+    return true;
+}
+
+bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) {
+    Str text;
+
+    *ret = v;
+    switch (v.kind) {
+    case CEL_STRING:
+    case CEL_BYTES:
+        text = arena_copy(arena, cel_str(v));
+        ret->text = text.ptr;
+        return text.ptr != NULL;
+    case CEL_LIST:
+        return copy_list(v.list, arena, ret);
+    case CEL_MAP:
+        return copy_map(v.map, arena, ret);
+    case CEL_OPTIONAL:
+        return !v.inner || copy_inner(v, arena, ret);
+    default:
+        return true;
+    }
 }

@@ -205,21 +205,10 @@ static inline bool cel_is_key(CelValue v) {
 /* Whether two keys are equal: 1 and 1u are. */
 bool cel_key_equal(CelValue a, CelValue b);
 
-/* The size of the index of @n entries (CelMap.n_index); 0: no index, a linear search is faster. */
-static inline uint32_t cel_map_index_size(uint32_t n) {
-    uint32_t size = 32;
-
-    if (n < 9)
-        return 0;
-    while (size < n * 2)
-        size *= 2;
-    return size;
-}
-
-/* The entries' index (CelMap.index), filled into @index, which has @n_index (a power of two,
- * more than @n) zeroed places. @n when all keys differ, else the number of the first that
- * was there before. */
-uint32_t cel_map_fill_index(const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index);
+/* Makes the index of @map's entries in @arena, if there are so many that it pays. False: out of
+ * memory. @ret_repeated: the number of the first entry whose key was there before; map->n: all keys
+ * differ, or there is no index. */
+bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) MUST_CHECK;
 
 /* ==: values of different kinds are unequal, never an error; numbers compare across kinds by value;
  * NaN equals nothing. Charges for the values it reads; out of fuel it returns false and sets
@@ -259,7 +248,7 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind);
  * 0: not cut. Without a @run (NULL) parts that the host must fetch are printed as "…". */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
-/* Copies (copy.c) go down into lists, maps and optionals by recursion, as deep as values are. */
+/* Copies go down into lists, maps and optionals by recursion, as deep as values are. */
 
 /* Bytes of a copy of @v; SIZE_MAX: more than @max, or it contains a non-empty list or map of the
  * host. Shared parts count as often as they are reached. */

@@ -44,12 +44,12 @@ static bool take_char(Str *text, char c) {
     return true;
 }
 
-/* One to three digits. */
-static bool take_number(Str *text, int min, int max, int *ret) {
+/* One to @n_max digits. */
+static bool take_number(Str *text, size_t n_max, int min, int max, int *ret) {
     int value = 0;
     size_t n = 0;
 
-    for (; n < 3 && n < text->len && ascii_is_digit(text->ptr[n]); n++)
+    for (; n < n_max && n < text->len && ascii_is_digit(text->ptr[n]); n++)
         value = value * 10 + (text->ptr[n] - '0');
     *text = str_skip(*text, n);
     *ret = value;
@@ -76,12 +76,12 @@ static bool take_time(Str *text, int max_hours, int32_t *ret) {
 
     if (sign > 0)
         (void)take_char(text, '+');
-    if (!take_number(text, 0, max_hours, &hours))
+    if (!take_number(text, 3, 0, max_hours, &hours))
         return false;
     if (take_char(text, ':')) {
-        if (!take_number(text, 0, 59, &minutes))
+        if (!take_number(text, 3, 0, 59, &minutes))
             return false;
-        if (take_char(text, ':') && !take_number(text, 0, 59, &seconds))
+        if (take_char(text, ':') && !take_number(text, 3, 0, 59, &seconds))
             return false;
     }
     *ret = sign * (hours * 3600 + minutes * 60 + seconds);
@@ -94,12 +94,12 @@ static bool take_day(Str *text, RuleDay *ret) {
     *ret = (RuleDay){.time = 2 * 3600};
     if (take_char(text, 'M')) {
         ret->form = DAY_OF_WEEK;
-        is_read = take_number(text, 1, 12, &ret->month) && take_char(text, '.') &&
-                  take_number(text, 1, 5, &ret->week) && take_char(text, '.') &&
-                  take_number(text, 0, 6, &ret->day);
+        is_read = take_number(text, 3, 1, 12, &ret->month) && take_char(text, '.') &&
+                  take_number(text, 3, 1, 5, &ret->week) && take_char(text, '.') &&
+                  take_number(text, 3, 0, 6, &ret->day);
     } else {
         ret->form = take_char(text, 'J') ? DAY_JULIAN : DAY_OF_YEAR;
-        is_read = take_number(text, ret->form == DAY_JULIAN, 365, &ret->day);
+        is_read = take_number(text, 3, ret->form == DAY_JULIAN, 365, &ret->day);
     }
     return is_read && (!take_char(text, '/') || take_time(text, 167, &ret->time));
 }
@@ -303,4 +303,34 @@ int32_t cel_zone_offset(const CelZone *zone, int64_t sec) {
     if (n == zone->n && zone->has_rule)
         return rule_offset(&zone->rule, sec);
     return n == 0 ? zone->before : zone->offsets[n - 1];
+}
+
+/* "+05:30", "-8:00", "02:00". */
+static bool read_offset(Str text, int32_t *ret) {
+    int sign = take_char(&text, '-') ? -1 : 1, hours, minutes;
+
+    if (sign > 0)
+        (void)take_char(&text, '+');
+    if (!take_number(&text, 2, 0, 23, &hours) || !take_char(&text, ':') ||
+        !take_number(&text, 2, 0, 59, &minutes) || text.len > 0)
+        return false;
+    *ret = sign * (hours * 3600 + minutes * 60);
+    return true;
+}
+
+/* "Local" is not looked up: what an expression means must not depend on the machine. */
+bool cel_offset_of(const CelZones *zones, Str name, int64_t sec, int32_t *ret) {
+    const CelZone *zone;
+
+    *ret = 0;
+    if (name.len == 0 || str_is(name, "UTC"))
+        return true;
+    if (str_find(name, ':') != SIZE_MAX)
+        return read_offset(name, ret);
+    if (!zones || str_is(name, "Local"))
+        return false;
+    zone = zones->find(zones, name);
+    if (zone)
+        *ret = cel_zone_offset(zone, sec);
+    return zone != NULL;
 }

@@ -142,7 +142,7 @@ const PlanCode *planner_code(
     graph = planner_check(p, cel_graph_new(p->mini, p->mini));
     if (p->failed)
         return NULL;
-    cel_graph_keep_apart(graph, true);
+    graph->is_apart = true;
     for (size_t i = 0; !p->failed && i < c.parts.n; i++) {
         c.parts.items[i].copy = copy_part(&c, &c.parts.items[i], graph);
         p->failed |= c.parts.items[i].copy == CEL_NO_NODE;

@@ -159,7 +159,7 @@ static CelOptions options_of(const Expression *expression, const CelComposite *c
  * were reported when they were read. */
 static int lower_variables(const Expression *expression, CelGraph *graph, uint32_t *nodes) {
     const Scope *scope = expression->scope;
-    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
+    DiagList nothing = DIAG_LIST_IN(graph->arena);
     CelComposite composite = composite_of(scope, nodes);
 
     for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
@@ -419,7 +419,7 @@ bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str 
 int expression_lower(Expression *expression, CelGraph *graph) {
     CelComposite composite = composite_of(expression->scope, expression->scope->nodes);
     CelOptions options = options_of(expression, &composite);
-    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
+    DiagList nothing = DIAG_LIST_IN(graph->arena);
 
     /* It was lowered before, alone: what could be refused has been. */
     return error_fold(cel_lower(graph, expression->checked, &options, &nothing, &expression->node));

@@ -89,19 +89,15 @@ static bool is_same_set(const RegexSet *set, const RegexNode *node) {
 /* The set of a class; equal ones are one. */
 static uint32_t find_set(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
-    RegexSet *set;
 
     for (size_t i = 0; i < e->sets.n && e->set_of[number] == 0; i++)
         if (is_same_set(&e->sets.items[i], node))
             e->set_of[number] = (uint32_t)i + 1;
     if (e->set_of[number] == 0) {
-        set = VEC_PUSH(&e->sets, e->scratch);
-        if (!set) {
+        RegexSet set = {.ranges = node->ranges, .n = node->n_ranges};
+
+        if (!VEC_ADD(&e->sets, e->scratch, set))
             fail(e, -ENOMEM);
-            return 0;
-        }
-        set->ranges = node->ranges;
-        set->n = node->n_ranges;
         e->set_of[number] = (uint32_t)e->sets.n;
     }
     return e->set_of[number] - 1;
@@ -117,37 +113,27 @@ static void emit_class(Emitter *e, uint32_t number) {
 }
 
 static void push_visit(Emitter *e, uint32_t node) {
-    Visit *visit = VEC_PUSH(&e->visits, e->scratch);
-
-    if (!visit) {
-        fail(e, -ENOMEM);
-        return;
-    }
-    *visit = (Visit){
+    Visit visit = {
         .node = node,
         .child = e->tree->nodes.items[node].child,
         .begin = here(e),
         .exits = UNKNOWN,
         .split = UNKNOWN,
     };
+
+    if (!VEC_ADD(&e->visits, e->scratch, visit))
+        fail(e, -ENOMEM);
 }
 
 /* Each of these continues with a node whose last child is done (or that is new), and returns the
  * child that comes next; REGEX_NONE: the node is done. */
 
-static uint32_t continue_sequence(Emitter *e, Visit *visit) {
+/* A SEQUENCE, or the only child of a GROUP. */
+static uint32_t continue_children(Emitter *e, Visit *visit) {
     uint32_t child = visit->child;
 
     if (child != REGEX_NONE)
         visit->child = e->tree->nodes.items[child].next;
-    return child;
-}
-
-static uint32_t continue_group(Emitter *e, Visit *visit) {
-    uint32_t group = e->tree->nodes.items[visit->node].group, child = visit->child;
-
-    visit->child = REGEX_NONE;
-    (void)emit(e, REGEX_OP_SAVE, group * 2 + (child == REGEX_NONE));
     return child;
 }
 
@@ -229,11 +215,12 @@ static uint32_t continue_visit(Emitter *e, Visit *visit) {
         (void)emit(e, REGEX_OP_ASSERT, node->assert);
         break;
     case REGEX_NODE_GROUP:
-        return continue_group(e, visit);
+        (void)emit(e, REGEX_OP_SAVE, node->group * 2 + (visit->child == REGEX_NONE));
+        return continue_children(e, visit);
     case REGEX_NODE_REPEAT:
         return continue_repeat(e, visit);
     case REGEX_NODE_SEQUENCE:
-        return continue_sequence(e, visit);
+        return continue_children(e, visit);
     case REGEX_NODE_CHOICE:
         return continue_choice(e, visit);
     }
@@ -305,7 +292,6 @@ static void finish_code(Emitter *e, Regex *ret) {
         code[n].next = map[code[n].next];
         if (code[n].op == REGEX_OP_SPLIT)
             code[n].arg = map[code[n].arg];
-        ret->sees_lines |= code[n].op == REGEX_OP_ASSERT && code[n].arg == REGEX_BEGIN_LINE;
         n++;
     }
     ret->instructions = code;
@@ -344,7 +330,6 @@ static void finish_sets(Emitter *e, Regex *ret) {
     if (!sets)
         fail(e, -ENOMEM);
     ret->sets = sets;
-    ret->n_sets = e->sets.n;
 }
 
 /* The characters a match must begin with, and whether that is all there is. */

@@ -6,8 +6,6 @@
 #include "base/ascii.h"
 #include "regex/parse-internal.h"
 
-#define NOT_HERE 2 /* in addition to REGEX_MALFORMED */
-
 typedef struct NamedClass {
     const char *name;
     size_t n;
@@ -40,30 +38,32 @@ static const NamedClass perl_classes[] = {
 };
 
 /* A node of a finished class. */
-static int make_leaf(RegexParser *parser, RegexClass *class, uint32_t *ret) {
+static uint32_t make_leaf(RegexParser *parser, RegexClass *class) {
     RegexNode node = {.kind = REGEX_NODE_CLASS};
 
     regex_class_sort(class);
     parser->n_ranges += class->ranges.n;
     if (class->failed && class->ranges.n < REGEX_CLASS_MAX)
-        return -ENOMEM;
-    if (class->failed || parser->n_ranges > REGEX_RANGES_MAX)
-        return regex_parser_refuse_size(parser);
+        parser->failed = -ENOMEM;
+    else if (class->failed || parser->n_ranges > REGEX_RANGES_MAX)
+        (void)regex_parser_refuse(parser, "expression too large", 0, parser->pattern.len);
+    if (parser->failed)
+        return REGEX_NONE;
     node.ranges = class->ranges.items;
     node.n_ranges = (uint32_t) class->ranges.n;
-    return regex_parser_add(parser, node, ret);
+    return regex_parser_add(parser, node);
 }
 
-int regex_leaf_char(RegexParser *parser, uint32_t c, uint32_t *ret) {
+uint32_t regex_leaf_char(RegexParser *parser, uint32_t c) {
     RegexClass class = {.arena = parser->arena};
 
     regex_class_add(&class, c, c);
     if (parser->flags & REGEX_FOLD)
         regex_class_fold(&class);
-    return make_leaf(parser, &class, ret);
+    return make_leaf(parser, &class);
 }
 
-int regex_leaf_dot(RegexParser *parser, uint32_t *ret) {
+uint32_t regex_leaf_dot(RegexParser *parser) {
     RegexClass class = {.arena = parser->arena};
 
     if (parser->flags & REGEX_DOT_ALL) {
@@ -72,7 +72,7 @@ int regex_leaf_dot(RegexParser *parser, uint32_t *ret) {
         regex_class_add(&class, 0, '\n' - 1);
         regex_class_add(&class, '\n' + 1, REGEX_CODE_POINT_MAX);
     }
-    return make_leaf(parser, &class, ret);
+    return make_leaf(parser, &class);
 }
 
 /* Adds @part, which is used up, or all that is not in it. */
@@ -113,7 +113,7 @@ static bool take_perl_class(RegexParser *parser, RegexClass *class) {
 }
 
 /* \pN, \p{Name}, \P{Name}, \p{^Name}, at the \. */
-static int take_unicode_class(RegexParser *parser, RegexClass *class) {
+static bool take_unicode_class(RegexParser *parser, RegexClass *class) {
     RegexClass part = {.arena = parser->arena};
     size_t from = parser->at, length;
     bool is_negated = parser->pattern.ptr[from + 1] == 'P';
@@ -129,8 +129,8 @@ static int take_unicode_class(RegexParser *parser, RegexClass *class) {
         name = str_of(parser->pattern.ptr + parser->at + 1, length - 1);
         parser->at += length + 1;
     } else if (parser->at < parser->pattern.len) {
-        if (regex_parser_take(parser, &c) != 0)
-            return REGEX_MALFORMED;
+        if (!regex_parser_take(parser, &c))
+            return false;
         name = str_of(parser->pattern.ptr + from + 2, parser->at - from - 2);
     }
     if (name.len > 0 && name.ptr[0] == '^') {
@@ -140,7 +140,7 @@ static int take_unicode_class(RegexParser *parser, RegexClass *class) {
     if (!regex_unicode_add(&part, name))
         return regex_parser_refuse(parser, "invalid character class range", from, parser->at);
     add_part(parser, class, &part, is_negated);
-    return 0;
+    return true;
 }
 
 static bool sees_unicode_class(const RegexParser *parser) {
@@ -157,7 +157,7 @@ static int hex_digit(uint32_t c) {
 static bool take_hex_braces(RegexParser *parser, uint32_t *ret) {
     uint32_t value = 0, n = 0, c = 0;
 
-    while (parser->at < parser->pattern.len && regex_parser_take(parser, &c) == 0) {
+    while (parser->at < parser->pattern.len && regex_parser_take(parser, &c)) {
         if (c == '}') {
             *ret = value;
             return n > 0;
@@ -176,11 +176,11 @@ static bool take_hex_braces(RegexParser *parser, uint32_t *ret) {
 static bool take_hex(RegexParser *parser, uint32_t *ret) {
     uint32_t first, second;
 
-    if (parser->at == parser->pattern.len || regex_parser_take(parser, &first) != 0)
+    if (parser->at == parser->pattern.len || !regex_parser_take(parser, &first))
         return false;
     if (first == '{')
         return take_hex_braces(parser, ret);
-    if (parser->at == parser->pattern.len || regex_parser_take(parser, &second) != 0)
+    if (parser->at == parser->pattern.len || !regex_parser_take(parser, &second))
         return false;
     if (hex_digit(first) < 0 || hex_digit(second) < 0)
         return false;
@@ -224,64 +224,61 @@ static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
 }
 
 /* A single character written with a \. */
-static int take_escape(RegexParser *parser, uint32_t *ret) {
+static bool take_escape(RegexParser *parser, uint32_t *ret) {
     size_t from = parser->at++;
     uint32_t c = 0;
 
     if (parser->at == parser->pattern.len)
         return regex_parser_refuse(
             parser, "trailing backslash at end of expression", parser->at, parser->at);
-    *parser->error = (RegexError){0};
-    if (regex_parser_take(parser, &c) == 0 && take_escaped(parser, c, ret))
-        return 0;
-    if (parser->error->text.len > 0)
-        return REGEX_MALFORMED; /* not UTF-8: reported */
-    return regex_parser_refuse(parser, "invalid escape sequence", from, parser->at);
+    if (regex_parser_take(parser, &c) && take_escaped(parser, c, ret))
+        return true;
+    /* Unless it was not UTF-8, which was reported. */
+    return parser->failed == 0 &&
+           regex_parser_refuse(parser, "invalid escape sequence", from, parser->at);
 }
 
-int regex_leaf_escape(RegexParser *parser, uint32_t *ret) {
+uint32_t regex_leaf_escape(RegexParser *parser) {
     RegexClass class = {.arena = parser->arena};
     uint32_t c = 0;
-    int r;
 
-    if (sees_unicode_class(parser)) {
-        r = take_unicode_class(parser, &class);
-        return r != 0 ? r : make_leaf(parser, &class, ret);
-    }
+    if (sees_unicode_class(parser))
+        return take_unicode_class(parser, &class) ? make_leaf(parser, &class) : REGEX_NONE;
     if (take_perl_class(parser, &class))
-        return make_leaf(parser, &class, ret);
-    r = take_escape(parser, &c);
-    return r != 0 ? r : regex_leaf_char(parser, c, ret);
+        return make_leaf(parser, &class);
+    return take_escape(parser, &c) ? regex_leaf_char(parser, c) : REGEX_NONE;
 }
 
-/* [:name:] or [:^name:] in a bracket. 0 when it was read; NOT_HERE: none, and the [ is a
- * character. */
-static int take_posix_class(RegexParser *parser, RegexClass *class) {
+/* [:name:] or [:^name:] in a bracket. Whether there was one; then it is taken, or refused. */
+static bool take_posix_class(RegexParser *parser, RegexClass *class) {
     Str rest = regex_parser_rest(parser), name;
+    size_t length;
     const char *end;
     bool is_negated;
 
     if (rest.len < 3 || rest.ptr[0] != '[' || rest.ptr[1] != ':')
-        return NOT_HERE;
+        return false;
     end = memmem(rest.ptr + 2, rest.len - 2, ":]", 2);
     if (!end)
-        return NOT_HERE;
-    name = str_of(rest.ptr + 2, (size_t)(end - rest.ptr) - 2);
+        return false;
+    length = (size_t)(end - rest.ptr);
+    name = str_of(rest.ptr + 2, length - 2);
     is_negated = name.len > 0 && name.ptr[0] == '^';
     name = str_skip(name, is_negated);
+    parser->at += length + 2;
     for (size_t i = 0; i < ELEMENTS_OF(posix_classes); i++) {
         if (!str_is(name, posix_classes[i].name))
             continue;
         add_named(parser, class, &posix_classes[i], is_negated);
-        parser->at += (size_t)(end - rest.ptr) + 2;
-        return 0;
+        return true;
     }
-    return regex_parser_refuse(parser, "invalid character class range", parser->at,
-        parser->at + (size_t)(end - rest.ptr) + 2);
+    (void)regex_parser_refuse(
+        parser, "invalid character class range", parser->at - length - 2, parser->at);
+    return true;
 }
 
 /* One end of a range in the bracket that begins at @bracket. */
-static int take_class_char(RegexParser *parser, size_t bracket, uint32_t *ret) {
+static bool take_class_char(RegexParser *parser, size_t bracket, uint32_t *ret) {
     if (parser->at == parser->pattern.len)
         return regex_parser_refuse(parser, "missing closing ]", bracket, parser->pattern.len);
     if (regex_parser_sees(parser, '\\'))
@@ -290,56 +287,48 @@ static int take_class_char(RegexParser *parser, size_t bracket, uint32_t *ret) {
 }
 
 /* a or a-z. A - before the ] is a character. */
-static int take_range(RegexParser *parser, RegexClass *class, size_t bracket) {
+static bool take_range(RegexParser *parser, RegexClass *class, size_t bracket) {
     size_t from = parser->at;
     uint32_t lo = 0, hi;
     Str rest;
-    int r = take_class_char(parser, bracket, &lo);
 
-    if (r != 0)
-        return r;
+    if (!take_class_char(parser, bracket, &lo))
+        return false;
     hi = lo;
     rest = regex_parser_rest(parser);
     if (rest.len >= 2 && rest.ptr[0] == '-' && rest.ptr[1] != ']') {
         parser->at++;
-        r = take_class_char(parser, bracket, &hi);
-        if (r != 0)
-            return r;
+        if (!take_class_char(parser, bracket, &hi))
+            return false;
         if (hi < lo)
             return regex_parser_refuse(parser, "invalid character class range", from, parser->at);
     }
     regex_class_add(class, lo, hi);
-    return 0;
+    return true;
 }
 
-static int take_bracket_item(RegexParser *parser, RegexClass *class, size_t bracket) {
-    int r = take_posix_class(parser, class);
-
-    if (r != NOT_HERE)
-        return r;
+static bool take_bracket_item(RegexParser *parser, RegexClass *class, size_t bracket) {
+    if (take_posix_class(parser, class))
+        return parser->failed == 0;
     if (sees_unicode_class(parser))
         return take_unicode_class(parser, class);
-    if (take_perl_class(parser, class))
-        return 0;
-    return take_range(parser, class, bracket);
+    return take_perl_class(parser, class) || take_range(parser, class, bracket);
 }
 
-int regex_leaf_bracket(RegexParser *parser, uint32_t *ret) {
+uint32_t regex_leaf_bracket(RegexParser *parser) {
     RegexClass class = {.arena = parser->arena};
     size_t bracket = parser->at++;
     bool is_negated = regex_parser_sees(parser, '^');
-    int r;
 
     parser->at += is_negated;
     do { /* a ] that comes first is a character */
-        r = take_bracket_item(parser, &class, bracket);
-        if (r != 0)
-            return r;
+        if (!take_bracket_item(parser, &class, bracket))
+            return REGEX_NONE;
     } while (!regex_parser_sees(parser, ']'));
     parser->at++;
     if (parser->flags & REGEX_FOLD)
         regex_class_fold(&class);
     if (is_negated)
         regex_class_negate(&class);
-    return make_leaf(parser, &class, ret);
+    return make_leaf(parser, &class);
 }

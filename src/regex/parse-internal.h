@@ -72,6 +72,7 @@ typedef struct RegexParser {
     Arena *arena;
     RegexTree *tree;
     RegexError *error;
+    int failed;      /* 0, REGEX_MALFORMED or -ENOMEM */
     size_t n_ranges; /* of all classes so far */
 } RegexParser;
 
@@ -81,9 +82,10 @@ typedef struct RegexParser {
 #define REGEX_DOT_ALL 4u    /* s */
 #define REGEX_LAZY 8u       /* U: what * and *? mean is swapped */
 
-/* Reports the error in the pattern from byte @from to @to. Returns REGEX_MALFORMED. */
-int regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to);
-int regex_parser_refuse_size(RegexParser *parser); /* too large as a whole */
+/* What fails sets parser->failed, and returns false, or REGEX_NONE for a node. */
+
+/* Reports the error in the pattern from byte @from to @to. Returns false. */
+bool regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to);
 
 /* The next byte; false at the end. */
 static inline bool regex_parser_sees(const RegexParser *parser, char c) {
@@ -95,14 +97,14 @@ static inline Str regex_parser_rest(const RegexParser *parser) {
     return str_of(parser->pattern.ptr + parser->at, parser->pattern.len - parser->at);
 }
 
-/* Takes one code point. 0 or REGEX_MALFORMED (UTF-8). */
-int regex_parser_take(RegexParser *parser, uint32_t *ret) MUST_CHECK;
+/* Takes one code point. */
+bool regex_parser_take(RegexParser *parser, uint32_t *ret) MUST_CHECK;
 
-/* A new node; its number in @ret. */
-int regex_parser_add(RegexParser *parser, RegexNode node, uint32_t *ret) MUST_CHECK;
+/* The number of a new node. */
+uint32_t regex_parser_add(RegexParser *parser, RegexNode node) MUST_CHECK;
 
-/* The leaves. All: 0, REGEX_MALFORMED or -ENOMEM; @ret is the new node. */
-int regex_leaf_char(RegexParser *parser, uint32_t c, uint32_t *ret) MUST_CHECK;
-int regex_leaf_dot(RegexParser *parser, uint32_t *ret) MUST_CHECK;
-int regex_leaf_bracket(RegexParser *parser, uint32_t *ret) MUST_CHECK; /* at the [ */
-int regex_leaf_escape(RegexParser *parser, uint32_t *ret) MUST_CHECK;  /* at the \, no assertion */
+/* The leaves: the number of the new node. */
+uint32_t regex_leaf_char(RegexParser *parser, uint32_t c) MUST_CHECK;
+uint32_t regex_leaf_dot(RegexParser *parser) MUST_CHECK;
+uint32_t regex_leaf_bracket(RegexParser *parser) MUST_CHECK; /* at the [ */
+uint32_t regex_leaf_escape(RegexParser *parser) MUST_CHECK;  /* at the \, no assertion */

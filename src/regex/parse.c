@@ -23,45 +23,39 @@ typedef struct Parse {
     size_t repeat_from; /* where the repetition just before begins; SIZE_MAX: none */
 } Parse;
 
-int regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to) {
+bool regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to) {
     *parser->error = (RegexError){
         .text = str_from_c(text),
         .part = str_of(parser->pattern.ptr + from, to - from),
         .offset = from,
     };
-    return REGEX_MALFORMED;
+    parser->failed = REGEX_MALFORMED;
+    return false;
 }
 
-int regex_parser_refuse_size(RegexParser *parser) {
-    return regex_parser_refuse(parser, "expression too large", 0, parser->pattern.len);
-}
-
-int regex_parser_take(RegexParser *parser, uint32_t *ret) {
+bool regex_parser_take(RegexParser *parser, uint32_t *ret) {
     size_t n = utf8_decode(regex_parser_rest(parser), ret);
 
-    if (n == 0)
-        return regex_parser_refuse(parser, "invalid UTF-8", parser->at, parser->pattern.len);
     parser->at += n;
-    return 0;
+    return n > 0 || regex_parser_refuse(parser, "invalid UTF-8", parser->at, parser->pattern.len);
 }
 
-int regex_parser_add(RegexParser *parser, RegexNode node, uint32_t *ret) {
-    RegexNode *at;
+uint32_t regex_parser_add(RegexParser *parser, RegexNode node) {
+    bool is_leaf = node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
+                   node.kind == REGEX_NODE_ASSERT;
 
-    if (parser->tree->nodes.n >= REGEX_NODES_MAX)
-        return regex_parser_refuse_size(parser);
-    at = VEC_PUSH(&parser->tree->nodes, parser->arena);
-    if (!at)
-        return -ENOMEM;
-    *at = node;
-    at->next = REGEX_NONE;
-    if (node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
-        node.kind == REGEX_NODE_ASSERT) {
-        at->child = REGEX_NONE;
-        at->height = at->copies = 1;
+    node.next = REGEX_NONE;
+    if (is_leaf) {
+        node.child = REGEX_NONE;
+        node.height = node.copies = 1;
     }
-    *ret = (uint32_t)(parser->tree->nodes.n - 1);
-    return 0;
+    if (parser->tree->nodes.n >= REGEX_NODES_MAX)
+        (void)regex_parser_refuse(parser, "expression too large", 0, parser->pattern.len);
+    else if (VEC_ADD(&parser->tree->nodes, parser->arena, node))
+        return (uint32_t)(parser->tree->nodes.n - 1);
+    else
+        parser->failed = -ENOMEM;
+    return REGEX_NONE;
 }
 
 static RegexNode *node_at(Parse *p, uint32_t number) {
@@ -72,19 +66,12 @@ static Frame *top(Parse *p) {
     return &p->frames.items[p->frames.n - 1];
 }
 
-static int refuse_depth(Parse *p) {
+static bool refuse_depth(Parse *p) {
     return regex_parser_refuse(&p->parser, "expression nests too deeply", 0, p->parser.pattern.len);
 }
 
-static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
-    Frame *frame;
-
-    if (p->frames.n >= REGEX_NODES_MAX)
-        return refuse_depth(p);
-    frame = VEC_PUSH(&p->frames, p->parser.arena);
-    if (!frame)
-        return -ENOMEM;
-    *frame = (Frame){
+static bool open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
+    Frame frame = {
         .first = REGEX_NONE,
         .last = REGEX_NONE,
         .first_choice = REGEX_NONE,
@@ -93,7 +80,12 @@ static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
         .flags = flags,
         .from = from,
     };
-    return 0;
+
+    if (p->frames.n >= REGEX_NODES_MAX)
+        return refuse_depth(p);
+    if (!VEC_ADD(&p->frames, p->parser.arena, frame))
+        p->parser.failed = -ENOMEM;
+    return p->parser.failed == 0;
 }
 
 /* Adds @node to a chain of siblings. */
@@ -105,21 +97,21 @@ static void chain(Parse *p, uint32_t *first, uint32_t *last, uint32_t node) {
     *last = node;
 }
 
-/* Adds @node to the sequence if making it succeeded: @r is 0. Returns @r. */
-static int append(Parse *p, int r, uint32_t node) {
-    if (r == 0)
+/* Adds @node to the sequence, if making it succeeded. */
+static bool append(Parse *p, uint32_t node) {
+    if (node != REGEX_NONE)
         chain(p, &top(p)->first, &top(p)->last, node);
-    return r;
+    return node != REGEX_NONE;
 }
 
 /* A node over the chain that begins with @first: the only one itself, when it is alone. */
-static int make_parent(Parse *p, RegexNodeKind kind, uint32_t first, uint32_t *ret) {
+static uint32_t make_parent(Parse *p, RegexNodeKind kind, uint32_t first) {
     RegexNode node = {.kind = (uint8_t)kind, .child = first, .height = 1, .copies = 1};
 
-    if (node_at(p, first)->next == REGEX_NONE && kind != REGEX_NODE_GROUP) {
-        *ret = first;
-        return 0;
-    }
+    if (first == REGEX_NONE) /* it was not made */
+        return first;
+    if (node_at(p, first)->next == REGEX_NONE && kind != REGEX_NODE_GROUP)
+        return first;
     node.is_nullable = kind != REGEX_NODE_CHOICE;
     for (uint32_t i = first; i != REGEX_NONE; i = node_at(p, i)->next) {
         const RegexNode *child = node_at(p, i);
@@ -131,64 +123,56 @@ static int make_parent(Parse *p, RegexNodeKind kind, uint32_t first, uint32_t *r
         if (kind == REGEX_NODE_CHOICE ? child->is_nullable : !child->is_nullable)
             node.is_nullable = kind == REGEX_NODE_CHOICE;
     }
-    if (node.height > REGEX_HEIGHT_MAX)
-        return refuse_depth(p);
+    if (node.height > REGEX_HEIGHT_MAX) {
+        (void)refuse_depth(p);
+        return REGEX_NONE;
+    }
     if (kind == REGEX_NODE_GROUP)
         node.group = top(p)->group;
-    return regex_parser_add(&p->parser, node, ret);
+    return regex_parser_add(&p->parser, node);
 }
 
 /* The sequence collected so far is one alternative. */
-static int end_choice(Parse *p) {
+static bool end_choice(Parse *p) {
+    static const RegexNode empty = {.kind = REGEX_NODE_EMPTY, .is_nullable = true};
     Frame *frame = top(p);
-    uint32_t sequence = 0;
-    int r;
+    uint32_t sequence = frame->first == REGEX_NONE
+                            ? regex_parser_add(&p->parser, empty)
+                            : make_parent(p, REGEX_NODE_SEQUENCE, frame->first);
 
-    if (frame->first == REGEX_NONE)
-        r = regex_parser_add(
-            &p->parser, (RegexNode){.kind = REGEX_NODE_EMPTY, .is_nullable = true}, &sequence);
-    else
-        r = make_parent(p, REGEX_NODE_SEQUENCE, frame->first, &sequence);
-    if (r != 0)
-        return r;
+    if (sequence == REGEX_NONE)
+        return false;
     chain(p, &frame->first_choice, &frame->last_choice, sequence);
     frame->first = frame->last = REGEX_NONE;
-    return 0;
+    return true;
 }
 
 /* Closes the innermost frame; its contents become one node. */
-static int close_frame(Parse *p, uint32_t *ret) {
-    uint32_t node = 0;
-    int r = end_choice(p);
+static uint32_t close_frame(Parse *p) {
+    uint32_t node = REGEX_NONE;
 
-    if (r == 0)
-        r = make_parent(p, REGEX_NODE_CHOICE, top(p)->first_choice, &node);
-    if (r == 0 && top(p)->group > 0)
-        r = make_parent(p, REGEX_NODE_GROUP, node, &node);
-    if (r != 0)
-        return r;
+    if (end_choice(p))
+        node = make_parent(p, REGEX_NODE_CHOICE, top(p)->first_choice);
+    if (top(p)->group > 0)
+        node = make_parent(p, REGEX_NODE_GROUP, node);
     p->parser.flags = top(p)->flags;
     p->frames.n--;
-    *ret = node;
-    return 0;
+    return node;
 }
 
-static int parse_close(Parse *p) {
+static bool parse_close(Parse *p) {
     RegexParser *parser = &p->parser;
-    uint32_t node = 0;
-    int r;
 
     if (p->frames.n == 1) {
-        r = regex_parser_refuse(parser, "unexpected )", parser->at, parser->pattern.len);
+        (void)regex_parser_refuse(parser, "unexpected )", parser->at, parser->pattern.len);
         parser->error->part = parser->pattern; /* as Go shows it */
-        return r;
+        return false;
     }
     parser->at++;
-    r = close_frame(p, &node);
-    return append(p, r, node);
+    return append(p, close_frame(p));
 }
 
-static int open_group(Parse *p, size_t from) {
+static bool open_group(Parse *p, size_t from) {
     return open_frame(p, ++p->parser.tree->n_groups, p->parser.flags, from);
 }
 
@@ -204,7 +188,7 @@ static bool is_group_name(Str name) {
 
 /* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Groups are not
  * read by name: the name is only checked. */
-static int parse_named_group(Parse *p, size_t skip) {
+static bool parse_named_group(Parse *p, size_t skip) {
     RegexParser *parser = &p->parser;
     size_t from = parser->at, length = str_find(regex_parser_rest(parser), '>');
     Str name;
@@ -227,19 +211,17 @@ static uint8_t flag_of(uint32_t c) {
 }
 
 /* (?flags) and (?flags:, at the ( ; the flags may be none, and some after a - taken away. */
-static int parse_flags(Parse *p) {
+static bool parse_flags(Parse *p) {
     RegexParser *parser = &p->parser;
     size_t from = parser->at;
     uint8_t flags = parser->flags;
     bool minus = false, saw_flag = false;
     uint32_t c;
-    int r;
 
     parser->at += 2;
     while (parser->at < parser->pattern.len) {
-        r = regex_parser_take(parser, &c);
-        if (r != 0)
-            return r;
+        if (!regex_parser_take(parser, &c))
+            return false;
         if (flag_of(c)) {
             flags = (uint8_t)(minus ? flags & ~flag_of(c) : flags | flag_of(c));
             saw_flag = true;
@@ -247,9 +229,10 @@ static int parse_flags(Parse *p) {
             minus = true;
             saw_flag = false;
         } else if ((c == ':' || c == ')') && (!minus || saw_flag)) {
-            r = c == ':' ? open_frame(p, 0, parser->flags, from) : 0;
+            uint8_t before = parser->flags;
+
             parser->flags = flags;
-            return r;
+            return c != ':' || open_frame(p, 0, before, from);
         } else {
             break;
         }
@@ -257,7 +240,7 @@ static int parse_flags(Parse *p) {
     return regex_parser_refuse(parser, "invalid or unsupported Perl syntax", from, parser->at);
 }
 
-static int parse_open(Parse *p) {
+static bool parse_open(Parse *p) {
     RegexParser *parser = &p->parser;
     Str rest = regex_parser_rest(parser);
 
@@ -305,16 +288,16 @@ static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
 
 /* The last of the sequence is repeated: its node moves away and its place becomes the
  * repetition. */
-static int wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t from) {
+static bool wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t from) {
     RegexParser *parser = &p->parser;
-    uint32_t place = top(p)->last, child;
+    uint32_t place = top(p)->last;
     uint32_t times = max == REGEX_UNBOUNDED ? min : max;
     RegexNode moved = *node_at(p, place);
     uint32_t copies = max == 0 ? 1 : moved.copies * (times > 0 ? times : 1);
-    int r = regex_parser_add(parser, moved, &child);
+    uint32_t child = regex_parser_add(parser, moved);
 
-    if (r != 0)
-        return r;
+    if (child == REGEX_NONE)
+        return false;
     if (copies > REGEX_REPEAT_MAX)
         return regex_parser_refuse(parser, "invalid repeat count", from, parser->at);
     if (moved.height >= REGEX_HEIGHT_MAX)
@@ -330,11 +313,11 @@ static int wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t 
         .min = min,
         .max = max,
     };
-    return 0;
+    return true;
 }
 
 /* The repetition of @length bytes here, and the ? that may follow. */
-static int parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
+static bool parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
     RegexParser *parser = &p->parser;
     size_t from = parser->at;
     bool is_lazy = parser->flags & REGEX_LAZY;
@@ -356,17 +339,15 @@ static int parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
     return wrap_last(p, min, max, is_lazy, from);
 }
 
-static int add_assert(Parse *p, RegexAssert assert, size_t length) {
-    uint32_t node = 0;
+static bool add_assert(Parse *p, RegexAssert assert, size_t length) {
     RegexNode new = {.kind = REGEX_NODE_ASSERT, .assert = (uint8_t)assert, .is_nullable = true};
-    int r = regex_parser_add(&p->parser, new, &node);
 
     p->parser.at += length;
-    return append(p, r, node);
+    return append(p, regex_parser_add(&p->parser, new));
 }
 
 /* \Q…\E: literal text. Without an \E it goes to the end. */
-static int parse_quoted(Parse *p) {
+static bool parse_quoted(Parse *p) {
     RegexParser *parser = &p->parser;
     const char *close;
     size_t end;
@@ -375,24 +356,18 @@ static int parse_quoted(Parse *p) {
     close = memmem(parser->pattern.ptr + parser->at, parser->pattern.len - parser->at, "\\E", 2);
     end = close ? (size_t)(close - parser->pattern.ptr) : parser->pattern.len;
     while (parser->at < end) {
-        uint32_t c = 0, node = 0;
-        int r = regex_parser_take(parser, &c);
+        uint32_t c;
 
-        if (r == 0)
-            r = regex_leaf_char(parser, c, &node);
-        if (append(p, r, node) != 0)
-            return r;
+        if (!regex_parser_take(parser, &c) || !append(p, regex_leaf_char(parser, c)))
+            return false;
     }
     if (close)
         parser->at = end + 2;
-    return 0;
+    return true;
 }
 
-static int parse_backslash(Parse *p) {
-    RegexParser *parser = &p->parser;
-    Str rest = regex_parser_rest(parser);
-    uint32_t node = 0;
-    int r;
+static bool parse_backslash(Parse *p) {
+    Str rest = regex_parser_rest(&p->parser);
 
     switch (rest.len > 1 ? rest.ptr[1] : '\0') {
     case 'A':
@@ -406,31 +381,25 @@ static int parse_backslash(Parse *p) {
     case 'Q':
         return parse_quoted(p);
     default:
-        r = regex_leaf_escape(parser, &node);
-        return append(p, r, node);
+        return append(p, regex_leaf_escape(&p->parser));
     }
 }
 
-static int parse_leaf(Parse *p) {
+static bool parse_leaf(Parse *p) {
     RegexParser *parser = &p->parser;
-    uint32_t c = 0, node = 0;
-    int r;
+    uint32_t c;
 
-    if (regex_parser_sees(parser, '[')) {
-        r = regex_leaf_bracket(parser, &node);
-    } else if (regex_parser_sees(parser, '.')) {
+    if (regex_parser_sees(parser, '['))
+        return append(p, regex_leaf_bracket(parser));
+    if (regex_parser_sees(parser, '.')) {
         parser->at++;
-        r = regex_leaf_dot(parser, &node);
-    } else {
-        r = regex_parser_take(parser, &c);
-        if (r == 0)
-            r = regex_leaf_char(parser, c, &node);
+        return append(p, regex_leaf_dot(parser));
     }
-    return append(p, r, node);
+    return regex_parser_take(parser, &c) && append(p, regex_leaf_char(parser, c));
 }
 
 /* One element of the pattern that is not a repetition. */
-static int parse_element(Parse *p) {
+static bool parse_element(Parse *p) {
     bool is_multi_line = p->parser.flags & REGEX_MULTI_LINE;
 
     switch (p->parser.pattern.ptr[p->parser.at]) {
@@ -452,10 +421,10 @@ static int parse_element(Parse *p) {
     }
 }
 
-static int parse_one(Parse *p) {
+static bool parse_one(Parse *p) {
     uint32_t min = 0, max = REGEX_UNBOUNDED;
     size_t length;
-    int r;
+    bool is_parsed;
 
     switch (p->parser.pattern.ptr[p->parser.at]) {
     case '*':
@@ -472,9 +441,9 @@ static int parse_one(Parse *p) {
     default:
         break;
     }
-    r = parse_element(p);
+    is_parsed = parse_element(p);
     p->repeat_from = SIZE_MAX;
-    return r;
+    return is_parsed;
 }
 
 int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error) {
@@ -482,16 +451,18 @@ int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error
         .parser = {.pattern = pattern, .arena = arena, .tree = ret, .error = ret_error},
         .repeat_from = SIZE_MAX,
     };
-    int r = open_frame(&p, 0, 0, 0);
 
     *ret = (RegexTree){0};
-    while (r == 0 && p.parser.at < pattern.len)
-        r = parse_one(&p);
-    if (r == 0 && p.frames.n > 1) {
-        r = regex_parser_refuse(&p.parser, "missing closing )", top(&p)->from, pattern.len);
+    if (!open_frame(&p, 0, 0, 0))
+        return p.parser.failed;
+    while (p.parser.at < pattern.len)
+        if (!parse_one(&p))
+            return p.parser.failed;
+    if (p.frames.n > 1) {
+        (void)regex_parser_refuse(&p.parser, "missing closing )", top(&p)->from, pattern.len);
         ret_error->part = pattern; /* as Go shows it */
+        return p.parser.failed;
     }
-    if (r == 0)
-        r = close_frame(&p, &ret->root);
-    return r;
+    ret->root = close_frame(&p);
+    return p.parser.failed;
 }

@@ -41,9 +41,8 @@ typedef struct RegexSet {
 struct Regex {
     const RegexInstruction *instructions;
     const RegexSet *sets;
-    size_t n_instructions, n_sets, n_groups;
+    size_t n_instructions, n_groups;
     uint16_t start;
-    bool sees_lines;  /* (?m)^: may begin after any newline */
     bool is_anchored; /* begins with ^ or \A: matches at 0 or nowhere */
     bool is_literal;  /* nothing but @prefix */
     Str prefix;       /* what every match begins with; may be empty */
@@ -52,30 +51,6 @@ struct Regex {
 /* 0; REGEX_MALFORMED (too large); -ENOMEM. @scratch is for temporary data. */
 int regex_emit(const RegexTree *tree, size_t max_instructions, Arena *arena, Arena *scratch,
     Regex *ret) MUST_CHECK;
-
-static inline bool regex_set_has(const RegexSet *set, uint32_t c) {
-    size_t lo = 0, hi = set->n;
-
-    if (c < 128)
-        return set->ascii[c / 64] >> (c % 64) & 1;
-    while (lo < hi) {
-        size_t middle = (lo + hi) / 2;
-
-        if (c > set->ranges[middle].hi)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo < set->n && c >= set->ranges[lo].lo;
-}
-
-/* Whether a CHAR or SET takes @c. */
-static inline bool regex_takes(
-    const Regex *regex, const RegexInstruction *instruction, uint32_t c) {
-    if (instruction->op == REGEX_OP_CHAR)
-        return instruction->arg == c;
-    return instruction->op == REGEX_OP_SET && regex_set_has(&regex->sets[instruction->arg], c);
-}
 
 /* The code point at @at, which is before the end, and its length. */
 static inline size_t regex_decode(Str text, size_t at, uint32_t *ret) {
@@ -134,18 +109,3 @@ static inline RegexEdge regex_edge_at(Str text, size_t at) {
         .before_word = regex_is_word((unsigned char)after),
     };
 }
-
-/* The first place at or after @from where @regex->prefix is, or SIZE_MAX. */
-size_t regex_prefix_find(const Regex *regex, Str text, size_t from);
-
-/* Simulation (simulate.c): all threads of the machine at once, in order of priority. */
-typedef struct RegexSimulation RegexSimulation;
-
-/* For any number of searches with this regex. @n_slots positions are kept: 2 a capture; 0: only
- * whether there is a match. NULL when out of memory. */
-RegexSimulation *regex_simulation_new(const Regex *regex, size_t n_slots, Arena *arena) MUST_CHECK;
-
-/* The leftmost match that starts at or after @from. 1 with @ret_slots (SIZE_MAX: did not match), 0,
- * or REGEX_LIMIT when it would take more than *@work steps. Subtracts the steps it takes. */
-int regex_simulate(RegexSimulation *simulation, Str text, size_t from, uint64_t *work,
-    size_t *ret_slots) MUST_CHECK;

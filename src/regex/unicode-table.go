@@ -51,7 +51,7 @@ func canonical(name string) string {
 	return strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
 }
 
-// unicode.c derives a category of one letter from those of two letters that begin with it, and Cn
+// class.c derives a category of one letter from those of two letters that begin with it, and Cn
 // (unassigned) from all others. Fails where that is wrong.
 func checkDerived(name string, isPart func(string) bool) {
 	for c := rune(0); c <= unicode.MaxRune; c++ {
