@@ -34,18 +34,10 @@ const char *policy_change_name(PolicyChangeKind kind) {
 
 /* --- trees -------------------------------------------------------------------------------- */
 
-static YamlNode *find(const YamlNode *mapping, Str key) {
-    for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
-        if (str_eq(mapping->pairs[i].key->text, key))
-            return mapping->pairs[i].value;
-    return NULL;
-}
-
 static Str name_of(const YamlNode *node) {
-    const YamlNode *name = find(node, STR("name"));
+    const YamlNode *name = yaml_find(node, STR("name"));
 
-    return name && name->kind != YAML_MAPPING && name->kind != YAML_SEQUENCE ? name->text
-                                                                             : STR_NULL;
+    return name && yaml_is_scalar(name) ? name->text : STR_NULL;
 }
 
 /* The name first, as users write it. */
@@ -70,13 +62,9 @@ static void sort_keys(YamlNode *node) {
         qsort(node->pairs, node->n, sizeof(YamlPair), compare_pairs);
 }
 
-static bool is_scalar(const YamlNode *node) {
-    return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
-}
-
 static bool is_equal(const YamlNode *a, const YamlNode *b) {
-    if (is_scalar(a) || is_scalar(b))
-        return is_scalar(a) && is_scalar(b) && str_eq(a->text, b->text);
+    if (yaml_is_scalar(a) || yaml_is_scalar(b))
+        return yaml_is_scalar(a) && yaml_is_scalar(b) && str_eq(a->text, b->text);
     if (a->kind != b->kind || a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++) {
@@ -115,9 +103,9 @@ static int add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
         return -ENOMEM;
     sort_keys(document);
     *policy = (ReadPolicy){
-        .name = name_of(find(document, STR("metadata"))),
+        .name = name_of(yaml_find(document, STR("metadata"))),
         .document = document,
-        .spec = find(document, STR("spec")),
+        .spec = yaml_find(document, STR("spec")),
     };
     return 0;
 }
@@ -220,12 +208,12 @@ static int compare_specs(PartFinder *finder, const YamlNode *before, const YamlN
     for (size_t i = 0; r == 0 && before && before->kind == YAML_MAPPING && i < before->n; i++) {
         Str field = before->pairs[i].key->text;
 
-        r = compare_field(finder, field, before->pairs[i].value, find(after, field));
+        r = compare_field(finder, field, before->pairs[i].value, yaml_find(after, field));
     }
     for (size_t i = 0; r == 0 && after && after->kind == YAML_MAPPING && i < after->n; i++) {
         Str field = after->pairs[i].key->text;
 
-        if (!find(before, field))
+        if (!yaml_find(before, field))
             r = compare_field(finder, field, NULL, after->pairs[i].value);
     }
     return r;

@@ -22,10 +22,6 @@ typedef struct Finder {
     bool has_failed;
 } Finder;
 
-static Str text_of(const YamlNode *node) {
-    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
-}
-
 /* "500m", "2Gi", "10%", "90s", "1h30m": written without quotes, so no label's value. */
 static bool is_amount(const YamlNode *node) {
     if (node->kind != YAML_STRING || !node->is_plain || node->text.len > AMOUNT_MAX ||
@@ -92,7 +88,7 @@ static void find_below(Finder *finder, const YamlNode *node) {
 static void find_in_rule(Finder *finder, const YamlNode *rule, bool is_score) {
     size_t len = finder->path->len;
 
-    finder->rule = text_of(yaml_find(rule, STR("name")));
+    finder->rule = yaml_text(yaml_find(rule, STR("name")));
     finder->is_score = is_score;
     if (str_is_empty(finder->rule))
         return;
@@ -118,7 +114,7 @@ static void find_in_rules(Finder *finder, const YamlNode *rules, bool is_score) 
 static void find_in_policy(Finder *finder, const YamlNode *document) {
     const YamlNode *spec = yaml_find(document, STR("spec"));
 
-    finder->policy = text_of(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
+    finder->policy = yaml_text(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
     if (str_is_empty(finder->policy) || !spec || spec->kind != YAML_MAPPING)
         return;
     buf_reset(finder->path);

@@ -35,15 +35,11 @@ typedef struct SourcesFile {
 
 /* Becomes a C string. */
 static bool check_text(YamlReader *reader, const YamlNode *value) {
-    if (str_is_empty(value->text)) {
-        reader_error(reader, value, "the value must not be empty");
-        return false;
-    }
+    if (str_is_empty(value->text))
+        return reader_error(reader, value, "the value must not be empty");
     for (size_t i = 0; i < value->text.len; i++)
-        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f) {
-            reader_error(reader, value, "the value contains a control character");
-            return false;
-        }
+        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f)
+            return reader_error(reader, value, "the value contains a control character");
     return true;
 }
 

@@ -312,9 +312,9 @@ static bool has_type(const ExpressionCompiler *compiler, const char *what) {
         found->kind == CEL_T_DYN)
         return true;
     cel_type_print(found, /* is_wire= */ false, &name);
-    reader_error_hint(compiler->reader, compiler->at, STR("double(…) converts a string or an int"),
+    return reader_error_hint(compiler->reader, compiler->at,
+        STR("double(…) converts a string or an int"),
         "%s must be a number (double or int), not %.*s", what, STR_FMT(buf_str(&name)));
-    return false;
 }
 
 /* Only a bind has a decision. */
@@ -396,10 +396,8 @@ bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, co
         text = value->text; /* true and 50 are expressions, too */
     else if (!reader_string(reader, value, what, &text))
         return false;
-    if (str_is_empty(str_trim(text))) {
-        reader_error(reader, value, "%s is empty", what);
-        return false;
-    }
+    if (str_is_empty(str_trim(text)))
+        return reader_error(reader, value, "%s is empty", what);
     *ret = (Expression){.text = text, .place = value->place};
     return compile(&compiler, type, what);
 }

@@ -28,12 +28,10 @@ typedef struct MetricRule {
 
 /* Whether the policy declares it, is checked with the expression. */
 static bool check_metric(YamlReader *reader, const YamlNode *value) {
-    if (scope_name_is_valid(value->text))
-        return true;
-    reader_error_hint(reader, value,
-        STR("the name of a metric that the policy declares under metrics"),
-        "\"%.*s\" is not a metric's name", STR_FMT(value->text));
-    return false;
+    return scope_name_is_valid(value->text) ||
+           reader_error_hint(reader, value,
+               STR("the name of a metric that the policy declares under metrics"),
+               "\"%.*s\" is not a metric's name", STR_FMT(value->text));
 }
 
 static const Shape metric_name_shape = {.kind = SHAPE_STRING, .check = check_metric};

@@ -150,10 +150,6 @@ static void check_fields(YamlReader *reader, const YamlNode *value) {
 
 /* --- the pool -------------------------------------------------------------------------- */
 
-static bool is_value(const YamlNode *condition) {
-    return condition->kind != YAML_MAPPING && condition->kind != YAML_SEQUENCE;
-}
-
 /* "nodes with pool=ci, size=large keep"; conditions other than a value are not spelled out. */
 static void write_pool(PoolRule *rule) {
     const YamlNode *labels = rule->labels;
@@ -164,7 +160,7 @@ static void write_pool(PoolRule *rule) {
         return;
     }
     for (size_t i = 0; i < labels->n; i++)
-        if (!is_value(labels->pairs[i].value)) {
+        if (!yaml_is_scalar(labels->pairs[i].value)) {
             buf_append(out, STR("the pool keeps"));
             return;
         }

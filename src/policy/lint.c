@@ -146,6 +146,7 @@ static void check_expression(
     Lint *lint, const Expression *expression, LintRole role, LintHandling handling) {
     LintExpression x;
 
+    (void)note_params(lint, expression);
     lint->used_variables |= expression->variables;
     if (handling < LINT_HANDLES_ERRORS)
         lint->unhandled_errors |= expression->variables;
@@ -162,10 +163,6 @@ static void check_expression(
 static bool is_constant_bool(Lint *lint, const Expression *expression) {
     return expression_is_given(expression) && !expression->is_built_in &&
            expression->constant.kind == CEL_BOOL && !note_params(lint, expression);
-}
-
-static void warn_whole(Lint *lint, const Expression *expression, Str hint, Str text) {
-    expression_warn(lint->reader, expression, hint, text);
 }
 
 /* --- match ------------------------------------------------------------------------------------ */
@@ -217,15 +214,15 @@ static void check_match(Lint *lint) {
         check_selector(lint, at, &match->pod_selector);
     if (!expression_is_given(&match->expression))
         return;
-    (void)note_params(lint, &match->expression);
     check_expression(lint, &match->expression, LINT_MATCH, LINT_HANDLES_NOTHING);
     if (!is_constant_bool(lint, &match->expression))
         return;
     if (match->expression.constant.boolean)
-        warn_whole(
-            lint, &match->expression, STR("leave it out"), STR("this is true for every pod"));
+        expression_warn(lint->reader, &match->expression, STR("leave it out"),
+            STR("this is true for every pod"));
     else
-        warn_whole(lint, &match->expression, STR("mode: Observe tests a policy without effect"),
+        expression_warn(lint->reader, &match->expression,
+            STR("mode: Observe tests a policy without effect"),
             STR("this is never true: the policy never applies"));
 }
 
@@ -281,7 +278,6 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
     LintHandling handling = handling_of(rule);
 
-    (void)note_params(lint, &filter->test);
     check_expression(lint, &filter->test, role, handling);
     check_metric_kind(lint, rule, filter, handling);
     check_on_missing(lint, rule, &filter->missing);
@@ -289,18 +285,17 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
         check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
         check_headroom(lint, filter->kind, yaml_find(rule, filter->kind->field));
     }
-    if (expression_is_given(&filter->message)) {
-        (void)note_params(lint, &filter->message);
+    if (expression_is_given(&filter->message))
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
-    }
     lint_reason(lint, yaml_find(rule, STR("reason")));
     if (!is_constant_bool(lint, &filter->test))
         return;
     if (filter->test.constant.boolean)
-        warn_whole(lint, &filter->test, STR("leave the filter out"),
+        expression_warn(lint->reader, &filter->test, STR("leave the filter out"),
             STR("this is always true: every node passes"));
     else
-        warn_whole(lint, &filter->test, STR("a filter must be true for nodes that pass"),
+        expression_warn(lint->reader, &filter->test,
+            STR("a filter must be true for nodes that pass"),
             STR("this is never true: every node is rejected"));
 }
 
@@ -313,13 +308,12 @@ static bool is_same_everywhere(Lint *lint, const Score *score) {
 static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     LintExpression x;
 
-    (void)note_params(lint, &score->value);
     check_expression(lint, &score->value, LINT_SCORE, handling_of(rule));
     check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
     if (is_same_everywhere(lint, score))
-        warn_whole(lint, &score->value,
+        expression_warn(lint->reader, &score->value,
             score->normalize != NORMALIZE_NONE
                 ? STR("normalize makes equal values 100, or 0: leave the score out")
                 : STR("leave the score out: it has no effect"),
@@ -381,11 +375,9 @@ static void check_annotations(Lint *lint) {
     for (size_t i = 0; i < lint->policy->n_bind_annotations; i++) {
         const BindAnnotation *annotation = &lint->policy->bind_annotations[i];
 
-        if (!expression_is_given(&annotation->expression))
-            continue;
-        (void)note_params(lint, &annotation->expression);
-        check_expression(
-            lint, &annotation->expression, LINT_ANNOTATION, handling_of(all->pairs[i].value));
+        if (expression_is_given(&annotation->expression))
+            check_expression(
+                lint, &annotation->expression, LINT_ANNOTATION, handling_of(all->pairs[i].value));
     }
 }
 

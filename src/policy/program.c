@@ -19,6 +19,7 @@ typedef struct ProgramCompiler {
     Program *program;
     DiagList *diags;
     Policies policies;
+    size_t n_filters, n_scores; /* of all policies */
     ScopeCommon common;
 } ProgramCompiler;
 
@@ -67,6 +68,8 @@ static int compile_document(
     if (!added)
         return -ENOMEM;
     *added = policy;
+    compiler->n_filters += policy.n_filters;
+    compiler->n_scores += policy.n_scores;
     added->source = reader->source;
     added->document = document;
     return 0;
@@ -101,22 +104,6 @@ static int compile_source(ProgramCompiler *compiler, const PolicySource *source)
     return r;
 }
 
-static size_t count_filters(const Policies *policies) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < policies->n; i++)
-        n += policies->items[i].n_filters;
-    return n;
-}
-
-static size_t count_scores(const Policies *policies) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < policies->n; i++)
-        n += policies->items[i].n_scores;
-    return n;
-}
-
 static void check_count(ProgramCompiler *compiler, const char *what, size_t n, size_t max) {
     if (n > max)
         diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
@@ -124,8 +111,8 @@ static void check_count(ProgramCompiler *compiler, const char *what, size_t n, s
 }
 
 static void check_counts(ProgramCompiler *compiler) {
-    check_count(compiler, "filters", count_filters(&compiler->policies), PROGRAM_FILTERS_MAX);
-    check_count(compiler, "scores", count_scores(&compiler->policies), PROGRAM_SCORES_MAX);
+    check_count(compiler, "filters", compiler->n_filters, PROGRAM_FILTERS_MAX);
+    check_count(compiler, "scores", compiler->n_scores, PROGRAM_SCORES_MAX);
     if (compiler->common.has_too_many)
         diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
             "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
@@ -136,8 +123,8 @@ static int number_rules(ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Policies *policies = &compiler->policies;
 
-    program->filters = ARENA_ARRAY(program->arena, const Filter *, count_filters(policies));
-    program->scores = ARENA_ARRAY(program->arena, const Score *, count_scores(policies));
+    program->filters = ARENA_ARRAY(program->arena, const Filter *, compiler->n_filters);
+    program->scores = ARENA_ARRAY(program->arena, const Score *, compiler->n_scores);
     if (!program->filters || !program->scores)
         return -ENOMEM;
     for (int unresolvable = 1; unresolvable >= 0; unresolvable--) {
@@ -207,86 +194,54 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
-/* The rule's own question whether a metric is absent; UINT32_MAX: it reads none. */
-static int lower_missing(Program *program, Expression *missing, Roots *roots, uint32_t *ret_root) {
-    int r = 0;
+/* Adds @expression, if it is given, to the graph, and with @roots to these. */
+static int lower(Program *program, Expression *expression, Roots *roots, uint32_t *ret_root) {
+    int r;
 
-    if (!expression_is_given(missing))
+    if (!expression_is_given(expression))
         return 0;
-    r = expression_lower(missing, program->graph);
-    if (r == 0)
-        *ret_root = add_root(roots, missing->node);
+    program->groups |= expression->groups;
+    r = expression_lower(expression, program->graph);
+    if (r == 0 && roots)
+        *ret_root = add_root(roots, expression->node);
     return r;
 }
 
 static int lower_filter(Program *program, Filter *filter, Roots *roots) {
+    int r = lower(program, &filter->test, roots, &filter->root);
     uint32_t part;
-    int r = expression_lower(&filter->test, program->graph);
 
     if (r < 0)
         return r;
-    filter->root = add_root(roots, filter->test.node);
     part = find_part(program->graph, filter->test.node);
     if (filter->test.groups != SCHEMA_BIT(SCHEMA_NODE) && part != CEL_NO_NODE)
         filter->part = add_root(roots, part);
-    program->groups |= filter->test.groups;
-    return lower_missing(program, &filter->missing, roots, &filter->missing_root);
+    return lower(program, &filter->missing, roots, &filter->missing_root);
 }
 
 static int lower_score(Program *program, Score *score, Roots *roots) {
-    int r = expression_lower(&score->value, program->graph);
+    int r = lower(program, &score->value, roots, &score->root);
 
-    if (r < 0)
-        return r;
-    score->root = add_root(roots, score->value.node);
-    program->groups |= score->value.groups;
-    return lower_missing(program, &score->missing, roots, &score->missing_root);
+    return r == 0 ? lower(program, &score->missing, roots, &score->missing_root) : r;
 }
 
-/* No root: the scalar machine computes it. In the graph it shows what it reads. */
-static int lower_annotation(Program *program, Expression *expression) {
-    if (!expression_is_given(expression))
-        return 0;
-    program->groups |= expression->groups;
-    return expression_lower(expression, program->graph);
-}
-
-static int lower_match(Program *program, Expression *test, Roots *roots, uint32_t *ret_root) {
-    int r;
-
-    if (!expression_is_given(test))
-        return 0;
-    r = expression_lower(test, program->graph);
-    *ret_root = add_root(roots, test->node);
-    program->groups |= test->groups;
-    return r;
-}
-
+/* The scalar machine computes annotations, without a root. In the graph they show what they
+ * read. */
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
+    Match *match = &policy->match;
     int r = scope_lower(policy->scope, program->graph);
 
     if (r == 0)
-        r = lower_match(
-            program, &policy->match.namespace_test, roots, &policy->match.namespace_root);
+        r = lower(program, &match->namespace_test, roots, &match->namespace_root);
     if (r == 0)
-        r = lower_match(program, &policy->match.expression, roots, &policy->match.root);
+        r = lower(program, &match->expression, roots, &match->root);
     for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
         r = lower_filter(program, &policy->filters[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
         r = lower_score(program, &policy->scores[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_bind_annotations; i++)
-        r = lower_annotation(program, &policy->bind_annotations[i].expression);
+        r = lower(program, &policy->bind_annotations[i].expression, NULL, NULL);
     return r;
-}
-
-/* Which filters are known beforehand. */
-static void note_known(const Program *program, Policy *policy) {
-    for (size_t i = 0; i < policy->n_filters; i++) {
-        Filter *filter = &policy->filters[i];
-
-        filter->is_known = plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED;
-        policy->has_known |= filter->is_known;
-    }
 }
 
 static int plan(ProgramCompiler *compiler) {
@@ -304,13 +259,11 @@ static int plan(ProgramCompiler *compiler) {
     if (r == 0)
         r = plan_new(program->graph, roots.nodes, roots.n, &program->schema->host, program->arena,
             &program->plan);
-    for (size_t i = 0; r == 0 && i < policies->n; i++)
-        note_known(program, &policies->items[i]);
     return r;
 }
 
-/* Which filters reject nodes for good, and which count pods. */
-static int note_dependence(ProgramCompiler *compiler) {
+/* Which filters are known beforehand, which reject nodes for good, and which count pods. */
+static int note_filters(ProgramCompiler *compiler) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
     const Program *program = compiler->program;
     const uint8_t *dependence =
@@ -324,6 +277,8 @@ static int note_dependence(ProgramCompiler *compiler) {
         for (size_t j = 0; j < policy->n_filters; j++) {
             Filter *filter = &policy->filters[j];
 
+            filter->is_known = plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED;
+            policy->has_known |= filter->is_known;
             filter->is_permanent = filter->is_unresolvable || schema_is_permanent(program->graph,
                                                                   dependence, filter->test.node);
             filter->counts_pods = schema_counts_pods(program->graph, dependence, filter->test.node);
@@ -424,7 +379,7 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = collect_parts(compiler);
     if (r == 0)
-        r = note_dependence(compiler);
+        r = note_filters(compiler);
     if (r == 0)
         lint_plans(compiler);
     program_each_expression(compiler->program, note_related, compiler->program);

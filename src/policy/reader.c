@@ -93,6 +93,15 @@ void reader_fields(
     }
 }
 
+bool reader_has_unknown(const YamlNode *mapping, const Shape *shape) {
+    Names names = names_of(shape);
+
+    for (size_t i = 0; i < mapping->n; i++)
+        if (!str_is_one_of(mapping->pairs[i].key->text, names.items, names.n))
+            return true;
+    return false;
+}
+
 /* --- values ---------------------------------------------------------------- */
 
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
@@ -104,8 +113,7 @@ bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *w
         *ret = value->text;
         return true;
     default:
-        reader_wrong_kind(reader, value, what, "a string", STR_NULL);
-        return false;
+        return reader_wrong_kind(reader, value, what, "a string", STR_NULL);
     }
 }
 
@@ -127,15 +135,12 @@ static void report_word(
     }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
     (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(reader, value,
-        !str_is_empty(meant) ? str_from_c(hint)
-        : shape->hint        ? str_from_c(shape->hint)
-                             : STR_NULL,
+    reader_error_hint(reader, value, str_from_c(str_is_empty(meant) ? shape->hint : hint),
         "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
 }
 
-static bool read_word(YamlReader *reader, const YamlNode *value, const char *what,
-    const Shape *shape, unsigned *ret) {
+static bool read_word(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
     unsigned n = 0;
     Str word;
 
@@ -143,10 +148,13 @@ static bool read_word(YamlReader *reader, const YamlNode *value, const char *wha
         return false;
     for (; shape->words[n]; n++) {
         assert(n < WORDS_MAX);
-        if (str_is(word, shape->words[n])) {
-            *ret = n;
-            return true;
-        }
+        if (!str_is(word, shape->words[n]))
+            continue;
+        if (shape->is_text)
+            *(Str *)ret = word;
+        else
+            *(unsigned *)ret = n;
+        return true;
     }
     report_word(reader, value, what, shape, n);
     return false;
@@ -158,11 +166,9 @@ static bool read_number(
 
     if (!reader_number(reader, value, what, shape->min, shape->max, &number))
         return false;
-    if (shape->is_above && number <= shape->min) {
-        reader_error_hint(reader, value, shape->hint ? str_from_c(shape->hint) : STR_NULL,
-            "%s must be greater than %g", what, shape->min);
-        return false;
-    }
+    if (shape->is_above && number <= shape->min)
+        return reader_error_hint(
+            reader, value, str_from_c(shape->hint), "%s must be greater than %g", what, shape->min);
     *ret = number;
     return true;
 }
@@ -176,8 +182,7 @@ static bool read_true(YamlReader *reader, const YamlNode *value, const char *wha
     if (*ret)
         return true;
     (void)snprintf(hint, sizeof(hint), "write %s: true, or leave it out", what);
-    reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
-    return false;
+    return reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
 }
 
 static bool read_int(
@@ -213,11 +218,9 @@ static bool read_duration(
 
     if (!reader_duration(reader, value, what, &ns))
         return false;
-    if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max)) {
-        reader_error(reader, value, "%s must be from %.0fs to %.0fs, not \"%.*s\"", what,
+    if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max))
+        return reader_error(reader, value, "%s must be from %.0fs to %.0fs, not \"%.*s\"", what,
             shape->min / NSEC_PER_SEC, shape->max / NSEC_PER_SEC, STR_FMT(value->text));
-        return false;
-    }
     *ret = ns;
     return true;
 }
@@ -267,10 +270,8 @@ bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *w
 
     if (!reader_sequence(reader, value, what))
         return false;
-    if (value->n == 0) {
-        reader_error(reader, value, "%s must not be empty", what);
-        return false;
-    }
+    if (value->n == 0)
+        return reader_error(reader, value, "%s must not be empty", what);
     list = ARENA_ARRAY(reader->arena, Str, value->n);
     if (!list)
         return false;
@@ -320,25 +321,22 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
 
     if (value->kind != YAML_STRING && value->kind != YAML_INT && value->kind != YAML_FLOAT)
         return reader_string(reader, value, what, &text);
-    if (value->kind == YAML_STRING && parse_duration(value->text, ret_ns))
-        return true;
-    reader_error_hint(reader, value, hint,
-        value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
-                                   : "%s must be a duration up to 36500d, not %.*s",
-        what, STR_FMT(value->text));
-    return false;
+    return (value->kind == YAML_STRING && parse_duration(value->text, ret_ns)) ||
+           reader_error_hint(reader, value, hint,
+               value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
+                                          : "%s must be a duration up to 36500d, not %.*s",
+               what, STR_FMT(value->text));
 }
 
 /* --- names ------------------------------------------------------------------ */
 
 static bool check_key(YamlReader *reader, const YamlNode *key, const char *what) {
-    if (label_is_key(key->text))
-        return true;
-    reader_error_hint(reader, key,
+    static const Str hint =
         STR("name or prefix/name: letters, digits, '-', '_' and '.', a letter or digit at both "
-            "ends, at most 63 characters"),
-        "\"%.*s\" is not %s", STR_FMT(key->text), what);
-    return false;
+            "ends, at most 63 characters");
+
+    return label_is_key(key->text) ||
+           reader_error_hint(reader, key, hint, "\"%.*s\" is not %s", STR_FMT(key->text), what);
 }
 
 bool reader_label_key(YamlReader *reader, const YamlNode *key) {
@@ -367,21 +365,18 @@ bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
 }
 
 bool reader_namespace(YamlReader *reader, const YamlNode *name) {
-    if (label_is_namespace(name->text))
-        return true;
-    reader_error_hint(reader, name,
-        STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out for "
-            "all"),
-        "\"%.*s\" is not a namespace", STR_FMT(name->text));
-    return false;
+    return label_is_namespace(name->text) ||
+           reader_error_hint(reader, name,
+               STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out "
+                   "for all"),
+               "\"%.*s\" is not a namespace", STR_FMT(name->text));
 }
 
 static bool check_name(YamlReader *reader, const YamlNode *name) {
-    if (rule_name_is_valid(name->text))
-        return true;
-    reader_error_hint(reader, name, STR("letters, digits, '-', '_' and '.', at most 63 characters"),
-        "\"%.*s\" is not a name", STR_FMT(name->text));
-    return false;
+    return rule_name_is_valid(name->text) ||
+           reader_error_hint(reader, name,
+               STR("letters, digits, '-', '_' and '.', at most 63 characters"),
+               "\"%.*s\" is not a name", STR_FMT(name->text));
 }
 
 bool rule_name_is_valid(Str name) {

@@ -16,6 +16,10 @@
 void reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
+/* Whether @mapping has a field that is not of @shape: then a message about another one that is
+ * missing would be noise on top of the error already given. */
+bool reader_has_unknown(const YamlNode *mapping, const Shape *shape);
+
 /* Stores a value of @shape to @ret, whose type shape.h names. False, with an error reported, when
  * it is something else. */
 bool reader_value(

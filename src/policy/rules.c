@@ -38,12 +38,10 @@ static bool is_one_line(Str text) {
 static bool check_reason(YamlReader *reader, const YamlNode *value) {
     Str reason = value->text;
 
-    if (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason))
-        return true;
-    reader_error_hint(reader, value,
-        STR("kube-scheduler groups nodes by this text and shows it in events"),
-        "reason must be one line of 1 to %u bytes", REASON_MAX);
-    return false;
+    return (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason)) ||
+           reader_error_hint(reader, value,
+               STR("kube-scheduler groups nodes by this text and shows it in events"),
+               "reason must be one line of 1 to %u bytes", REASON_MAX);
 }
 
 static const char *const fallback_words[] = {"reject", "allow", NULL};
@@ -151,20 +149,6 @@ static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, con
     return first;
 }
 
-/* Whether the mapping has an unknown field: then "which kind?" would be noise on top of the error
- * already given. */
-static bool has_unknown_field(const YamlNode *rule, const Shape *shape) {
-    for (size_t i = 0; i < rule->n; i++) {
-        bool is_known = false;
-
-        for (size_t j = 0; j < shape->n_fields; j++)
-            is_known |= str_eq(shape->fields[j].name, rule->pairs[i].key->text);
-        if (!is_known)
-            return true;
-    }
-    return false;
-}
-
 static void report_no_kind(
     YamlReader *reader, const YamlNode *rule, const char *what, const Shape *shape) {
     char hint[1024] = "one of";
@@ -226,10 +210,8 @@ static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, 
             expression->workload_metrics);
     if (text.len == 0 && !buf_error(&text))
         return true;
-    if (buf_error(&text)) {
-        reader_error(reader, at, "the rule reads too many metrics: write it as several");
-        return false;
-    }
+    if (buf_error(&text))
+        return reader_error(reader, at, "the rule reads too many metrics: write it as several");
     return expression_write(reader, scope, at, buf_str(&text), EXPRESSION_BOOL, &rule->missing);
 }
 
@@ -244,7 +226,7 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
     if (value->kind != YAML_MAPPING)
         return false;
     pair = find_choice(reader, value, what, shape, &ret->kind);
-    if (!pair && !has_unknown_field(value, shape))
+    if (!pair && !reader_has_unknown(value, shape))
         report_no_kind(reader, value, what, shape);
     if (!pair)
         return false;

@@ -36,12 +36,10 @@ bool scope_name_is_valid(Str name) {
 }
 
 static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
-    if (scope_name_is_valid(name))
-        return true;
-    reader_error_hint(reader, at,
-        STR("a letter, then letters, digits and '_', at most 63 characters"),
-        "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
-    return false;
+    return scope_name_is_valid(name) ||
+           reader_error_hint(reader, at,
+               STR("a letter, then letters, digits and '_', at most 63 characters"),
+               "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
 }
 
 static bool is_taken(const CelRecordType *type, Str name) {
@@ -241,10 +239,9 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     if (str_is_empty(gauge->name) || !at || !check_name(reader, at, gauge->name))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (str_eq(gauges[i].name, gauge->name)) {
-            reader_error(reader, at, "there is already a metric \"%.*s\"", STR_FMT(gauge->name));
-            return false;
-        }
+        if (str_eq(gauges[i].name, gauge->name))
+            return reader_error(
+                reader, at, "there is already a metric \"%.*s\"", STR_FMT(gauge->name));
     return true;
 }
 

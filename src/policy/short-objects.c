@@ -107,10 +107,8 @@ static bool check_image(YamlReader *reader, const YamlNode *image) {
             return false;
         }
     }
-    if (!names) {
-        reader_error(reader, image, "an image needs the field \"names\"");
-        return false;
-    }
+    if (!names)
+        return reader_error(reader, image, "an image needs the field \"names\"");
     return check_names(reader, names, "names") &&
            (!size || reader_int(reader, size, "sizeBytes", 0, INT64_MAX, &bytes));
 }
@@ -126,10 +124,8 @@ static bool check_images(YamlReader *reader, const YamlNode *value) {
 static bool check_time(YamlReader *reader, const YamlNode *value, const char *what) {
     int64_t sec;
 
-    if (value->kind == YAML_STRING && time_parse(value->text, &sec))
-        return true;
-    reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
-    return false;
+    return (value->kind == YAML_STRING && time_parse(value->text, &sec)) ||
+           reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
 }
 
 static bool check_field(YamlReader *reader, const ShortField *field, const YamlNode *value) {

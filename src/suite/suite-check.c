@@ -309,10 +309,8 @@ static bool read_range(Check *check, const YamlNode *value, double *ret_min, dou
         *ret_min -= half;
         return true;
     }
-    if (value->n != 2) {
-        reader_error(reader, value, "a range of scores is [LEAST, MOST]");
-        return false;
-    }
+    if (value->n != 2)
+        return reader_error(reader, value, "a range of scores is [LEAST, MOST]");
     return reader_number(reader, value->items[0], "a score", 0, 100, ret_min) &&
            reader_number(reader, value->items[1], "a score", *ret_min, 100, ret_max);
 }

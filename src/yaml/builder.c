@@ -9,7 +9,6 @@
 #include "yaml/yaml-internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -52,13 +51,12 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
 /* The same, with a word of the source in it, cut to a readable length. */
 static void complain_about(
     YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
-    Buf text = BUF_INIT(512);
     Str shown = utf8_take(word, SHOWN_MAX);
 
-    buf_printf(&text, "%s\"%.*s%s\"", before, STR_FMT(shown), shown.len < word.len ? "…" : "");
-    buf_append(&text, after);
-    builder_complain(builder, place, buf_str(&text), hint);
-    buf_done(&text);
+    builder_complain(builder, place,
+        arena_printf(builder->diags->arena, "%s\"%.*s%s\"%.*s", before, STR_FMT(shown),
+            shown.len < word.len ? "…" : "", STR_FMT(after)),
+        hint);
 }
 
 /* --- building --- */
@@ -89,16 +87,12 @@ static bool is_key_next(YamlBuilder *builder) {
 static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
 
-    if (first != MAP_NONE) {
-        char hint[64];
-        int len = snprintf(hint, sizeof(hint), "first given at line %zu",
-            builder->children[frame->first + first].key->place.line);
-
-        complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
-            str_of(hint, len > 0 ? (size_t)len : 0));
-        return 0;
-    }
-    return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
+    if (first == MAP_NONE)
+        return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
+    complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
+        arena_printf(builder->diags->arena, "first given at line %zu",
+            builder->children[frame->first + first].key->place.line));
+    return 0;
 }
 
 static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
