@@ -284,21 +284,6 @@ static Str folder_of(Str path) {
 
 /* --- from outside ------------------------------------------------------------------------- */
 
-static int read_file(const char *path, Arena *arena, DiagList *diags, Str *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
-    char error[FILE_ERROR_MAX];
-    int r = file_read(path, &text, error);
-
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0) {
-        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
-        return SOURCES_E_UNREADABLE;
-    }
-    *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : -ENOMEM;
-}
-
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     Str file = arena_copy(arena, str_from_c(path));
     YamlReader reader = {.arena = arena, .diags = diags};
@@ -309,9 +294,9 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
 
     if (!file.ptr)
         return -ENOMEM;
-    r = read_file(path, arena, diags, &reader.source);
+    r = file_read_text(path, YAML_SOURCE_MAX, arena, diags, &reader.source);
     if (r != 0)
-        return r;
+        return r < 0 ? r : SOURCES_E_UNREADABLE;
     r = yaml_parse(file, reader.source, arena, diags, &stream);
     if (r == -EINVAL)
         return SOURCES_E_INVALID;

@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "policy/lint-internal.h"
-#include "policy/resource-names.h"
 #include "schema/amounts.h"
 
 #define WORDS_MAX 12u

@@ -12,7 +12,6 @@
 #include "base/vec.h"
 #include "cel/time.h"
 #include "policy/kind.h"
-#include "policy/resource-names.h"
 
 #define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */
 #define WORDS_MAX 8u  /* that one field accepts */
@@ -345,6 +344,48 @@ bool reader_label_key(YamlReader *reader, const YamlNode *key) {
 
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key) {
     return check_key(reader, key, "an annotation key");
+}
+
+/* Shorter names are near to everything: gpu is not a misspelt cpu. */
+#define MEANT_MIN 4u
+
+static const Str resource_names[] = {
+    STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods")};
+static const Str resource_prefixes[] = {STR("hugepages-"), STR("attachable-volumes-")};
+
+static const struct {
+    Str word, meant;
+} resource_words[] = {
+    {STR("cores"), STR("cpu")},
+    {STR("vcpu"), STR("cpu")},
+    {STR("mem"), STR("memory")},
+    {STR("ram"), STR("memory")},
+    {STR("storage"), STR("ephemeral-storage")},
+    {STR("disk"), STR("ephemeral-storage")},
+    {STR("pod"), STR("pods")},
+    {STR("gpu"), STR("nvidia.com/gpu")},
+    {STR("gpus"), STR("nvidia.com/gpu")},
+};
+
+bool resource_name_is_possible(Str name) {
+    if (str_find(name, '/') != SIZE_MAX ||
+        str_is_one_of(name, resource_names, ELEMENTS_OF(resource_names)))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(resource_prefixes); i++)
+        if (str_has_prefix(name, resource_prefixes[i]))
+            return true;
+    return false;
+}
+
+Str resource_name_meant(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(resource_words); i++)
+        if (str_eq_nocase(name, resource_words[i].word))
+            return resource_words[i].meant;
+    for (size_t i = 0; i < ELEMENTS_OF(resource_names); i++)
+        if (str_eq_nocase(name, resource_names[i]))
+            return resource_names[i];
+    return name.len >= MEANT_MIN ? str_nearest(name, resource_names, ELEMENTS_OF(resource_names))
+                                 : STR_NULL;
 }
 
 bool reader_resource_name(YamlReader *reader, const YamlNode *name) {

@@ -44,6 +44,13 @@ bool reader_label_key(YamlReader *reader, const YamlNode *key);
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);
 
+/* Whether a pod could request a resource of this name. Names without a domain are Kubernetes' own,
+ * which refuses pods that request others; names with one (nvidia.com/gpu) are anybody's. */
+bool resource_name_is_possible(Str name);
+
+/* The name that was most likely meant; STR_NULL: none. */
+Str resource_name_meant(Str name);
+
 /* The name of a namespace. An invalid one would silently match no pod. */
 bool reader_namespace(YamlReader *reader, const YamlNode *name);
 

@@ -182,6 +182,11 @@ CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_te
 
 /* --- plan-host.c */
 
+/* Keys of labels for which there is an index: plans that read fewer find them faster without one,
+ * and a block that has more gets none. */
+#define LABEL_INDEX_KEYS_MIN 48u
+#define LABEL_INDEX_KEYS_MAX 512u
+
 /* Initializes schema->host (columnar/plan.h): reads of the table without the scalar machine. False:
  * out of memory. */
 bool schema_plan_host_init(Schema *schema, Arena *arena) MUST_CHECK;
