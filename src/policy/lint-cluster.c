@@ -327,7 +327,7 @@ static bool selects_any(const ClusterLint *lint) {
 }
 
 static void check_requirement(const ClusterLint *lint, const Place *begin, const Requirement *one) {
-    Str meant = STR_NULL, value = one->n_values > 0 ? one->values[0] : STR_NULL;
+    Str meant = STR_NULL, value = one->op == SELECTOR_IN ? one->values[0] : STR_NULL;
     bool has_key = has_label(lint, LABELS_OF_PODS, one->key, NULL, &meant);
 
     if (has_key && value.ptr)
