@@ -67,6 +67,14 @@ int object_failed(const Object *object, const JsonReader *reader) {
     return json_failed(object->reader, reader);
 }
 
+int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, json);
+    pod_decode(&reader, arena, ret);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
 int object_wrong(const Object *object, Str part, const char *format, ...) {
     ObjectReader *objects = object->reader;
     Place place = place_of(objects, (size_t)(part.ptr - objects->text.ptr));
@@ -259,16 +267,11 @@ static int add_node(Store *store, const Object *object) {
 
 /* The store identifies pods by name, and would take the second one for an update of the first. */
 static int add_pod(Store *store, const Object *object) {
-    JsonReader reader;
     Pod pod;
-    int r;
+    int r = object_pod(object, object->json, object->reader->arena, &pod);
 
-    json_reader_init(&reader, object->json);
-    pod_decode(&reader, object->reader->arena, &pod);
-    if (json_error(&reader) != JSON_OK)
-        return object_failed(object, &reader);
-    if (pod.is_terminal)
-        return 0;
+    if (r < 0 || pod.is_terminal)
+        return r;
     if (store_find_pod(store, pod.namespace, pod.name))
         return fail(object->reader, ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
             STR_FMT(pod.name), STR_FMT(pod.namespace));

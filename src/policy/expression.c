@@ -235,18 +235,24 @@ static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
     };
 }
 
-static CelOptions options_of(const Expression *expression, const CelComposite *composite) {
-    static const CelType *const expected[] = {
-        [EXPRESSION_BOOL] = &cel_bool_type,
-        [EXPRESSION_NUMBER] = NULL, /* of two types */
-        [EXPRESSION_STRING] = &cel_string_type,
-        [EXPRESSION_BIND] = &cel_string_type,
-        [EXPRESSION_ANY] = NULL,
-    };
+/* By ExpressionType: the type that the language expects (of two it has none), and words for one
+ * that is not certain. */
+static const struct {
+    const CelType *expected;
+    const char *name, *hint;
+} types[] = {
+    [EXPRESSION_BOOL] = {&cel_bool_type, "a bool",
+        "write bool(…) around it if it is a bool or a string, or compare it: … == true"},
+    [EXPRESSION_NUMBER] = {NULL, "a number", "write double(…) around it"},
+    [EXPRESSION_STRING] = {&cel_string_type, "a string", "write string(…) around it"},
+    [EXPRESSION_BIND] = {&cel_string_type, "a string", "write string(…) around it"},
+    [EXPRESSION_ANY] = {NULL, NULL, NULL},
+};
 
+static CelOptions options_of(const Expression *expression, const CelComposite *composite) {
     return (CelOptions){
         .composite = composite,
-        .expect = expected[expression->type],
+        .expect = types[expression->type].expected,
         .expect_number = expression->type == EXPRESSION_NUMBER,
         .may_be_unused = expression->type == EXPRESSION_ANY,
     };
@@ -378,25 +384,14 @@ static int check(ExpressionCompiler *compiler) {
 }
 
 static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
-    static const char *const names[] = {[EXPRESSION_BOOL] = "a bool",
-        [EXPRESSION_NUMBER] = "a number",
-        [EXPRESSION_STRING] = "a string",
-        [EXPRESSION_BIND] = "a string"};
-    static const char *const hints[] = {
-        [EXPRESSION_BOOL] =
-            "write bool(…) around it if it is a bool or a string, or compare it: … == true",
-        [EXPRESSION_NUMBER] = "write double(…) around it",
-        [EXPRESSION_STRING] = "write string(…) around it",
-        [EXPRESSION_BIND] = "write string(…) around it"};
     const Expression *result = compiler->result;
-    Str text;
 
     if (result->type == EXPRESSION_ANY || cel_checked_type(result->checked)->kind != CEL_T_DYN)
         return;
-    text = arena_printf(compiler->scratch,
-        "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
-        names[result->type]);
-    expression_warn(compiler->reader, result, str_from_c(hints[result->type]), text);
+    expression_warn(compiler->reader, result, str_from_c(types[result->type].hint),
+        arena_printf(compiler->scratch,
+            "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
+            types[result->type].name));
 }
 
 /* Numbers may be of two types, which no single expected type can express. */

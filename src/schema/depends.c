@@ -41,12 +41,6 @@ static bool is_node_record(const SchemaRecord *record) {
            record == &schema_node_spec || record == &schema_node_status;
 }
 
-static const SchemaRecord *record_of(const CelType *type) {
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    return schema_record_of(type);
-}
-
 /* Whether @node reads one of the @n @fields of @record. */
 static bool is_field_of(
     const CelGraphNode *node, const SchemaRecord *record, const FieldName *fields, size_t n) {
@@ -62,7 +56,7 @@ static bool is_field_of(
 /* A node, or a part of one, is read by other fields than those that it keeps, or as a whole. */
 static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+        const SchemaRecord *record = schema_record_in(cel_graph_node(graph, node->args[i])->type);
 
         if (is_node_record(record) &&
             !is_field_of(node, record, kept_fields, ELEMENTS_OF(kept_fields)))
@@ -79,7 +73,7 @@ static bool loses_type(const CelGraphNode *node) {
 
 static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+        const SchemaRecord *record = schema_record_in(cel_graph_node(graph, node->args[i])->type);
 
         if (is_field_of(node, record, counted_fields, ELEMENTS_OF(counted_fields)))
             return true;
@@ -95,9 +89,10 @@ static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
 static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
     if (node->op != OP_VARIABLE)
         return false;
-    return (node->immediate == schema->node_slot && !is_node_record(record_of(node->type))) ||
+    return (node->immediate == schema->node_slot &&
+               !is_node_record(schema_record_in(node->type))) ||
            (node->immediate == schema->cluster_slot &&
-               record_of(node->type) != &schema_cluster_record);
+               schema_record_in(node->type) != &schema_cluster_record);
 }
 
 /* What a node reads itself, or may read: its type was lost. */

@@ -2,25 +2,6 @@
 
 #include "schema/schema-internal.h"
 
-static const struct {
-    Str name, type, about;
-} variables[] = {
-    {STR("pod"), STR("Pod"), STR("the pod to be placed; read once per request")},
-    {STR("namespace"), STR("Namespace"),
-        STR("the namespace of that pod; read once per request. berth watches namespaces only if a "
-            "policy reads it")},
-    {STR("node"), STR("Node"),
-        STR("the candidate node; expressions that read it alone are cached")},
-    {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},
-    {STR("now"), STR("timestamp"), STR("the time of the request")},
-    {STR("decision"), STR("Decision"),
-        STR("the decision that the pod is bound by; only in `bind.annotations`")},
-};
-
-static void print_type(const CelType *type, Buf *out) {
-    cel_type_print(type, /* is_wire= */ false, out);
-}
-
 /* The size that the cost counts. */
 static void print_size(const CelField *field, Buf *out) {
     const char *of = field->type->kind == CEL_T_LIST  ? "elements"
@@ -41,7 +22,7 @@ static void describe_field(const CelField *field, Buf *out) {
         buf_printf(out, "— | never | — | %.*s |\n", STR_FMT(field->about));
         return;
     }
-    print_type(field->type, out);
+    cel_type_print(field->type, /* is_wire= */ false, out);
     buf_append(out, field->always ? STR(" | always | ") : STR(" | has() tells | "));
     print_size(field, out);
     buf_printf(out, " | %.*s |\n", STR_FMT(field->about));
@@ -57,9 +38,11 @@ static void describe_record(const SchemaRecord *record, Buf *out) {
 
 static void describe_variables(Buf *out) {
     buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
-    for (size_t i = 0; i < ELEMENTS_OF(variables); i++)
-        buf_printf(out, "| `%.*s` | %.*s | %.*s |\n", STR_FMT(variables[i].name),
-            STR_FMT(variables[i].type), STR_FMT(variables[i].about));
+    for (size_t i = 0; i < schema_n_variables; i++) {
+        buf_printf(out, "| `%.*s` | ", STR_FMT(schema_variables[i].name));
+        cel_type_print(schema_variables[i].type, /* is_wire= */ false, out);
+        buf_printf(out, " | %s |\n", schema_variables[i].about);
+    }
 }
 
 static void describe_functions(Buf *out) {

@@ -93,15 +93,11 @@ static bool is_placed(const SchemaRecord *record) {
 
 /* The part that a field is read from. Labels count where they are used. */
 static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
-    const CelType *type;
     const SchemaRecord *record;
 
     if (!is_field(node->op))
         return PART_NONE;
-    type = cel_graph_node(graph, node->args[0])->type;
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    record = schema_record_of(type);
+    record = schema_record_in(cel_graph_node(graph, node->args[0])->type);
     if (!record || is_placed(record))
         return PART_NONE;
     return (SchemaPart)record->parts[node->immediate];

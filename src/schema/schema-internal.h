@@ -10,6 +10,22 @@
 #include "schema/record.h"
 #include "schema/schema.h"
 
+/* --- schema.c */
+
+typedef struct SchemaVariable {
+    Str name;
+    const CelType *type;
+    uint8_t group;
+    size_t slot; /* offset in Schema */
+    const char *about;
+} SchemaVariable;
+
+extern const SchemaVariable schema_variables[];
+extern const size_t schema_n_variables;
+
+/* The record of @type, or of what an optional holds; NULL: none. */
+const SchemaRecord *schema_record_in(const CelType *type);
+
 /* --- lists.c */
 
 /* Lists and maps of the model as values: elements are wrapped when they are fetched.
