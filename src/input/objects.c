@@ -115,12 +115,6 @@ static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
     return json_error(&reader) == JSON_OK ? 0 : json_failed(objects, &reader);
 }
 
-/* The items of a NodeList have no kind of their own, those of a List have. */
-static Str item_kind(Str list_kind) {
-    return str_has_suffix(list_kind, STR("List")) ? str_take(list_kind, list_kind.len - 4)
-                                                  : STR_NULL;
-}
-
 static int visit_item(ObjectReader *objects, Str kind, Str item) {
     ObjectHead head;
     int r;
@@ -165,16 +159,12 @@ static int read_document(ObjectReader *objects, Str text) {
     if (r < 0)
         return r;
     if (!str_is_empty(head.items))
-        return read_items(objects, item_kind(head.kind), head.items);
+        /* The items of a NodeList have no kind of their own, those of a List have. */
+        return read_items(objects,
+            str_has_suffix(head.kind, STR("List")) ? str_take(head.kind, head.kind.len - 4)
+                                                   : STR_NULL,
+            head.items);
     return visit_item(objects, /* kind= */ STR_NULL, text);
-}
-
-static void yaml_failed(ObjectReader *objects, const Diag *diag) {
-    if (diag->place.line > 0)
-        (void)fail(
-            objects, ":%zu:%zu: %.*s", diag->place.line, diag->place.column, STR_FMT(diag->text));
-    else /* the file as a whole: too large for YAML */
-        (void)fail(objects, ": %.*s as YAML; write it with kubectl's -o json", STR_FMT(diag->text));
 }
 
 /* Through the same decoders as JSON text. */
@@ -195,8 +185,16 @@ static int read_yaml(ObjectReader *objects, Str source) {
     if (!arena)
         return -ENOMEM;
     r = yaml_parse(str_from_c(objects->path), source, arena, &diags, &stream);
-    if (r == -EINVAL && diags.diags.n > 0)
-        yaml_failed(objects, &diags.diags.items[0]);
+    if (r == -EINVAL && diags.diags.n > 0) {
+        const Diag *diag = &diags.diags.items[0];
+
+        if (diag->place.line > 0)
+            (void)fail(objects, ":%zu:%zu: %.*s", diag->place.line, diag->place.column,
+                STR_FMT(diag->text));
+        else /* the file as a whole: too large for YAML */
+            (void)fail(
+                objects, ": %.*s as YAML; write it with kubectl's -o json", STR_FMT(diag->text));
+    }
     if (r < 0)
         return r;
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)

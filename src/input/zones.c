@@ -43,16 +43,12 @@ _Static_assert(ZONES_MAX + ZONES_ABSENT_MAX < N_PLACES * 3 / 4, "places to spare
 
 /* --- names ------------------------------------------------------------------ */
 
-static bool is_name_char(char c) {
-    return ascii_is_alnum(c) || c == '_' || c == '+' || c == '-' || c == '/';
-}
-
 /* A name cannot leave the folder: no dots, no slash in front. */
 static bool is_name(Str name) {
     if (name.len == 0 || name.len > ZONES_NAME_MAX || name.ptr[0] == '/')
         return false;
     for (size_t i = 0; i < name.len; i++)
-        if (!is_name_char(name.ptr[i]))
+        if (!ascii_is_alnum(name.ptr[i]) && str_find(STR("_+-/"), name.ptr[i]) == SIZE_MAX)
             return false;
     return true;
 }

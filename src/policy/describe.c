@@ -7,11 +7,6 @@
 
 /* --- types --------------------------------------------------------------------------- */
 
-static void describe_words(Buf *out, const Shape *shape) {
-    for (size_t i = 0; shape->words[i]; i++)
-        buf_printf(out, "%s`%s`", i > 0 ? ", " : "", shape->words[i]);
-}
-
 static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
     bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* an int has no others */
 
@@ -41,7 +36,8 @@ static void describe_shape(Buf *out, const Shape *shape) {
         describe_bounds(out, shape->kind == SHAPE_INT ? "integer" : "number", shape);
         return;
     case SHAPE_WORD:
-        describe_words(out, shape);
+        for (size_t i = 0; shape->words[i]; i++)
+            buf_printf(out, "%s`%s`", i > 0 ? ", " : "", shape->words[i]);
         return;
     case SHAPE_LIST:
     case SHAPE_MAP:

@@ -2,14 +2,9 @@
 
 #include "policy/exactness.h"
 
-/* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
-static bool has_limit(const Filter *filter) {
-    return filter->counts_pods && filter->kind != &kind_pod_affinity &&
-           !filter->policy->is_observed;
-}
-
 Exactness exactness_of(const Filter *filter, BindWiring bind) {
-    if (!has_limit(filter))
+    /* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
+    if (!filter->counts_pods || filter->kind == &kind_pod_affinity || filter->policy->is_observed)
         return EXACT_NOTHING;
     if (bind == BIND_BY_BERTH)
         return EXACT_BY_BIND;

@@ -162,11 +162,6 @@ static void report(YamlReader *reader, const Expression *expression, const Diag 
             reader->diags, place, written_escape(&written, diag->fix.text, reader->diags->arena));
 }
 
-static void report_all(const ExpressionCompiler *compiler) {
-    for (size_t i = 0; i < compiler->diags.diags.n; i++)
-        report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
-}
-
 void expression_report(
     YamlReader *reader, const Expression *expression, const ExpressionFinding *finding) {
     Diag diag = {
@@ -288,13 +283,6 @@ int expression_lower_variables(
 
 /* --- compiler -------------------------------------------------------------------------- */
 
-static CelValue find_constant(const CelGraph *graph, uint32_t root) {
-    const CelGraphNode *node = cel_graph_node(graph, root);
-    bool is_plain = node->constant.kind == CEL_BOOL || cel_is_number(node->constant);
-
-    return node->op == OP_CONSTANT && is_plain ? node->constant : cel_absent();
-}
-
 static void report_annotations(void *context, const CelGraphNode *annotations) {
     ExpressionCompiler *compiler = context;
 
@@ -326,6 +314,7 @@ static int compile_code(ExpressionCompiler *compiler) {
     CelComposite composite = composite_of(compiler->scope, nodes);
     CelOptions options = options_of(result, &composite);
     uint32_t root = CEL_NO_NODE;
+    const CelGraphNode *node;
     CelCode *code = NULL;
     int r;
 
@@ -339,22 +328,18 @@ static int compile_code(ExpressionCompiler *compiler) {
         return CEL_COMPILE_REFUSED;
     if (r != 0)
         return error_fold(r);
-    result->groups = cel_graph_node(graph, root)->groups;
-    result->constant = find_constant(graph, root);
+    node = cel_graph_node(graph, root);
+    result->groups = node->groups;
+    result->constant = node->op == OP_CONSTANT &&
+                               (node->constant.kind == CEL_BOOL || cel_is_number(node->constant))
+                           ? node->constant
+                           : cel_absent();
     r = collect_needs(compiler, graph, root);
     if (r != 0)
         return r;
     r = cel_emit(graph, root, &emit, compiler->reader->arena, &code);
     result->code = code;
     return error_fold(r);
-}
-
-/* Saturated, as the estimate itself: more than can be counted is not little. */
-static void add_cost(CelCostRange *sum, CelCostRange cost) {
-    if (__builtin_add_overflow(sum->min, cost.min, &sum->min))
-        sum->min = UINT64_MAX;
-    if (__builtin_add_overflow(sum->max, cost.max, &sum->max))
-        sum->max = UINT64_MAX;
 }
 
 static int check(ExpressionCompiler *compiler) {
@@ -373,9 +358,17 @@ static int check(ExpressionCompiler *compiler) {
     r = cel_cost_estimate(checked, compiler->scratch, &result->cost);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++)
-        if (result->variables >> i & 1)
-            add_cost(&result->cost, compiler->scope->variables[i].expression.cost);
+    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++) {
+        CelCostRange cost = compiler->scope->variables[i].expression.cost;
+
+        if (!(result->variables >> i & 1))
+            continue;
+        /* Saturated, as the estimate itself: more than can be counted is not little. */
+        if (__builtin_add_overflow(result->cost.min, cost.min, &result->cost.min))
+            result->cost.min = UINT64_MAX;
+        if (__builtin_add_overflow(result->cost.max, cost.max, &result->cost.max))
+            result->cost.max = UINT64_MAX;
+    }
     if (result->cost.max > EXPRESSION_COST_MAX) {
         cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiler->diags);
         return CEL_COMPILE_REFUSED;
@@ -473,7 +466,8 @@ static bool compile(ExpressionCompiler *compiler, ExpressionType type, const cha
         r = compile_code(compiler);
     if (r == 0)
         warn_if_dyn(compiler, what);
-    report_all(compiler);
+    for (size_t i = 0; i < compiler->diags.diags.n; i++)
+        report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
     if (r < 0 || (r > 0 && compiler->diags.n_errors == 0))
         report_failure(compiler, what, r);
     return r == 0;

@@ -205,14 +205,6 @@ static void write_rule(JsonWriter *writer, const Buf *text, const char *about, c
     json_write_end_array(writer);
 }
 
-static void write_choice(JsonWriter *writer, Str name) {
-    json_write_object(writer);
-    json_member_array(writer, "required");
-    json_write_string(writer, name);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-}
-
 /* The kinds, or some fields, of which exactly one is given. The first is what the API server calls
  * missing if none is there: an expression would do. */
 typedef struct Choice {
@@ -236,8 +228,11 @@ static void write_one_of(JsonWriter *writer, const Shape *shape) {
     Choice choice;
 
     json_member_array(writer, "oneOf");
-    for (size_t i = 0; next_choice(shape, i, &choice); i++)
-        write_choice(writer, choice.name);
+    for (size_t i = 0; next_choice(shape, i, &choice); i++) {
+        json_write_object(writer);
+        json_member_texts(writer, "required", &choice.name, 1);
+        json_write_end_object(writer);
+    }
     json_write_end_array(writer);
 }
 
@@ -320,20 +315,6 @@ static void write_either(SchemaWriter *schema, const Shape *shape) {
     json_write_end_array(writer);
 }
 
-/* Rules of a policy have names of their own; so the API server refuses a name that is used twice,
- * and changes by field managers are merged. */
-static bool has_names(const Shape *shape) {
-    return shape->kind == SHAPE_OBJECT && shape->n_fields > 0 && shape->fields[0].is_required &&
-           str_is(shape->fields[0].name, "name");
-}
-
-static void write_list_map(JsonWriter *writer) {
-    static const char *const keys[] = {"name", NULL};
-
-    write_text(writer, "x-kubernetes-list-type", "map");
-    write_strings(writer, "x-kubernetes-list-map-keys", keys);
-}
-
 static void write_body(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
 
@@ -341,8 +322,13 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
     case SHAPE_LIST:
     case SHAPE_MAP:
         write_limits(schema, shape);
-        if (schema->is_structural && shape->kind == SHAPE_LIST && has_names(shape->of))
-            write_list_map(writer);
+        /* Rules of a policy have names of their own; so the API server refuses a name that is used
+         * twice, and changes by field managers are merged. */
+        if (schema->is_structural && shape->kind == SHAPE_LIST && shape->of->n_fields > 0 &&
+            shape->of->fields[0].is_required && str_is(shape->of->fields[0].name, "name")) {
+            write_text(writer, "x-kubernetes-list-type", "map");
+            json_member_texts(writer, "x-kubernetes-list-map-keys", &shape->of->fields[0].name, 1);
+        }
         json_write_key(
             writer, shape->kind == SHAPE_LIST ? STR("items") : STR("additionalProperties"));
         write_schema(schema, shape->of, NULL);

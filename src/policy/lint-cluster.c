@@ -21,10 +21,7 @@ typedef struct ClusterLint {
 
 /* Whose labels a condition is about. */
 typedef enum Labelled { LABELS_OF_NODES, LABELS_OF_PODS } Labelled;
-
-static size_t count_objects(const ClusterLint *lint, Labelled whose) {
-    return whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
-}
+static const char *const labelled_words[] = {"node", "pod"};
 
 static const Labels *labels_at(const ClusterLint *lint, Labelled whose, size_t i) {
     return whose == LABELS_OF_NODES ? table_labels(lint->table, (uint32_t)i)
@@ -44,9 +41,10 @@ static Str nearer(Str word, Str best, Str other) {
  * name that was most likely meant, or STR_NULL. */
 static bool has_label(
     const ClusterLint *lint, Labelled whose, Str key, const Str *value, Str *ret_meant) {
+    size_t n = whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
     Str meant = STR_NULL;
 
-    for (size_t i = 0; i < count_objects(lint, whose); i++) {
+    for (size_t i = 0; i < n; i++) {
         const Labels *labels = labels_at(lint, whose, i);
         const Str *found = labels_find(labels, key);
 
@@ -83,10 +81,6 @@ static bool has_resource(const ClusterLint *lint, Str name, Str *ret_meant) {
 
 /* --- reports -------------------------------------------------------------------------------- */
 
-static bool is_before(const Place *a, const Place *b) {
-    return a->line != b->line ? a->line < b->line : a->column < b->column;
-}
-
 /* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
  * is at most YAML_DEPTH_MAX deep. */
 static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *begin) {
@@ -105,7 +99,11 @@ static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *
         }
         return found;
     }
-    return str_eq(node->text, text) && !is_before(&node->place, begin) ? node : NULL;
+    return str_eq(node->text, text) &&
+                   (node->place.line > begin->line ||
+                       (node->place.line == begin->line && node->place.column >= begin->column))
+               ? node
+               : NULL;
 }
 
 static bool is_reported(const DiagList *diags, const Place *place, Str text) {
@@ -152,10 +150,6 @@ static void warn_of(
     lint_warn(x, i, hint, "%.*s", STR_FMT(text));
 }
 
-static const char *plural_of(Labelled whose) {
-    return whose == LABELS_OF_NODES ? "node" : "pod";
-}
-
 static void check_key(
     const ClusterLint *lint, const LintExpression *x, uint32_t i, Labelled whose, Str key) {
     Str meant;
@@ -163,7 +157,7 @@ static void check_key(
     if (!has_label(lint, whose, key, NULL, &meant))
         warn_of(lint, x, i, key, meant,
             arena_printf(lint->lint.scratch, "no %s of the cluster has the label \"%.*s\"",
-                plural_of(whose), STR_FMT(key)));
+                labelled_words[whose], STR_FMT(key)));
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */
@@ -248,7 +242,7 @@ static void check_values(
         warn_of(lint, x, first, value, meant,
             arena_printf(lint->lint.scratch,
                 "no %s of the cluster has the label \"%.*s\" with the value \"%.*s\"%s",
-                plural_of(whose), STR_FMT(key), STR_FMT(value),
+                labelled_words[whose], STR_FMT(key), STR_FMT(value),
                 n > 1 ? ", or another of the list" : ""));
 }
 

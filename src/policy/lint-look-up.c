@@ -244,19 +244,15 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
             consequence_of(x->role));
 }
 
-/* The variable of a loop as a key: it ranges over keys that are there, most likely. */
-static bool is_loop_key(const LintExpression *x, uint32_t i) {
-    const CelNodeInfo *key = &x->notes[i - 1];
-
-    return lint_is_call(x->tree, i, "_[_]") && key->ref == CEL_REF_LOCAL &&
-           x->tree->nodes[x->notes[key->binder].binder].kind != CEL_NODE_BIND;
-}
-
 static void check_key(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
     uint32_t map = lint_look_up(x, i, &look_up.key);
 
-    if (map == UINT32_MAX || !is_partial(x, map) || is_loop_key(x, i))
+    if (map == UINT32_MAX || !is_partial(x, map))
+        return;
+    /* The variable of a loop as a key: it ranges over keys that are there, most likely. */
+    if (lint_is_call(x->tree, i, "_[_]") && x->notes[i - 1].ref == CEL_REF_LOCAL &&
+        x->tree->nodes[x->notes[x->notes[i - 1].binder].binder].kind != CEL_NODE_BIND)
         return;
     look_up.from = lint_text(x, map);
     look_up.spelled = x->tree->nodes[i].kind == CEL_NODE_SELECT

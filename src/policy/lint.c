@@ -299,12 +299,6 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
             STR("this is never true: every node is rejected"));
 }
 
-/* The same for all nodes changes no order. */
-static bool is_same_everywhere(Lint *lint, const Score *score) {
-    return !score->value.is_built_in && !(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) &&
-           !note_params(lint, &score->value);
-}
-
 static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     LintExpression x;
 
@@ -312,7 +306,8 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
-    if (is_same_everywhere(lint, score))
+    /* The same for all nodes changes no order. */
+    if (!(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) && !note_params(lint, &score->value))
         expression_warn(lint->reader, &score->value,
             score->normalize != NORMALIZE_NONE
                 ? STR("normalize makes equal values 100, or 0: leave the score out")
@@ -399,13 +394,6 @@ static void note_variables(Lint *lint) {
     }
 }
 
-/* That of the rule that uses it and handles the least. */
-static LintHandling handling_of_variable(const Lint *lint, uint32_t i) {
-    return lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
-           : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
-                                             : LINT_HANDLES_ERRORS;
-}
-
 /* After the rules: their uses are known. */
 static void check_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
@@ -415,7 +403,10 @@ static void check_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
 
         if (lint->used_variables >> i & 1)
-            check_expression(lint, expression, LINT_VARIABLE, handling_of_variable(lint, i));
+            check_expression(lint, expression, LINT_VARIABLE, /* of the use that handles least */
+                lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
+                : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
+                                                  : LINT_HANDLES_ERRORS);
         else
             reader_warning(lint->reader, yaml_find(variables->items[i], STR("name")), STR_NULL,
                 "no rule uses the variable \"%.*s\"", STR_FMT(scope->variables[i].name));

@@ -281,21 +281,6 @@ static PromqlLoad infer_load(const Gauge *gauge) {
     return (PromqlLoad){0};
 }
 
-static int64_t default_settle(const Gauge *gauge, const PromqlLoad *known) {
-    int64_t range = known->is_load ? known->range_nsec : promql_longest_range(gauge->query);
-
-    if (range < METRIC_SETTLE_DEFAULT)
-        return METRIC_SETTLE_DEFAULT;
-    return range < METRIC_SETTLE_DEFAULT_MAX ? range : METRIC_SETTLE_DEFAULT_MAX;
-}
-
-/* A number of a pod cannot be a share of the node, and how one more pod changes a maximum is not
- * known. */
-static bool can_count(const Gauge *gauge, const PromqlLoad *known) {
-    return known->is_load &&
-           (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known->unit == GAUGE_AMOUNT));
-}
-
 static void report_unknown(YamlReader *reader, const YamlNode *at, const char *what) {
     reader_error_hint(reader, at, STR("resource: cpu or memory, unit: amount, fraction or percent"),
         "placements needs %s: it cannot be inferred from the source", what);
@@ -347,15 +332,21 @@ static void complete_placements(YamlReader *reader, const YamlNode *metric, Gaug
     const YamlNode *section = yaml_find(metric, STR("placements"));
     GaugePlacements *placements = &gauge->placements;
     PromqlLoad known = infer_load(gauge);
+    int64_t range;
 
     if (section && section->kind == YAML_MAPPING)
         complete_section(reader, section, gauge, &known);
-    else if (!section && can_count(gauge, &known))
+    else if (!section && known.is_load && /* how one more pod changes a maximum is not known */
+             (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known.unit == GAUGE_AMOUNT)))
         *placements = (GaugePlacements){
             .is_counted = true, .resource = known.resource, .unit = known.unit, .is_guessed = true};
     placements->by_gauge = GAUGE_NONE;
-    if (placements->is_counted && !yaml_find(section, STR("settle")))
-        placements->settle_nsec = default_settle(gauge, &known);
+    if (!placements->is_counted || yaml_find(section, STR("settle")))
+        return;
+    range = known.is_load ? known.range_nsec : promql_longest_range(gauge->query);
+    if (range < METRIC_SETTLE_DEFAULT)
+        range = METRIC_SETTLE_DEFAULT;
+    placements->settle_nsec = range < METRIC_SETTLE_DEFAULT_MAX ? range : METRIC_SETTLE_DEFAULT_MAX;
 }
 
 /* --- one entry -------------------------------------------------------------------------------- */

@@ -43,13 +43,6 @@ static void check_policy_name(ProgramCompiler *compiler, Str source, const Polic
     }
 }
 
-/* A file that was cut short while it was written must not pass for one without
- * rules: the policy that is in force would go. */
-static void report_empty(ProgramCompiler *compiler, Str file) {
-    diag_add(compiler->diags, DIAG_ERROR, (Place){.file = file}, STR_NULL,
-        STR("contains no policy"), STR("remove the file if this is intended"));
-}
-
 static int compile_document(
     ProgramCompiler *compiler, YamlReader *reader, const YamlNode *document) {
     size_t n_errors = compiler->diags->n_errors;
@@ -96,25 +89,29 @@ static int compile_source(ProgramCompiler *compiler, const PolicySource *source)
         if (r < 0)
             return r;
     }
+    /* A file that was cut short while it was written must not pass for one without rules: the
+     * policy that is in force would go. */
     if (stream.n_documents == 0)
-        report_empty(compiler, kept.file);
+        diag_add(compiler->diags, DIAG_ERROR, (Place){.file = kept.file}, STR_NULL,
+            STR("contains no policy"), STR("remove the file if this is intended"));
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
         r = compile_document(compiler, &reader, stream.documents[i]);
     diag_list_sort(compiler->diags, n_before);
     return r;
 }
 
-static void check_count(ProgramCompiler *compiler, const char *what, size_t n, size_t max) {
-    if (n > max)
-        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
-            "there are %zu %s, and the limit is %zu", n, what, max);
-}
+static void check_limits(const ProgramCompiler *compiler) {
+    static const char format[] = "there are %zu %s, and the limit is %u";
+    const Place nowhere = {0};
 
-static void check_counts(ProgramCompiler *compiler) {
-    check_count(compiler, "filters", compiler->n_filters, PROGRAM_FILTERS_MAX);
-    check_count(compiler, "scores", compiler->n_scores, PROGRAM_SCORES_MAX);
+    if (compiler->n_filters > PROGRAM_FILTERS_MAX)
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL, format, compiler->n_filters,
+            "filters", PROGRAM_FILTERS_MAX);
+    if (compiler->n_scores > PROGRAM_SCORES_MAX)
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL, format, compiler->n_scores,
+            "scores", PROGRAM_SCORES_MAX);
     if (compiler->common.has_too_many)
-        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL,
             "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
 }
 
@@ -358,18 +355,6 @@ static void note_related(void *context, const Policy *policy, const Expression *
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static int compile_sources(
-    ProgramCompiler *compiler, const PolicySource *sources, size_t n_sources) {
-    for (size_t i = 0; i < n_sources; i++) {
-        int r = compile_source(compiler, &sources[i]);
-
-        if (r < 0)
-            return r;
-    }
-    check_counts(compiler);
-    return 0;
-}
-
 /* All sources were read without errors: makes the program. */
 static int assemble(ProgramCompiler *compiler) {
     int r = number_rules(compiler);
@@ -409,14 +394,6 @@ static const Expression *find_longest(const Policies *policies) {
     return longest;
 }
 
-static void report_limit(const ProgramCompiler *compiler, size_t limit) {
-    const Expression *longest = find_longest(&compiler->policies);
-
-    diag_addf(compiler->diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
-        "the policies are too large: they need more than %zu MiB of memory%s", limit >> 20,
-        longest ? "; this is their longest expression" : "");
-}
-
 /* Roots that no plan can begin with; lowering should have refused them. */
 static void check_root(const ProgramCompiler *compiler, const Expression *expression, Str name) {
     const CelType *type = expression_is_given(expression) && expression->node != CEL_NO_NODE
@@ -444,7 +421,7 @@ static void report_roots(const ProgramCompiler *compiler) {
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
     _cleanup_(program_unrefp) Program *program = calloc(1, sizeof(*program));
     ProgramCompiler compiler = {.program = program, .diags = diags};
-    int r;
+    int r = 0;
 
     if (!program)
         return -ENOMEM;
@@ -457,14 +434,22 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     compiler.common.next_slot = cel_env_n_slots(program->schema->env);
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
-    r = compile_sources(&compiler, sources, n_sources);
+    for (size_t i = 0; r == 0 && i < n_sources; i++)
+        r = compile_source(&compiler, &sources[i]);
+    if (r == 0)
+        check_limits(&compiler);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
         r = assemble(&compiler);
     if (r == -EINVAL)
         report_roots(&compiler);
-    if (r == -E2BIG || arena_limit_reached(program->arena) > 0)
-        report_limit(&compiler, r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET);
-    else if (arena_has_failed(program->arena))
+    if (r == -E2BIG || arena_limit_reached(program->arena) > 0) {
+        const Expression *longest = find_longest(&compiler.policies);
+
+        diag_addf(diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
+            "the policies are too large: they need more than %zu MiB of memory%s",
+            (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,
+            longest ? "; this is their longest expression" : "");
+    } else if (arena_has_failed(program->arena))
         return -ENOMEM; /* half a list of values is another rule, and errors may be wrong */
     if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;

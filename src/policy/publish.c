@@ -133,20 +133,14 @@ static const YamlNode *find_rule(const YamlNode *document, const Filter *filter)
     return NULL;
 }
 
-/* Where it is published. NULL: not, or in vain. */
-static const YamlNode *find_publish(const YamlNode *document, const Filter *filter) {
-    const YamlNode *rule = filter->slots || filter->is_label ? find_rule(document, filter) : NULL;
-
-    return rule ? yaml_find(rule, STR("publish")) : NULL;
-}
-
 void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) {
     const char *const prefixes[] = {SLOTS_PREFIX, CLOSED_PREFIX};
     bool has_slots = false;
 
     for (size_t i = 0; i < policy->n_filters; i++) {
         Filter *filter = &policy->filters[i];
-        const YamlNode *at = find_publish(document, filter);
+        const YamlNode *at = yaml_find(
+            filter->slots || filter->is_label ? find_rule(document, filter) : NULL, STR("publish"));
         const char *prefix = prefixes[filter->is_label];
         size_t room = NAME_MAX_BYTES - strlen(strchr(prefix, '/') + 1);
 

@@ -42,10 +42,6 @@ static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
                "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
 }
 
-static bool is_taken(const CelRecordType *type, Str name) {
-    return cel_record_find(type, name) != UINT32_MAX;
-}
-
 /* --- params ------------------------------------------------------------------------------ */
 
 static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
@@ -323,7 +319,7 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
     reader_fields(reader, value, "a variable", &variable_shape, &text);
     if (str_is_empty(text.name) || !text.expression)
         return;
-    if (is_taken(type, text.name)) {
+    if (cel_record_find(type, text.name) != UINT32_MAX) {
         reader_error(reader, value, "there is already a variable \"%.*s\"", STR_FMT(text.name));
         return;
     }

@@ -317,12 +317,6 @@ static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
         json_write_end_object(writer);
 }
 
-/* Further fields of a spec, as they are. */
-static void write_more(JsonWriter *writer, const YamlNode *fields) {
-    for (size_t i = 0; fields && i < fields->n; i++)
-        write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
-}
-
 /* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (!owner)
@@ -352,6 +346,8 @@ static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
 
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     static const size_t n = ELEMENTS_OF(pod_fields);
+    const YamlNode *more =
+        yaml_find(pod, STR("spec")); /* further fields of the spec, as they are */
     JsonWriter writer = JSON_WRITER(out);
 
     if (!check_fields(reader, pod, "a pod", pod_fields, n))
@@ -362,7 +358,8 @@ bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     json_write_end_object(&writer);
     write_section(&writer, "spec", pod, pod_fields, n);
     write_affinity(&writer, yaml_find(pod, STR("nodeSelectorTerms")));
-    write_more(&writer, yaml_find(pod, STR("spec")));
+    for (size_t i = 0; more && i < more->n; i++)
+        write_tree(&writer, more->pairs[i].key->text, more->pairs[i].value);
     write_containers(&writer, pod);
     json_write_end_object(&writer);
     write_section(&writer, "status", pod, pod_fields, n);

@@ -36,26 +36,18 @@ static void describe_record(const SchemaRecord *record, Buf *out) {
         describe_field(&record->type.fields[i], out);
 }
 
-static void describe_variables(Buf *out) {
+/* Top records first: the list has parts before the records that contain them. */
+void schema_describe(Buf *out) {
     buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_variables; i++) {
         buf_printf(out, "| `%.*s` | ", STR_FMT(schema_variables[i].name));
         cel_type_print(schema_variables[i].type, /* is_wire= */ false, out);
         buf_printf(out, " | %s |\n", schema_variables[i].about);
     }
-}
-
-static void describe_functions(Buf *out) {
     buf_append(out, STR("\n| function | signature | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_functions; i++)
         buf_printf(out, "| `%s` | `%s` | %.*s |\n", schema_functions[i].name,
             schema_functions[i].signature, STR_FMT(schema_function_abouts[i]));
-}
-
-/* Top records first: the list has parts before the records that contain them. */
-void schema_describe(Buf *out) {
-    describe_variables(out);
-    describe_functions(out);
     for (size_t i = schema_n_records; i-- > 0;)
         describe_record(schema_records[i], out);
 }

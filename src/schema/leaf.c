@@ -175,13 +175,6 @@ static bool read_optional(const Reading *reading, uint32_t number, LeafMode mode
            read_entry(reading, node->args[0], node->constant, mode, ret);
 }
 
-static bool read_in_map(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
-    const CelGraphNode *key = node_if(reading, node->args[0], OP_CONSTANT);
-
-    return key ? read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret)
-               : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
-}
-
 /* map[?key].orValue(constant): has it a value? that : the constant. */
 static bool read_or_value(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
     const CelGraphNode *has = node_if(reading, node->args[0], OP_OPT_HAS);
@@ -218,7 +211,7 @@ static bool read_field(const Reading *reading, const CelGraphNode *node, LeafMod
 }
 
 static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
-    const CelGraphNode *node = cel_graph_node(reading->graph, number);
+    const CelGraphNode *node = cel_graph_node(reading->graph, number), *key;
 
     switch (node->op) {
     case OP_FIELD:
@@ -232,7 +225,9 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
     case OP_TEST_SELECT:
         return read_entry(reading, node->args[0], node->constant, LEAF_IS_SET, ret);
     case OP_IN_MAP:
-        return read_in_map(reading, node, ret);
+        key = node_if(reading, node->args[0], OP_CONSTANT);
+        return key ? read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret)
+                   : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
     case OP_OPT_HAS:
         return read_optional(reading, node->args[0], LEAF_IS_SET, ret);
     case OP_OPT_GET:

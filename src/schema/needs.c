@@ -181,10 +181,6 @@ static Holding holding_of(const CelType *type) {
     return record == &schema_container ? HOLDS_CONTAINER : most;
 }
 
-static bool is_call(uint16_t op) {
-    return op == OP_CALL || op == OP_CALL_CHECKED || op == OP_DISPATCH;
-}
-
 /* Measured values are not part of a Node object. */
 static bool is_measured(const CelGraphNode *node) {
     return calls(node, schema_call_metrics) || calls(node, schema_call_measured) ||
@@ -206,7 +202,7 @@ static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding
         selects(node) || calls(node, schema_call_tolerates) ||
         calls(node, schema_call_tolerates_text))
         return false;
-    if (is_call(node->op))
+    if (node->op == OP_CALL || node->op == OP_CALL_CHECKED || node->op == OP_DISPATCH)
         return !str_is(node->overloads[0]->name, "size") && !passes_on(node);
     if (cel_op_is_loop(node->op) && arg == 0)
         return false;
@@ -261,31 +257,22 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
     }
 }
 
-static void need_root(SchemaNeeds *needs, const CelGraph *graph, uint32_t root) {
-    need_part(needs, keyed_part(graph, root));
-    need_all_of(needs, holding_of(cel_graph_node(graph, root)->type));
-}
-
-static uint32_t highest_of(const uint32_t *roots, size_t n) {
-    uint32_t highest = 0;
-
-    for (size_t i = 0; i < n; i++)
-        highest = roots[i] > highest ? roots[i] : highest;
-    return highest;
-}
-
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs) {
-    size_t n_nodes = n > 0 ? highest_of(roots, n) + (size_t)1 : 0;
-    bool *is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
+    size_t n_nodes = 0;
+    bool *is_seen;
 
+    for (size_t i = 0; i < n; i++)
+        n_nodes = roots[i] >= n_nodes ? roots[i] + (size_t)1 : n_nodes;
+    is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
     if (!is_seen) {
         needs->has_failed = true;
         return;
     }
     for (size_t i = 0; i < n; i++) {
         is_seen[roots[i]] = true;
-        need_root(needs, graph, roots[i]);
+        need_part(needs, keyed_part(graph, roots[i]));
+        need_all_of(needs, holding_of(cel_graph_node(graph, roots[i])->type));
     }
     for (size_t i = n_nodes; i-- > 0;) { /* arguments have lower numbers */
         const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
@@ -301,14 +288,6 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
 }
 
 /* --- annotations of running pods ---------------------------------------------------------- */
-
-/* A look-up of which key is not known: a missing part. */
-static bool is_unnamed(const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
-    Str key;
-
-    return keyed_part(graph, node->args[arg]) == OF_POD(POD_ANNOTATIONS) &&
-           !find_key(graph, node, arg, &key);
-}
 
 bool schema_check_annotations(
     const CelGraph *graph, uint32_t root, Arena *scratch, SchemaReport *report, void *context) {
@@ -327,7 +306,10 @@ bool schema_check_annotations(
         if (node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
             report(context, node);
         for (uint32_t k = 0; k < node->n_args; k++) {
-            if (is_unnamed(graph, node, k))
+            Str key;
+
+            if (keyed_part(graph, node->args[k]) == OF_POD(POD_ANNOTATIONS) &&
+                !find_key(graph, node, k, &key)) /* which one is missing is not known */
                 report(context, cel_graph_node(graph, node->args[k]));
             is_seen[node->args[k]] = true;
         }

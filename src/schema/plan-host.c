@@ -22,21 +22,16 @@ static const Schema *schema_of(const PlanHost *host) {
 
 /* --- leaves ------------------------------------------------------------------------------ */
 
-/* Its strings live as long as the Schema. False: out of memory. */
-static bool keep_leaf(Arena *arena, Leaf *leaf) {
-    leaf->key = arena_copy(arena, leaf->key);
-    if (leaf->otherwise.kind == CEL_STRING)
-        leaf->otherwise = cel_string(arena_copy(arena, cel_str(leaf->otherwise)));
-    return leaf->key.ptr && (leaf->otherwise.kind != CEL_STRING || leaf->otherwise.text);
-}
-
 static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
     Leaf *added;
 
     for (size_t i = 0; i < reads->leaves.n; i++)
         if (leaf_equal(&reads->leaves.items[i], leaf))
             return (uint32_t)i;
-    added = keep_leaf(reads->arena, leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
+    leaf->key = arena_copy(reads->arena, leaf->key);
+    if (leaf->otherwise.kind == CEL_STRING)
+        leaf->otherwise = cel_string(arena_copy(reads->arena, cel_str(leaf->otherwise)));
+    added = arena_has_failed(reads->arena) ? NULL : VEC_PUSH(&reads->leaves, reads->arena);
     if (!added)
         return PLAN_NO_LEAF;
     *added = *leaf;

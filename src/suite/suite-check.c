@@ -334,13 +334,6 @@ static void check_score(Check *check, const YamlPair *pair) {
         node->is_scored ? score_yaml(check, pair->value, node->score) : STR_NULL);
 }
 
-static void check_scores(Check *check, const YamlNode *scores) {
-    if (!scores || !reader_mapping(&check->run->reader, scores, "scores"))
-        return;
-    for (size_t i = 0; i < scores->n; i++)
-        check_score(check, &scores->pairs[i]);
-}
-
 /* --- the best, and their order --------------------------------------------------------------- */
 
 /* Of all candidates; -1: there is none. */
@@ -410,12 +403,6 @@ static void check_best(Check *check, const YamlNode *best) {
     fail(check, best, STR("best"), &got, right);
 }
 
-/* Whether @node comes after @before, which scores higher. */
-static bool is_in_order(const NodeExplanation *before, const NodeExplanation *node) {
-    return is_candidate(node) &&
-           (!before || (is_candidate(before) && before->score > node->score + SCORE_ERROR));
-}
-
 /* The listed nodes as they are ranked, with their scores; @names: without. */
 static void print_ranking(Check *check, const YamlNode *ranking, Buf *out, Buf *names) {
     for (size_t i = 0; i < check->explanation->n_passed; i++) {
@@ -448,7 +435,9 @@ static void check_ranking(Check *check, const YamlNode *ranking) {
     for (size_t i = 0; i < ranking->n; i++) {
         const NodeExplanation *node = find_node(check, ranking->items[i]);
 
-        is_right &= is_in_order(before, node);
+        is_right &=
+            is_candidate(node) && /* and each scores higher than the next */
+            (!before || (is_candidate(before) && before->score > node->score + SCORE_ERROR));
         before = node;
     }
     if (is_right)
@@ -470,6 +459,8 @@ int suite_check(
     check_verdicts(&check, expected.observed, /* is_observed= */ true);
     check_best(&check, expected.best);
     check_ranking(&check, expected.ranking);
-    check_scores(&check, expected.scores);
+    if (expected.scores && reader_mapping(&run->reader, expected.scores, "scores"))
+        for (size_t i = 0; i < expected.scores->n; i++)
+            check_score(&check, &expected.scores->pairs[i]);
     return arena_has_failed(run->arena) ? -ENOMEM : 0;
 }

@@ -77,12 +77,6 @@ YamlFrame *builder_top(YamlBuilder *builder) {
     return builder->n_frames > 0 ? &builder->frames[builder->n_frames - 1] : NULL;
 }
 
-static bool is_key_next(YamlBuilder *builder) {
-    YamlFrame *top = builder_top(builder);
-
-    return top && top->node->kind == YAML_MAPPING && !top->key;
-}
-
 /* Reports duplicate keys. A number and a string with the same text are the same key, as in JSON. */
 static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
@@ -324,6 +318,7 @@ static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNo
 
 static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     enum fy_scalar_style style = fy_token_scalar_style(token);
+    const YamlFrame *top = builder_top(builder);
     int r;
 
     node->place = place_of_scalar(builder, token, style);
@@ -336,7 +331,8 @@ static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *n
         scalar_resolve(node);
     else
         node->kind = YAML_STRING;
-    if (node->is_plain && is_key_next(builder) && str_eq(node->text, STR("<<"))) {
+    if (node->is_plain && top && top->node->kind == YAML_MAPPING && !top->key &&
+        str_eq(node->text, STR("<<"))) {
         builder_complain(builder, node->place, STR("merge keys are not supported"),
             STR("write the merged keys out"));
         builder->n_unsupported++;

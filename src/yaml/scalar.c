@@ -37,18 +37,6 @@ static bool resolve_word(YamlNode *node) {
     return false;
 }
 
-static size_t count_digits(Str text) {
-    size_t n = 0;
-
-    while (n < text.len && ascii_is_digit(text.ptr[n]))
-        n++;
-    return n;
-}
-
-static Str skip_sign(Str text) {
-    return text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? str_skip(text, 1) : text;
-}
-
 /* 0x1f and 0o17, without a sign. False for anything else, and on overflow. */
 static bool parse_based(Str text, int64_t *ret) {
     int base = str_has_prefix(text, STR("0x")) ? 16 : str_has_prefix(text, STR("0o")) ? 8 : 0;
@@ -69,20 +57,24 @@ static bool parse_based(Str text, int64_t *ret) {
     return true;
 }
 
-static bool resolve_int(YamlNode *node) {
-    Str digits = skip_sign(node->text);
-    int64_t value;
+static bool is_decimal(Str text) {
+    size_t i = 0;
 
-    if (digits.len > 0 && count_digits(digits) == digits.len) {
-        /* base's parser takes no '+' */
-        if (!str_to_int64(node->text.ptr[0] == '+' ? digits : node->text, &value))
-            return false;
-    } else if (!parse_based(node->text, &value)) {
+    if (text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+'))
+        text = str_skip(text, 1);
+    while (i < text.len && ascii_is_digit(text.ptr[i]))
+        i++;
+    return i > 0 && i == text.len;
+}
+
+static bool resolve_int(YamlNode *node) {
+    Str unsigned_text = str_skip(node->text, str_has_prefix(node->text, STR("+")) ? 1 : 0);
+
+    if (is_decimal(node->text) ? !str_to_int64(unsigned_text, &node->integer) /* takes no '+' */
+                               : !parse_based(node->text, &node->integer))
         return false;
-    }
     node->kind = YAML_INT;
-    node->integer = value;
-    node->real = (double)value;
+    node->real = (double)node->integer;
     return true;
 }
 
