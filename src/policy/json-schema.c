@@ -92,16 +92,14 @@ static void write_words(SchemaWriter *schema, const Shape *shape) {
 }
 
 static void write_true(SchemaWriter *schema) {
-    JsonWriter *writer = &schema->json;
-
     if (!schema->is_structural) {
-        json_member_bool(writer, "const", true);
+        json_member_bool(&schema->json, "const", true);
         return;
     }
-    write_text(writer, "type", "boolean");
-    json_member_array(writer, "enum");
-    json_write_bool(writer, true);
-    json_write_end_array(writer);
+    write_text(&schema->json, "type", "boolean");
+    json_member_array(&schema->json, "enum");
+    json_write_bool(&schema->json, true);
+    json_write_end_array(&schema->json);
 }
 
 static void write_scalar(SchemaWriter *schema, const Shape *shape) {
@@ -266,53 +264,47 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
 }
 
 static void write_properties(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
-    json_member_object(writer, "properties");
+    json_member_object(&schema->json, "properties");
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
 
-        json_write_key(writer, field->name);
+        json_write_key(&schema->json, field->name);
         write_schema(schema, field->shape, field->about);
     }
     for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++) {
-        json_write_key(writer, shape->kinds[i]->field);
+        json_write_key(&schema->json, shape->kinds[i]->field);
         write_schema(schema, shape->kinds[i]->shape, shape->kinds[i]->summary);
     }
     if (shape->or_field) {
-        json_write_key(writer, str_from_c(shape->or_field));
+        json_write_key(&schema->json, str_from_c(shape->or_field));
         write_schema(schema, &shape_expression, shape->or_about);
     }
-    json_write_end_object(writer);
+    json_write_end_object(&schema->json);
 }
 
 static void write_object(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
     write_limits(schema, shape);
     write_properties(schema, shape);
     if (!schema->is_structural)
-        json_member_bool(writer, "additionalProperties", false);
-    write_required(writer, shape);
+        json_member_bool(&schema->json, "additionalProperties", false);
+    write_required(&schema->json, shape);
     if (shape->kinds || shape->one_of)
         write_choices(schema, shape);
 }
 
 static void write_either(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
     if (schema->is_structural) {
         if (!schema->is_untyped)
-            json_member_bool(writer, ANY_FIELDS, true);
+            json_member_bool(&schema->json, ANY_FIELDS, true);
         schema->is_untyped = true;
         write_body(schema, shape->of);
         write_body(schema, shape->other);
         return;
     }
-    json_member_array(writer, "anyOf");
+    json_member_array(&schema->json, "anyOf");
     write_schema(schema, shape->of, NULL);
     write_schema(schema, shape->other, NULL);
-    json_write_end_array(writer);
+    json_write_end_array(&schema->json);
 }
 
 static void write_body(SchemaWriter *schema, const Shape *shape) {

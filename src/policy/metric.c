@@ -6,7 +6,6 @@
 
 #include "policy/metric.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ascii.h"
@@ -481,17 +480,16 @@ static const YamlNode *find_by(const YamlNode *metrics, Str name) {
 static void report_unknown_by(
     YamlReader *reader, const YamlNode *at, const Gauge *gauges, size_t n) {
     Str names[SCHEMA_METRICS_MAX], meant;
-    char hint[128] = "a metric with pods, of the same policy";
     size_t n_names = 0;
 
     for (size_t i = 0; i < n && n_names < SCHEMA_METRICS_MAX; i++)
         if (gauges[i].is_of_pods)
             names[n_names++] = gauges[i].name;
     meant = str_nearest(at->text, names, n_names);
-    if (!str_is_empty(meant))
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(
-        reader, at, str_from_c(hint), "the policy has no metric \"%.*s\"", STR_FMT(at->text));
+    reader_error_hint(reader, at,
+        str_is_empty(meant) ? STR("a metric with pods, of the same policy")
+                            : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
+        "the policy has no metric \"%.*s\"", STR_FMT(at->text));
 }
 
 /* @gauge counts pods by @other. */

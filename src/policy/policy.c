@@ -9,7 +9,7 @@
 
 /* A policy while it is read. All mappings of the document store here. */
 typedef struct PolicyReading {
-    Policy policy;
+    Policy policy; /* first: rules.c knows no more */
     unsigned mode;
     int64_t narrow_to, wire_max;
     unsigned api_version, kind; /* read to be checked; not used */
@@ -153,14 +153,6 @@ static const Field wire_fields[] = {
 };
 static const Shape wire_shape = {SHAPE_OF(wire_fields)};
 
-static void read_filters(YamlReader *reader, const YamlNode *value, void *into) {
-    filters_read(reader, value, &((PolicyReading *)into)->policy);
-}
-
-static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
-    scores_read(reader, value, &((PolicyReading *)into)->policy);
-}
-
 enum { MODE_ENFORCE, MODE_OBSERVE };
 static const char *const mode_words[] = {
     [MODE_ENFORCE] = "Enforce", [MODE_OBSERVE] = "Observe", NULL};
@@ -181,11 +173,11 @@ static const Field spec_fields[] = {
     {OPTIONAL("filters"), .shape = &filters_shape,
         .about = "which nodes a pod may be placed on: those that pass all filters; each has a name "
                  "and one rule: a built-in one, or an expression",
-        .read = read_filters},
+        .read = filters_read},
     {OPTIONAL("scores"), .shape = &scores_shape,
         .about = "which of these nodes are preferred: each score gives 0 to 100 and counts by its "
                  "weight",
-        .read = read_scores},
+        .read = scores_read},
     {OPTIONAL("narrow"), .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
     {OPTIONAL("onTimeout"), INTO(PolicyReading, policy.on_timeout, fallback_shape),

@@ -6,7 +6,6 @@
 #include "policy/program.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -26,19 +25,17 @@ typedef struct ProgramCompiler {
 /* --- reading ------------------------------------------------------------------ */
 
 static void check_policy_name(ProgramCompiler *compiler, Str source, const Policy *policy) {
-    char hint[512];
+    Arena *arena = compiler->program->arena;
 
     for (size_t i = 0; i < compiler->policies.n; i++) {
         const Policy *other = &compiler->policies.items[i];
 
         if (str_is_empty(policy->name) || !str_eq(other->name, policy->name))
             continue;
-        (void)snprintf(hint, sizeof(hint), "the other is at %.*s:%zu", STR_FMT(other->place.file),
-            other->place.line);
         diag_add(compiler->diags, DIAG_ERROR, policy->place, source,
-            arena_printf(compiler->program->arena, "there are two policies named \"%.*s\"",
-                STR_FMT(policy->name)),
-            str_from_c(hint));
+            arena_printf(arena, "there are two policies named \"%.*s\"", STR_FMT(policy->name)),
+            arena_printf(
+                arena, "the other is at %.*s:%zu", STR_FMT(other->place.file), other->place.line));
         return;
     }
 }

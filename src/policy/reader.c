@@ -174,14 +174,10 @@ static bool read_number(
 
 /* A switch: leaving it out is the only other way. */
 static bool read_true(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
-    char hint[64];
-
-    if (!reader_bool(reader, value, what, ret))
-        return false;
-    if (*ret)
-        return true;
-    (void)snprintf(hint, sizeof(hint), "write %s: true, or leave it out", what);
-    return reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
+    return reader_bool(reader, value, what, ret) &&
+           (*ret || reader_error_hint(reader, value,
+                        arena_printf(reader->arena, "write %s: true, or leave it out", what),
+                        "%s: false has no effect", what));
 }
 
 static bool read_int(

@@ -270,7 +270,9 @@ static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy
     policy->n_scores++;
 }
 
-void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
+void filters_read(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = into;
+
     if (!reader_sequence(reader, value, "filters"))
         return;
     policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
@@ -278,7 +280,9 @@ void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
         read_filter(reader, value, i, policy);
 }
 
-void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
+void scores_read(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = into;
+
     if (!reader_sequence(reader, value, "scores"))
         return;
     policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
@@ -293,7 +297,6 @@ static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *name = yaml_find(rules->items[i], STR("name"));
         uint32_t line;
-        char hint[64];
 
         if (!name || !rule_name_is_valid(name->text))
             continue;
@@ -305,8 +308,8 @@ static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
                 return r;
             continue;
         }
-        (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
-        reader_error_hint(reader, name, str_from_c(hint),
+        reader_error_hint(reader, name,
+            arena_printf(reader->arena, "the other is at line %u", line),
             "the policy has a rule named \"%.*s\" already", STR_FMT(name->text));
     }
     return 0;

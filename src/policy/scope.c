@@ -64,76 +64,65 @@ static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
 static CelValue read_param(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
 
-/* An int among doubles is one: [1, 2.5], {spot: 0.5, reserved: 1}. */
-static void widen(bool has_doubles, CelValue *value, const CelType **type) {
-    if (!has_doubles || value->kind != CEL_INT)
-        return;
-    *value = cel_double((double)value->i);
-    *type = &cel_double_type;
+/* The elements of a list, or the values of a map, which must have one type; an int among doubles
+ * is one: [1, 2.5], {spot: 0.5, reserved: 1}. NULL after an error. */
+static const CelType *read_elements(
+    YamlReader *reader, const YamlNode *value, size_t depth, CelValue *ret) {
+    bool is_list = value->kind == YAML_SEQUENCE, has_doubles = false;
+    const CelType *element = &cel_dyn_type;
+
+    for (size_t i = 0; i < value->n; i++)
+        has_doubles |= (is_list ? value->items[i] : value->pairs[i].value)->kind == YAML_FLOAT;
+    for (size_t i = 0; i < value->n; i++) {
+        const YamlNode *item = is_list ? value->items[i] : value->pairs[i].value;
+        const CelType *type = NULL;
+
+        ret[i] = read_param(reader, item, depth + 1, &type);
+        if (ret[i].kind == CEL_ABSENT)
+            return NULL;
+        if (has_doubles && ret[i].kind == CEL_INT) {
+            ret[i] = cel_double((double)ret[i].i);
+            type = &cel_double_type;
+        }
+        if (i > 0 && !cel_type_equal(element, type)) {
+            reader_error(reader, item, "the %s must be of one type",
+                is_list ? "elements of a list" : "values of a map");
+            return NULL;
+        }
+        element = type;
+    }
+    return element;
 }
 
-/* All elements must have one type. */
 static CelValue read_list(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelList *list = ARENA_NEW(reader->arena, CelList);
     CelValue *items = ARENA_ARRAY(reader->arena, CelValue, value->n);
-    const CelType *element = NULL;
-    bool has_doubles = false;
+    const CelType *element = list && items ? read_elements(reader, value, depth, items) : NULL;
 
-    if (!list || !items)
+    if (!element)
         return cel_absent();
-    for (size_t i = 0; i < value->n; i++)
-        has_doubles |= value->items[i]->kind == YAML_FLOAT;
-    for (size_t i = 0; i < value->n; i++) {
-        const CelType *type = NULL;
-
-        items[i] = read_param(reader, value->items[i], depth + 1, &type);
-        if (items[i].kind == CEL_ABSENT)
-            return cel_absent();
-        widen(has_doubles, &items[i], &type);
-        if (element && !cel_type_equal(element, type)) {
-            reader_error(reader, value->items[i], "the elements of a list must be of one type");
-            return cel_absent();
-        }
-        element = type;
-    }
     *list = (CelList){.n = (uint32_t)value->n, .depth = 1, .items = items};
     for (size_t i = 0; i < value->n; i++)
         if (cel_depth(items[i]) >= list->depth)
             list->depth = cel_depth(items[i]) + 1;
-    *ret_type = cel_list_of(reader->arena, element ? element : &cel_dyn_type);
+    *ret_type = cel_list_of(reader->arena, element);
     return *ret_type ? cel_list(list) : cel_absent();
 }
 
-/* A map from strings to values of one type. */
 static CelValue read_map(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelRun run = CEL_RUN(reader->arena);
     CelEntry *entries = cel_map_begin(&run, value->n);
-    const CelType *element = NULL;
-    bool has_doubles = false;
-    CelValue map;
+    CelValue *values = ARENA_ARRAY(reader->arena, CelValue, value->n), map;
+    const CelType *element = entries && values ? read_elements(reader, value, depth, values) : NULL;
 
-    if (!entries)
+    if (!element)
         return cel_absent();
     for (size_t i = 0; i < value->n; i++)
-        has_doubles |= value->pairs[i].value->kind == YAML_FLOAT;
-    for (size_t i = 0; i < value->n; i++) {
-        const CelType *type = NULL;
-
-        entries[i].key = cel_string(value->pairs[i].key->text);
-        entries[i].value = read_param(reader, value->pairs[i].value, depth + 1, &type);
-        if (entries[i].value.kind == CEL_ABSENT)
-            return cel_absent();
-        widen(has_doubles, &entries[i].value, &type);
-        if (element && !cel_type_equal(element, type)) {
-            reader_error(reader, value->pairs[i].value, "the values of a map must be of one type");
-            return cel_absent();
-        }
-        element = type;
-    }
+        entries[i] = (CelEntry){cel_string(value->pairs[i].key->text), values[i]};
     map = cel_map_end(&run, entries, value->n);
-    *ret_type = cel_map_of(reader->arena, &cel_string_type, element ? element : &cel_dyn_type);
+    *ret_type = cel_map_of(reader->arena, &cel_string_type, element);
     return map.kind == CEL_MAP && *ret_type ? map : cel_absent();
 }
 
@@ -144,7 +133,7 @@ static CelValue read_param(
         reader_error(reader, value, "a parameter needs a value");
         return cel_absent();
     }
-    if (value->kind != YAML_SEQUENCE && value->kind != YAML_MAPPING)
+    if (yaml_is_scalar(value))
         return read_scalar(value, ret_type);
     if (depth == PARAM_DEPTH_MAX || value->n > PARAM_ITEMS_MAX) {
         reader_error(reader, value, "at most %u elements, nested at most %u levels",
