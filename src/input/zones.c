@@ -70,22 +70,17 @@ static size_t find_place(
     }
 }
 
-/* NULL: no such file, or it cannot be read as a zone. */
-static const CelZone *read_zone(ZoneTable *table, Str name) {
+/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
+static const CelZone *add(ZoneTable *table, Str name, uint64_t hash, size_t place) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(ZONES_FILE_MAX);
     char path[256], error[FILE_ERROR_MAX];
     int n = snprintf(path, sizeof(path), "%s/%.*s", table->folder, STR_FMT(name));
-
-    if (n < 0 || (size_t)n >= sizeof(path) || file_read(path, &bytes, error) < 0)
-        return NULL;
-    return cel_zone_parse(buf_str(&bytes), table->arena);
-}
-
-/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
-static const CelZone *add(ZoneTable *table, Str name, uint64_t hash, size_t place) {
-    const CelZone *zone = table->n_found < ZONES_MAX ? read_zone(table, name) : NULL;
+    const CelZone *zone = NULL; /* no such file, or it cannot be read as a zone */
     ZoneEntry *entry;
 
+    if (table->n_found < ZONES_MAX && n > 0 && (size_t)n < sizeof(path) &&
+        file_read(path, &bytes, error) == 0)
+        zone = cel_zone_parse(buf_str(&bytes), table->arena);
     if (!zone && table->n_absent >= ZONES_ABSENT_MAX)
         return NULL;
     entry = ARENA_NEW(table->arena, ZoneEntry);
@@ -137,13 +132,6 @@ static void consider(ZoneSearch *search, Str name) {
         search->best = arena_copy(search->arena, name);
 }
 
-/* "right" and "posix" have all zones again. */
-static bool is_part(const struct dirent *entry, unsigned depth) {
-    Str name = str_from_c(entry->d_name);
-
-    return is_name(name) && !(depth == 0 && (str_is(name, "right") || str_is(name, "posix")));
-}
-
 static void search_folder(ZoneSearch *search, Str prefix, unsigned depth) {
     char path[256];
     struct dirent *entry;
@@ -152,7 +140,9 @@ static void search_folder(ZoneSearch *search, Str prefix, unsigned depth) {
 
     folder = n > 0 && (size_t)n < sizeof(path) ? opendir(path) : NULL;
     while (folder && (entry = readdir(folder))) {
-        Str name = is_part(entry, depth)
+        Str part = str_from_c(entry->d_name);
+        bool is_copy = depth == 0 && (str_is(part, "right") || str_is(part, "posix"));
+        Str name = is_name(part) && !is_copy /* "right" and "posix" have all zones again */
                        ? arena_printf(search->arena, "%.*s%s", STR_FMT(prefix), entry->d_name)
                        : STR_NULL;
 

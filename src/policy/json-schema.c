@@ -222,18 +222,6 @@ static bool next_choice(const Shape *shape, size_t i, Choice *ret) {
     return true;
 }
 
-static void write_one_of(JsonWriter *writer, const Shape *shape) {
-    Choice choice;
-
-    json_member_array(writer, "oneOf");
-    for (size_t i = 0; next_choice(shape, i, &choice); i++) {
-        json_write_object(writer);
-        json_member_texts(writer, "required", &choice.name, 1);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
 /* Whether expressions of the API server see a value: it must have a type. */
 static bool is_exposed(const Shape *shape) {
     if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
@@ -247,16 +235,24 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
     JsonWriter *writer = &schema->json;
     size_t n = 0, n_exposed = 0;
+    Choice choice;
     bool are_all;
 
-    for (Choice choice; next_choice(shape, n, &choice); n++) {
+    for (; next_choice(shape, n, &choice); n++) {
         buf_printf(&names, "%s%.*s", n > 0 ? ", " : "", STR_FMT(choice.name));
         if (is_exposed(choice.shape))
             buf_printf(&has, "%shas(self.%.*s)", n_exposed++ > 0 ? ", " : "", STR_FMT(choice.name));
     }
     are_all = n_exposed == n;
-    if (!schema->is_structural || !are_all)
-        write_one_of(writer, shape);
+    if (!schema->is_structural || !are_all) {
+        json_member_array(writer, "oneOf");
+        for (size_t i = 0; next_choice(shape, i, &choice); i++) {
+            json_write_object(writer);
+            json_member_texts(writer, "required", &choice.name, 1);
+            json_write_end_object(writer);
+        }
+        json_write_end_array(writer);
+    }
     if (!schema->is_structural)
         return;
     buf_printf(&has, "].filter(given, given).size() %s 1", are_all ? "==" : "<=");

@@ -306,16 +306,6 @@ static void read_points(YamlReader *reader, const YamlNode *value, void *into) {
     preference->n = items ? value->n : 0;
 }
 
-static void check_unique(
-    YamlReader *reader, const YamlNode *list, const LabelPoints *items, size_t i) {
-    for (size_t j = 0; j < i; j++)
-        if (str_eq(items[j].value, items[i].value)) {
-            reader_error(
-                reader, list->items[i], "\"%.*s\" is named twice", STR_FMT(items[i].value));
-            return;
-        }
-}
-
 /* Evenly from 100 down; the last still gets more than the values that are not in the list. */
 static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
     LabelPreference *preference = into;
@@ -328,7 +318,9 @@ static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
     for (size_t i = 0; items && i < values.n; i++) {
         items[i] = (LabelPoints){
             .value = values.items[i], .points = 100 * (double)(values.n - i) / (double)values.n};
-        check_unique(reader, value, items, i);
+        if (str_is_one_of(values.items[i], values.items, i))
+            reader_error(
+                reader, value->items[i], "\"%.*s\" is named twice", STR_FMT(values.items[i]));
     }
     preference->items = items;
     preference->n = items ? values.n : 0;

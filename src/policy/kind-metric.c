@@ -53,13 +53,6 @@ static const Field limit_fields[] = {
 };
 static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 
-static void check_limits(YamlReader *reader, const YamlNode *value, const MetricRule *rule) {
-    if (isnan(rule->low) && isnan(rule->high))
-        reader_error(reader, value, "metricLimit needs min or max");
-    else if (rule->low > rule->high)
-        reader_error(reader, value, "metricLimit: min is greater than max, no node could pass");
-}
-
 /* Six decimals: more would be noise. */
 #define ROUNDED(value) "string(math.round(" value " * 1000000.0) / 1000000.0)"
 
@@ -72,8 +65,10 @@ static void write_limit(
     char bounds[96];
 
     reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
-    if (reader->diags->n_errors == n_errors)
-        check_limits(reader, value, &rule);
+    if (reader->diags->n_errors == n_errors && isnan(rule.low) && isnan(rule.high))
+        reader_error(reader, value, "metricLimit needs min or max");
+    else if (reader->diags->n_errors == n_errors && rule.low > rule.high)
+        reader_error(reader, value, "metricLimit: min is greater than max, no node could pass");
     low = TEXT_NUMBER(rule.low);
     high = TEXT_NUMBER(rule.high);
     metric = TEXT_ESCAPED(rule.metric);

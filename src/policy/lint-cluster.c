@@ -69,16 +69,6 @@ static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
     return false;
 }
 
-static bool has_resource(const ClusterLint *lint, Str name, Str *ret_meant) {
-    if (table_find_resource(lint->table, name) != SIZE_MAX)
-        return true;
-    for (size_t i = 0; i < lint->n_pods; i++)
-        if (resources_find(&lint->pods[i]->requests, name))
-            return true;
-    *ret_meant = str_nearest(name, lint->table->resources, lint->table->n_resources);
-    return false;
-}
-
 /* --- reports -------------------------------------------------------------------------------- */
 
 /* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
@@ -276,13 +266,18 @@ static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_
 
 /* node.free['example.com/foo']. Kubernetes' own resources are offered elsewhere, if not here. */
 static void check_resource(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
-    Str key = STR_NULL, meant;
+    const NodeTable *table = lint->table;
+    Str key = STR_NULL;
     uint32_t map = lint_look_up(x, i, &key);
 
     if (map == UINT32_MAX || str_find(key, '/') == SIZE_MAX || !lint_is_amounts(x, map) ||
-        has_resource(lint, key, &meant))
+        table_find_resource(table, key) != SIZE_MAX)
         return;
-    warn_of(lint, x, x->tree->nodes[i].kind == CEL_NODE_SELECT ? i : i - 1, key, meant,
+    for (size_t k = 0; k < lint->n_pods; k++)
+        if (resources_find(&lint->pods[k]->requests, key))
+            return;
+    warn_of(lint, x, x->tree->nodes[i].kind == CEL_NODE_SELECT ? i : i - 1, key,
+        str_nearest(key, table->resources, table->n_resources),
         arena_printf(lint->lint.scratch,
             "no node of the cluster offers the resource \"%.*s\", and no pod requests it",
             STR_FMT(key)));
@@ -313,13 +308,6 @@ static bool is_met(const ClusterLint *lint, const Requirement *one) {
     return false;
 }
 
-static bool selects_any(const ClusterLint *lint) {
-    for (size_t i = 0; i < lint->n_pods; i++)
-        if (policy_selects(lint->policy, lint->pods[i]))
-            return true;
-    return false;
-}
-
 static void check_requirement(const ClusterLint *lint, const Place *begin, const Requirement *one) {
     Str meant = STR_NULL, value = one->op == SELECTOR_IN ? one->values[0] : STR_NULL;
     bool has_key = has_label(lint, LABELS_OF_PODS, one->key, NULL, &meant);
@@ -344,6 +332,7 @@ static void check_match(const ClusterLint *lint) {
     const Match *match = &lint->policy->match;
     const YamlNode *at = yaml_find(yaml_find(lint->policy->document, STR("spec")), STR("match"));
     size_t n_before = lint->lint.reader->diags->n_warnings;
+    bool is_any = false;
     Str meant;
 
     if (!at)
@@ -357,7 +346,9 @@ static void check_match(const ClusterLint *lint) {
     for (size_t i = 0; i < match->pod_selector.n; i++)
         if (!is_met(lint, &match->pod_selector.items[i]))
             check_requirement(lint, &at->place, &match->pod_selector.items[i]);
-    if (lint->lint.reader->diags->n_warnings == n_before && !selects_any(lint))
+    for (size_t i = 0; i < lint->n_pods && !is_any; i++)
+        is_any = policy_selects(lint->policy, lint->pods[i]);
+    if (lint->lint.reader->diags->n_warnings == n_before && !is_any)
         reader_warning(lint->lint.reader, at, STR("right only if such pods are yet to come"),
             "no pod of the cluster meets all of it: the policy applies to none");
 }

@@ -80,15 +80,6 @@ static bool find_gauges(
     return false;
 }
 
-static Measurement *measurement_of(const ValuesReading *reading, uint32_t gauge) {
-    Measurement **place = &reading->measurements->items[gauge];
-
-    if (!*place)
-        *place = measurement_new(
-            (NodeNames *)(uintptr_t)reading->table->names, reading->now_nsec, reading->uptime_nsec);
-    return *place;
-}
-
 /* --- numbers ------------------------------------------------------------------------------ */
 
 /* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
@@ -143,12 +134,15 @@ static int read_metric(const ValuesReading *reading, const YamlPair *pair, bool 
         !find_gauges(reading, pair->key, is_of_workloads, &gauges))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges.n; i++) {
-        Measurement *measurement = measurement_of(reading, gauges.items[i]);
+        Measurement **place = &reading->measurements->items[gauges.items[i]];
 
-        if (!measurement)
+        if (!*place)
+            *place = measurement_new((NodeNames *)(uintptr_t)reading->table->names,
+                reading->now_nsec, reading->uptime_nsec);
+        if (!*place)
             return -ENOMEM;
         if (is_of_workloads)
-            r = measurement_reserve_workloads(measurement, values->n);
+            r = measurement_reserve_workloads(*place, values->n);
     }
     for (size_t i = 0; r == 0 && i < values->n; i++)
         r = set_value(reading, &gauges, &values->pairs[i], is_of_workloads);

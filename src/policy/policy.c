@@ -188,16 +188,6 @@ static const Field spec_fields[] = {
 };
 const Shape policy_spec_shape = {SHAPE_OF(spec_fields)};
 
-static void warn_without_effect(YamlReader *reader, const YamlNode *value, const Policy *policy) {
-    if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
-        reader_warning(
-            reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
-    if (policy->narrow_to > 0 && policy->n_scores == 0)
-        reader_warning(reader, yaml_find(value, STR("narrow")),
-            STR("add scores: the best nodes are chosen by them"),
-            "narrow without scores: filter returns the first nodes of a request");
-}
-
 static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     PolicyReading *reading = into;
     Policy *policy = &reading->policy;
@@ -212,8 +202,15 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     policy->is_observed = reading->mode == MODE_OBSERVE;
     policy->narrow_to = (uint32_t)reading->narrow_to;
     policy->wire_max = (uint32_t)reading->wire_max;
-    if (reader->diags->n_errors == n_errors)
-        warn_without_effect(reader, value, policy);
+    if (reader->diags->n_errors > n_errors)
+        return;
+    if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
+        reader_warning(
+            reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
+    if (policy->narrow_to > 0 && policy->n_scores == 0)
+        reader_warning(reader, yaml_find(value, STR("narrow")),
+            STR("add scores: the best nodes are chosen by them"),
+            "narrow without scores: filter returns the first nodes of a request");
 }
 
 /* A namespace is accepted, but policies apply to the whole cluster. */

@@ -100,14 +100,6 @@ static const PromqlSeries known_series[] = {
     JOIN("node_namespace_pod:kube_pod_info:"),
 };
 
-/* NULL: unknown. */
-static const PromqlSeries *promql_series(Str name) {
-    for (size_t i = 0; i < ELEMENTS_OF(known_series); i++)
-        if (str_is(name, known_series[i].name))
-            return &known_series[i];
-    return NULL;
-}
-
 static const PromqlFunction functions[] = {
     {"rate", FUNCTION_RATE, 0},
     {"irate", FUNCTION_IRATE, 0},
@@ -124,14 +116,6 @@ static const PromqlFunction functions[] = {
     {"max", FUNCTION_AGGREGATES, AGG_MAX},
     {"min", FUNCTION_AGGREGATES, AGG_MIN},
 };
-
-/* NULL: unknown, or not a load. */
-static const PromqlFunction *promql_function(Str name) {
-    for (size_t i = 0; i < ELEMENTS_OF(functions); i++)
-        if (str_is(name, functions[i].name))
-            return &functions[i];
-    return NULL;
-}
 
 /* Matchers that leave out no node and no pod. */
 typedef enum LabelRule {
@@ -192,10 +176,6 @@ static bool promql_is_letter(char c) {
     return ascii_is_letter(c) || c == '_' || c == ':';
 }
 
-static bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The first @n bytes. */
 static Str promql_cut(Str *text, size_t n) {
     Str part = str_take(*text, n);
@@ -214,7 +194,7 @@ static bool promql_cut_through(Str *text, char c) {
 
 /* Spaces, and comments to the end of the line. */
 static void promql_skip_space(Str *text) {
-    while (text->len > 0 && (is_space(text->ptr[0]) || text->ptr[0] == '#')) {
+    while (text->len > 0 && str_find(STR(" \t\n\r#"), text->ptr[0]) != SIZE_MAX) {
         (void)promql_cut_through(text, text->ptr[0] == '#' ? '\n' : text->ptr[0]);
     }
 }
@@ -446,9 +426,11 @@ static bool read_matchers(Str *text, bool *ret_is_idle) {
 }
 
 static bool read_series(Evaluation *evaluation, Str name, Term *ret) {
-    const PromqlSeries *series = promql_series(name);
+    const PromqlSeries *series = NULL;
     bool is_idle = false;
 
+    for (size_t i = 0; i < ELEMENTS_OF(known_series) && !series; i++)
+        series = str_is(name, known_series[i].name) ? &known_series[i] : NULL;
     if (!series)
         return false;
     promql_skip_space(&evaluation->text);
@@ -520,8 +502,10 @@ static bool read_parentheses(Evaluation *evaluation, const PromqlFunction *funct
 
 static bool read_word(Evaluation *evaluation, Term *ret) {
     Str word = promql_cut_word(&evaluation->text);
-    const PromqlFunction *function = promql_function(word);
+    const PromqlFunction *function = NULL;
 
+    for (size_t i = 0; i < ELEMENTS_OF(functions) && !function; i++)
+        function = str_is(word, functions[i].name) ? &functions[i] : NULL;
     return function ? read_parentheses(evaluation, function, ret)
                     : read_series(evaluation, word, ret);
 }

@@ -180,12 +180,6 @@ static bool read_true(YamlReader *reader, const YamlNode *value, const char *wha
                         "%s: false has no effect", what));
 }
 
-static bool read_int(
-    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, int64_t *ret) {
-    return reader_int(reader, value, what, shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
-        shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max, ret);
-}
-
 static bool read_text(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, Str *ret) {
     Str text;
@@ -237,7 +231,9 @@ bool reader_value(
     case SHAPE_TRUE:
         return read_true(reader, value, what, ret);
     case SHAPE_INT:
-        return read_int(reader, value, what, shape, ret);
+        return reader_int(reader, value, what,
+            shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
+            shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max, ret);
     case SHAPE_NUMBER:
         return read_number(reader, value, what, shape, ret);
     case SHAPE_DURATION:

@@ -121,13 +121,6 @@ static bool check_images(YamlReader *reader, const YamlNode *value) {
     return is_right;
 }
 
-static bool check_time(YamlReader *reader, const YamlNode *value, const char *what) {
-    int64_t sec;
-
-    return (value->kind == YAML_STRING && time_parse(value->text, &sec)) ||
-           reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
-}
-
 static bool check_field(YamlReader *reader, const ShortField *field, const YamlNode *value) {
     const char *what = field->name.ptr;
     int64_t number;
@@ -151,7 +144,8 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     case SHORT_BOOL:
         return reader_bool(reader, value, what, &is_true);
     case SHORT_TIME:
-        return check_time(reader, value, what);
+        return (value->kind == YAML_STRING && time_parse(value->text, &number)) ||
+               reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
     case SHORT_IMAGES:
         return check_images(reader, value);
     case SHORT_LIST:
