@@ -56,23 +56,18 @@ static void add_number(Finder *finder, Str value, YamlKind kind) {
     };
 }
 
-/* Fields that hold labels and names, not numbers. */
-static bool holds_names(Str key) {
-    static const Str keys[] = {STR("match"), STR("nodeLabels"), STR("podSelector"),
-        STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
-        STR("filters"), STR("scores")};
-
-    return str_is_one_of(key, keys, ELEMENTS_OF(keys));
-}
-
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void find_below(Finder *finder, const YamlNode *node) {
+    /* Fields that hold labels and names, not numbers. */
+    static const Str names[] = {STR("match"), STR("nodeLabels"), STR("podSelector"),
+        STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
+        STR("filters"), STR("scores")};
     size_t len = finder->path->len;
 
     if (node->kind == YAML_INT || node->kind == YAML_FLOAT || is_amount(node))
         add_number(finder, node->text, node->kind);
     for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
-        if (holds_names(node->pairs[i].key->text))
+        if (str_is_one_of(node->pairs[i].key->text, names, ELEMENTS_OF(names)))
             continue;
         policy_path_add(finder->path, node->pairs[i].key->text);
         find_below(finder, node->pairs[i].value);

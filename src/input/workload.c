@@ -30,13 +30,6 @@ static const WorkloadKind kinds[] = {
     {"PodTemplate", "template", NULL, NULL},
 };
 
-static const WorkloadKind *find_kind(Str kind) {
-    for (size_t i = 0; i < ELEMENTS_OF(kinds); i++)
-        if (str_is(kind, kinds[i].kind))
-            return &kinds[i];
-    return NULL;
-}
-
 static bool is_kind(const WorkloadObject *workload, const char *kind) {
     return str_is(workload->kind, kind);
 }
@@ -116,9 +109,11 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
 }
 
 int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
-    const WorkloadKind *type = find_kind(object->kind);
+    const WorkloadKind *type = NULL;
     int r;
 
+    for (size_t i = 0; i < ELEMENTS_OF(kinds) && !type; i++)
+        type = str_is(object->kind, kinds[i].kind) ? &kinds[i] : NULL;
     if (!type)
         return WORKLOAD_E_OTHER;
     *ret = (WorkloadObject){.type = type, .kind = str_from_c(type->kind)};

@@ -7,15 +7,6 @@
 
 /* --- types --------------------------------------------------------------------------- */
 
-static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
-    bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* an int has no others */
-
-    buf_append(out, str_from_c(what));
-    if (has_bounds)
-        buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
-            shape->min, shape->max);
-}
-
 /* Recursive: lists of lists, as the tables have them. */
 static void describe_shape(Buf *out, const Shape *shape) {
     static const char *const plain[] = {
@@ -33,7 +24,10 @@ static void describe_shape(Buf *out, const Shape *shape) {
     switch (shape->kind) {
     case SHAPE_INT:
     case SHAPE_NUMBER:
-        describe_bounds(out, shape->kind == SHAPE_INT ? "integer" : "number", shape);
+        buf_append(out, shape->kind == SHAPE_INT ? STR("integer") : STR("number"));
+        if (shape->min > -9e18 && shape->max < 9e18) /* an int has no others */
+            buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
+                shape->min, shape->max);
         return;
     case SHAPE_WORD:
         for (size_t i = 0; shape->words[i]; i++)

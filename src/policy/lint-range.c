@@ -57,14 +57,6 @@ static NumberRange of_value(CelValue value) {
 
 /* --- nodes -------------------------------------------------------------------------------- */
 
-/* The value of a parameter. */
-static NumberRange of_param(const LintExpression *x, uint32_t i) {
-    CelValue params = x->notes[i - 1].constant;
-    CelRun run = CEL_RUN(x->lint->scratch);
-
-    return of_value(params.record->type->get(params.record, x->notes[i].field, &run));
-}
-
 /* Amounts: free can be below 0, all others cannot. */
 static NumberRange of_amount(const LintExpression *x, uint32_t map) {
     const CelRecordType *record = NULL;
@@ -82,19 +74,12 @@ static NumberRange of_select(const LintExpression *x, uint32_t i) {
     if (field == UINT32_MAX)
         return of_amount(x, i - 1);
     if (from->ref == CEL_REF_CONSTANT && from->constant.kind == CEL_RECORD)
-        return of_param(x, i);
+        return of_value(from->constant.record->type->get(
+            from->constant.record, field, &CEL_RUN(x->lint->scratch)));
     if (from->ref == CEL_REF_VARIABLE &&
         from->variable->slot == x->expression->scope->variables_slot)
         return x->lint->variable_ranges[field];
     return anything;
-}
-
-/* A name of cel.bind(). */
-static NumberRange of_local(const LintExpression *x, uint32_t i) {
-    uint32_t binder = x->notes[i].binder;
-    uint32_t macro = x->notes[binder].binder;
-
-    return x->tree->nodes[macro].kind == CEL_NODE_BIND ? x->ranges[binder - 1] : anything;
 }
 
 /* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
@@ -159,12 +144,17 @@ static NumberRange of_function(const LintExpression *x, uint32_t i) {
 
 static NumberRange of_node(const LintExpression *x, uint32_t i) {
     const CelNode *node = &x->tree->nodes[i];
+    uint32_t binder;
 
     switch (node->kind) {
     case CEL_NODE_LITERAL:
         return of_value(node->literal);
     case CEL_NODE_IDENT:
-        return x->notes[i].ref == CEL_REF_LOCAL ? of_local(x, i) : anything;
+        binder = x->notes[i].binder; /* of a name of cel.bind(), which stands behind its value */
+        return x->notes[i].ref == CEL_REF_LOCAL &&
+                       x->tree->nodes[x->notes[binder].binder].kind == CEL_NODE_BIND
+                   ? x->ranges[binder - 1]
+                   : anything;
     case CEL_NODE_SELECT:
         return of_select(x, i);
     case CEL_NODE_CALL:

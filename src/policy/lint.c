@@ -113,16 +113,6 @@ bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpr
     return ret->parents;
 }
 
-/* Notes that node @i, the record of all params, is used: by the field that is selected from it, or
- * as a whole. */
-static void note_param(Lint *lint, const CelChecked *checked, uint32_t i, uint32_t n_params) {
-    bool is_selected =
-        i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
-
-    for (uint32_t k = 0; k < n_params; k++)
-        lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
-}
-
 /* Notes which params it names. True: some, itself or by its variables. */
 static bool note_params(Lint *lint, const Expression *expression) {
     const CelChecked *checked = expression->checked;
@@ -131,12 +121,16 @@ static bool note_params(Lint *lint, const Expression *expression) {
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNodeInfo *note = &checked->infos[i];
+        bool is_selected;
 
         if (note->ref != CEL_REF_CONSTANT || note->type->kind != CEL_T_RECORD ||
             note->type->record != params)
             continue;
         found = true;
-        note_param(lint, checked, i, params->n_fields);
+        is_selected =
+            i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
+        for (uint32_t k = 0; k < params->n_fields; k++) /* the field, or all of the record */
+            lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
     }
     return found;
 }

@@ -294,14 +294,6 @@ static void lint_plans(const ProgramCompiler *compiler) {
     diag_list_sort(compiler->diags, 0);
 }
 
-/* Then filter needs scores too: those of all policies. */
-static bool narrows(const Program *program) {
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (program->policies[i].narrow_to > 0)
-            return true;
-    return false;
-}
-
 /* Adds the parts of a node that gauges need. */
 static void need_gauges(const Program *program, NodeParts *parts) {
     for (size_t i = 0; i < program->n_gauges; i++) {
@@ -316,7 +308,7 @@ static void need_gauges(const Program *program, NodeParts *parts) {
 static int collect_parts(const ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Arena *arena = program->arena;
-    bool is_narrowing = narrows(program);
+    bool is_narrowing = false; /* then filter needs scores too: those of all policies */
     size_t n_max = program->n_filters + program->n_scores;
     Roots filters = {.nodes = ARENA_ARRAY(arena, uint32_t, n_max)};
     Roots scores = {.nodes = ARENA_ARRAY(arena, uint32_t, program->n_scores)};
@@ -324,6 +316,8 @@ static int collect_parts(const ProgramCompiler *compiler) {
 
     if (!filters.nodes || !scores.nodes)
         return -ENOMEM;
+    for (size_t i = 0; i < program->n_policies; i++)
+        is_narrowing |= program->policies[i].narrow_to > 0;
     for (size_t i = 0; i < program->n_filters; i++)
         (void)add_root(&filters, program->filters[i]->test.node);
     for (size_t i = 0; i < program->n_scores; i++) {

@@ -192,14 +192,6 @@ static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena)
     return (uint32_t)(common->gauges.n - 1);
 }
 
-/* The number of the metric called @name; GAUGE_NONE: it has none yet. */
-static uint32_t number_by_name(const SchemaMetrics *metrics, Str name) {
-    for (uint32_t i = 0; i < metrics->type.n_fields; i++)
-        if (str_eq(metrics->fields[i].name, name))
-            return metrics->gauges[i];
-    return GAUGE_NONE;
-}
-
 /* From now on expressions can name it. */
 static bool add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
@@ -252,9 +244,9 @@ static bool add_metrics(
         for (size_t i = 0; is_added && i < n; i++) {
             if (!str_is_empty(gauges[i].placements.by) != counts)
                 continue;
-            if (counts)
-                gauges[i].placements.by_gauge =
-                    number_by_name(&scope->metrics, gauges[i].placements.by);
+            for (uint32_t k = 0; counts && k < scope->metrics.type.n_fields; k++)
+                if (str_eq(scope->metrics.fields[k].name, gauges[i].placements.by))
+                    gauges[i].placements.by_gauge = scope->metrics.gauges[k];
             is_added = add_metric(reader, scope, common, &gauges[i]);
         }
     return is_added;

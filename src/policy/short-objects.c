@@ -189,14 +189,6 @@ static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_raw(writer, buf_str(&json));
 }
 
-static void write_texts(JsonWriter *writer, Str key, const YamlNode *mapping) {
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < mapping->n; i++)
-        json_write_member(writer, mapping->pairs[i].key->text, mapping->pairs[i].value->text);
-    json_write_end_object(writer);
-}
-
 /* Begins the section of the object with the fields that are copied to it. */
 static void write_section(JsonWriter *writer, const char *section, const YamlNode *object,
     const ShortField *fields, size_t n_fields) {
@@ -206,9 +198,12 @@ static void write_section(JsonWriter *writer, const char *section, const YamlNod
 
         if (!value || !fields[i].section || strcmp(fields[i].section, section) != 0)
             continue;
-        if (fields[i].kind == SHORT_LABELS)
-            write_texts(writer, fields[i].key, value);
-        else if (fields[i].kind == SHORT_TEXT || fields[i].kind == SHORT_TIME)
+        if (fields[i].kind == SHORT_LABELS) {
+            json_member_object(writer, fields[i].key.ptr);
+            for (size_t k = 0; k < value->n; k++)
+                json_write_member(writer, value->pairs[k].key->text, value->pairs[k].value->text);
+            json_write_end_object(writer);
+        } else if (fields[i].kind == SHORT_TEXT || fields[i].kind == SHORT_TIME)
             json_write_member(writer, fields[i].key, value->text);
         else
             write_tree(writer, fields[i].key, value);

@@ -279,14 +279,11 @@ bool leaf_read_pod(const CelGraph *graph, uint32_t number, Leaf *ret) {
     return read_leaf(&reading, number, ret);
 }
 
-/* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
-static bool constant_equal(CelValue a, CelValue b) {
-    if (a.kind != b.kind)
-        return false;
-    return a.kind == CEL_STRING ? str_eq(cel_str(a), cel_str(b)) : a.u == b.u;
-}
-
 bool leaf_equal(const Leaf *a, const Leaf *b) {
+    CelValue x = a->otherwise, y = b->otherwise;
+
+    /* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
     return a->source == b->source && a->mode == b->mode && a->gauge == b->gauge &&
-           str_eq(a->key, b->key) && constant_equal(a->otherwise, b->otherwise);
+           str_eq(a->key, b->key) && x.kind == y.kind &&
+           (x.kind == CEL_STRING ? str_eq(cel_str(x), cel_str(y)) : x.u == y.u);
 }

@@ -149,9 +149,7 @@ static bool selects(const CelGraphNode *node) {
     return calls(node, schema_call_selects) || calls(node, schema_call_claim_selects);
 }
 
-static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
-    const CelGraphNode *key = cel_graph_node(graph, call->args[1]);
-
+static void need_label(SchemaNeeds *needs, const CelGraphNode *key) {
     if (is_text(key))
         need_key(needs, PART_LABELS, cel_str(key->constant));
     else
@@ -209,12 +207,6 @@ static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding
     return holding_of(node->type) < holding;
 }
 
-/* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
-static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
-    return node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
-           (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot);
-}
-
 /* --- the walk ----------------------------------------------------------------------------- */
 
 static void need_entry(
@@ -228,25 +220,19 @@ static void need_entry(
         need_part(needs, part);
 }
 
-/* Also of NodePod, whose tolerations count. */
-static void need_tolerations(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
-    const CelType *pod = cel_graph_node(graph, call->args[0])->type;
-
-    if (schema_record_of(pod) != &schema_pod_record)
-        need_part(needs, OF_POD(POD_TOLERATIONS));
-}
-
 static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *node) {
     SchemaPart part = part_of(graph, node);
 
     if (!is_keyed(part) || node->op == OP_OPT_FIELD)
         need_part(needs, part);
     if (groups(node))
-        need_grouping(needs, graph, node);
+        need_label(needs, cel_graph_node(graph, node->args[1]));
     if (selects(node))
         need_part(needs, PART_LABELS);
-    if (calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text))
-        need_tolerations(needs, graph, node);
+    /* Also of NodePod, whose tolerations count. */
+    if ((calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text)) &&
+        schema_record_of(cel_graph_node(graph, node->args[0])->type) != &schema_pod_record)
+        need_part(needs, OF_POD(POD_TOLERATIONS));
     for (uint32_t i = 0; i < node->n_args; i++) {
         Holding holding = holding_of(cel_graph_node(graph, node->args[i])->type);
 
@@ -279,7 +265,9 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
 
         if (!is_seen[i])
             continue;
-        if (is_untyped(schema, node))
+        /* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
+        if (node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
+            (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot))
             need_all_of(needs, HOLDS_NODE);
         need_node(needs, graph, node);
         for (uint32_t k = 0; k < node->n_args; k++)

@@ -79,12 +79,6 @@ static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
     return added != NULL;
 }
 
-static bool is_variable(const CelGraph *graph, uint32_t node, uint32_t slot) {
-    const CelGraphNode *variable = cel_graph_node(graph, node);
-
-    return variable->op == OP_VARIABLE && variable->immediate == slot;
-}
-
 static bool calls(const CelGraphNode *node, CelFunction *fn) {
     return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
            node->overloads[0]->spec->fn == fn;
@@ -93,9 +87,12 @@ static bool calls(const CelGraphNode *node, CelFunction *fn) {
 /* @fn of the variable in @slot and a constant key: the key's number. */
 static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t number, CelFunction *fn,
     uint32_t slot, uint32_t *ret) {
-    const CelGraphNode *call = cel_graph_node(graph, number), *key;
+    const CelGraphNode *call = cel_graph_node(graph, number), *variable, *key;
 
-    if (!calls(call, fn) || !is_variable(graph, call->args[0], slot))
+    if (!calls(call, fn))
+        return false;
+    variable = cel_graph_node(graph, call->args[0]);
+    if (variable->op != OP_VARIABLE || variable->immediate != slot)
         return false;
     key = cel_graph_node(graph, call->args[1]);
     return key->op == OP_CONSTANT && key->constant.kind == CEL_STRING &&

@@ -200,15 +200,6 @@ static Str verdict_yaml(const Check *check, const NodeExplanation *node, const W
     return buf_error(&out) ? STR_NULL : arena_copy(check->run->arena, buf_str(&out));
 }
 
-static void fail_verdict(
-    Check *check, const YamlNode *value, const NodeExplanation *node, const WantedRule *wanted) {
-    _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
-
-    print_verdict(check, node, &got);
-    fail(check, value, subject_of(check, check->is_observed ? "observed node" : "node", node->node),
-        &got, verdict_yaml(check, node, wanted));
-}
-
 /* A verdict that was read: a word, or a rule. */
 typedef struct Verdict {
     bool is_word;
@@ -234,12 +225,15 @@ static bool read_verdict(Check *check, const YamlNode *value, Verdict *ret) {
 
 static void check_verdict(
     Check *check, const YamlNode *value, const Verdict *verdict, const NodeExplanation *node) {
+    _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
     const FailedRule *failed = find_rejecting(check, node);
-    bool holds = verdict->is_word ? verdict->word == verdict_of(check, node)
-                                  : failed && is_wanted(failed, &verdict->rule);
 
-    if (!holds)
-        fail_verdict(check, value, node, verdict->is_word ? NULL : &verdict->rule);
+    if (verdict->is_word ? verdict->word == verdict_of(check, node)
+                         : failed && is_wanted(failed, &verdict->rule))
+        return;
+    print_verdict(check, node, &got);
+    fail(check, value, subject_of(check, check->is_observed ? "observed node" : "node", node->node),
+        &got, verdict_yaml(check, node, verdict->is_word ? NULL : &verdict->rule));
 }
 
 /* Of all others the first that fail are enough. */

@@ -198,15 +198,6 @@ static int parse_documents(YamlBuilder *builder, Str input) {
     return r < 0 ? r : 0;
 }
 
-/* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line break. */
-static Str end_with_newline(Str text, Buf *copy) {
-    if (str_is_empty(text) || text.ptr[text.len - 1] == '\n')
-        return text;
-    buf_append(copy, text);
-    buf_append_char(copy, '\n');
-    return buf_str(copy);
-}
-
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
     YamlBuilder builder = {
         .source = source_of(file, source),
@@ -226,7 +217,14 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         return -EINVAL;
     r = flow_parse(&builder);
     if (r == YAML_FLOW_NONE) {
-        input = end_with_newline(builder.source.text, &copy);
+        input = builder.source.text;
+        /* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line
+         * break. */
+        if (!str_has_suffix(input, STR("\n")) && !str_is_empty(input)) {
+            buf_append(&copy, input);
+            buf_append_char(&copy, '\n');
+            input = buf_str(&copy);
+        }
         r = buf_error(&copy) ? -ENOMEM : parse_documents(&builder, input);
     }
     builder_done(&builder);
