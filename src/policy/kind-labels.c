@@ -228,7 +228,8 @@ static const Shape plain_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape condition_shape = {
     .kind = SHAPE_EITHER, .of = &plain_shape, .other = &object_shape};
-const Shape kind_label_conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
+const Shape kind_label_conditions_shape = {
+    .kind = SHAPE_MAP, .of = &condition_shape, .min = 1, .is_kept = true};
 
 const RuleKind kind_node_labels = {STR("nodeLabels"),
     "the node's labels meet these conditions: a value, several, or an object",

@@ -248,8 +248,11 @@ bool reader_value(
         else
             reader_fields(reader, value, what, shape, ret);
         return true;
-    case SHAPE_AMOUNT:
     case SHAPE_MAP:
+        if (shape->is_kept)
+            *(const YamlNode **)ret = value;
+        return true;
+    case SHAPE_AMOUNT:
     case SHAPE_EITHER:
         return true;
     }

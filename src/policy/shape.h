@@ -24,7 +24,7 @@ typedef enum ShapeKind {
     SHAPE_EXPRESSION, /* CEL (const YamlNode *) */
     SHAPE_WORD,       /* one of @words (unsigned or an enum: its number; with @is_text Str) */
     SHAPE_LIST,       /* of @of, at least @min, at most @max; 0: no limit (scalars: StrList) */
-    SHAPE_MAP,        /* any key to @of; the same limits (not stored) */
+    SHAPE_MAP,        /* any key to @of; the same limits (with @is_kept const YamlNode *) */
     SHAPE_OBJECT,     /* @fields; at least @min of them (a struct; shape_selector: Selector) */
     SHAPE_EITHER,     /* @of or @other (not stored) */
 } ShapeKind;
@@ -44,6 +44,7 @@ struct Shape {
     bool is_above;
     const char *const *words; /* ends with NULL */
     bool is_text;             /* WORD: the word itself is stored */
+    bool is_kept;             /* MAP: it is stored, for another reader */
     const char *pattern;      /* a regular expression for the JSON Schema */
     const char *hint;         /* for words and strings that are not accepted; may be NULL */
     const Shape *of, *other;
