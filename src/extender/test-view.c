@@ -11,7 +11,7 @@
 #include "cluster/store.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
-#include "policy/bind-annotations.h"
+#include "policy/policy.h"
 #include "policy/test-scene.h"
 
 enum { NODES = 5 * CHUNK_ROWS };

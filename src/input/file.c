@@ -23,24 +23,6 @@ static int fail(int code, const char *path, const char *what, char *error) {
     return code;
 }
 
-static int too_large(const char *path, size_t limit, char *error) {
-    bool is_small = limit < (size_t)1 << 20;
-    char what[96];
-
-    (void)snprintf(what, sizeof(what), "is larger than the limit of %zu %s",
-        is_small ? limit : limit >> 20, is_small ? "bytes" : "MiB");
-    return fail(-EFBIG, path, what, error);
-}
-
-/* Where the next bytes go, and how many of them; at the ceiling one byte that is not
- * kept, to see whether the file goes on. NULL when out of memory. */
-static char *next_step(Buf *out, char *beyond, size_t *ret_size) {
-    size_t left = out->ceiling - out->len;
-
-    *ret_size = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
-    return left == 0 ? beyond : buf_reserve(out, *ret_size);
-}
-
 int file_read(const char *path, Buf *out, char *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     _cleanup_(closep) int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -51,9 +33,10 @@ int file_read(const char *path, Buf *out, char *error) {
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return fail(-EISDIR, path, "is a folder, not a file", error);
     for (;;) {
-        char beyond;
-        size_t size;
-        char *at = next_step(out, &beyond, &size);
+        char beyond; /* at the ceiling one byte that is not kept: whether the file goes on */
+        size_t left = out->ceiling - out->len;
+        size_t size = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
+        char *at = left == 0 ? &beyond : buf_reserve(out, size);
         ssize_t n;
 
         if (!at)
@@ -65,11 +48,29 @@ int file_read(const char *path, Buf *out, char *error) {
             return fail(-errno, path, strerror(errno), error);
         if (n == 0)
             break;
-        if (at == &beyond)
-            return too_large(path, out->ceiling, error);
+        if (at == &beyond) {
+            bool is_small = out->ceiling < (size_t)1 << 20;
+
+            (void)snprintf(error, FILE_ERROR_MAX, "%s: is larger than the limit of %zu %s", path,
+                is_small ? out->ceiling : out->ceiling >> 20, is_small ? "bytes" : "MiB");
+            return -EFBIG;
+        }
         buf_advance(out, (size_t)n);
     }
     return 0;
+}
+
+int file_read_text(const char *path, size_t max, Arena *arena, DiagList *diags, Str *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(max);
+    char error[FILE_ERROR_MAX];
+    int r = file_read(path, &text, error);
+
+    if (r < 0 && r != -ENOMEM) {
+        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
+        return FILE_E_UNREADABLE;
+    }
+    *ret = r == 0 ? arena_copy(arena, buf_str(&text)) : STR_NULL;
+    return ret->ptr ? 0 : -ENOMEM;
 }
 
 static uint64_t mix(uint64_t hash, const char *path, const struct stat *status) {

@@ -10,30 +10,18 @@
 
 #define READ_BUDGET ((size_t)256 * 1024 * 1024)
 
-static int read_text(const char *path, DiagList *diags, Buf *text) {
-    char error[FILE_ERROR_MAX];
-    int r = file_read(path, text, error);
-
-    if (r == 0 || r == -ENOMEM)
-        return r;
-    diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
-    return MEASUREMENTS_E_UNREADABLE;
-}
-
 int measurements_load(const char *path, const Program *program, Snapshot *snapshot,
     int64_t now_nsec, int64_t uptime_nsec, DiagList *diags, Measurements **ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
-    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     YamlReader reader = {.arena = arena, .diags = diags};
     YamlStream stream = {0};
     MetricValues measured = {0};
     size_t n_errors = diags->n_errors;
-    int r = arena ? read_text(path, diags, &text) : -ENOMEM;
+    int r = arena ? file_read_text(path, YAML_SOURCE_MAX, arena, diags, &reader.source) : -ENOMEM;
 
     if (r != 0)
-        return r;
-    reader.source = buf_str(&text);
+        return r < 0 ? r : MEASUREMENTS_E_UNREADABLE;
     r = yaml_parse(str_from_c(path), reader.source, arena, diags, &stream);
     if (r == -EINVAL)
         return MEASUREMENTS_E_INVALID;

@@ -67,6 +67,14 @@ int object_failed(const Object *object, const JsonReader *reader) {
     return json_failed(object->reader, reader);
 }
 
+int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, json);
+    pod_decode(&reader, arena, ret);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
 int object_wrong(const Object *object, Str part, const char *format, ...) {
     ObjectReader *objects = object->reader;
     Place place = place_of(objects, (size_t)(part.ptr - objects->text.ptr));
@@ -105,12 +113,6 @@ static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
     }
     json_end(&reader);
     return json_error(&reader) == JSON_OK ? 0 : json_failed(objects, &reader);
-}
-
-/* The items of a NodeList have no kind of their own, those of a List have. */
-static Str item_kind(Str list_kind) {
-    return str_has_suffix(list_kind, STR("List")) ? str_take(list_kind, list_kind.len - 4)
-                                                  : STR_NULL;
 }
 
 static int visit_item(ObjectReader *objects, Str kind, Str item) {
@@ -157,16 +159,12 @@ static int read_document(ObjectReader *objects, Str text) {
     if (r < 0)
         return r;
     if (!str_is_empty(head.items))
-        return read_items(objects, item_kind(head.kind), head.items);
+        /* The items of a NodeList have no kind of their own, those of a List have. */
+        return read_items(objects,
+            str_has_suffix(head.kind, STR("List")) ? str_take(head.kind, head.kind.len - 4)
+                                                   : STR_NULL,
+            head.items);
     return visit_item(objects, /* kind= */ STR_NULL, text);
-}
-
-static void yaml_failed(ObjectReader *objects, const Diag *diag) {
-    if (diag->place.line > 0)
-        (void)fail(
-            objects, ":%zu:%zu: %.*s", diag->place.line, diag->place.column, STR_FMT(diag->text));
-    else /* the file as a whole: too large for YAML */
-        (void)fail(objects, ": %.*s as YAML; write it with kubectl's -o json", STR_FMT(diag->text));
 }
 
 /* Through the same decoders as JSON text. */
@@ -187,8 +185,16 @@ static int read_yaml(ObjectReader *objects, Str source) {
     if (!arena)
         return -ENOMEM;
     r = yaml_parse(str_from_c(objects->path), source, arena, &diags, &stream);
-    if (r == -EINVAL && diags.diags.n > 0)
-        yaml_failed(objects, &diags.diags.items[0]);
+    if (r == -EINVAL && diags.diags.n > 0) {
+        const Diag *diag = &diags.diags.items[0];
+
+        if (diag->place.line > 0)
+            (void)fail(objects, ":%zu:%zu: %.*s", diag->place.line, diag->place.column,
+                STR_FMT(diag->text));
+        else /* the file as a whole: too large for YAML */
+            (void)fail(
+                objects, ": %.*s as YAML; write it with kubectl's -o json", STR_FMT(diag->text));
+    }
     if (r < 0)
         return r;
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
@@ -259,16 +265,11 @@ static int add_node(Store *store, const Object *object) {
 
 /* The store identifies pods by name, and would take the second one for an update of the first. */
 static int add_pod(Store *store, const Object *object) {
-    JsonReader reader;
     Pod pod;
-    int r;
+    int r = object_pod(object, object->json, object->reader->arena, &pod);
 
-    json_reader_init(&reader, object->json);
-    pod_decode(&reader, object->reader->arena, &pod);
-    if (json_error(&reader) != JSON_OK)
-        return object_failed(object, &reader);
-    if (pod.is_terminal)
-        return 0;
+    if (r < 0 || pod.is_terminal)
+        return r;
     if (store_find_pod(store, pod.namespace, pod.name))
         return fail(object->reader, ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
             STR_FMT(pod.name), STR_FMT(pod.namespace));

@@ -46,6 +46,9 @@ int cluster_visit(void *store, const Object *object);
  * -EINVAL, or -ENOMEM. */
 int object_failed(const Object *object, const JsonReader *reader);
 
+/* Decodes @json, the object's or a part of it, as a Pod. 0, or as above. */
+int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) MUST_CHECK;
+
 /* Puts an object that pods refer to (cluster/related-objects.h) into @store; others are skipped.
  * @arena: scratch. 0, or as above. */
 int object_add_related(Store *store, const Object *object, Arena *arena);

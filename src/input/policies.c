@@ -80,27 +80,20 @@ int policies_add(PolicyFiles *files, const char *path) {
     return add_file(files, path);
 }
 
-/* Time zones are files, too. */
-static int check_zones(const Program *program, DiagList *diags) {
-    _cleanup_(zones_freep) Zones *zones = zones_new();
-
-    if (!zones)
-        return -ENOMEM;
-    lint_zones(program, zones_finder(zones), diags);
-    diag_list_sort(diags, 0);
-    return diags->n_errors > 0 ? POLICIES_E_INVALID : 0;
-}
-
 int policies_compile(const PolicySource *sources, size_t n, DiagList *diags, Program **ret) {
-    int r = program_compile(sources, n, diags, ret);
+    _cleanup_(zones_freep) Zones *zones = zones_new(); /* time zones are files, too */
+    int r = zones ? program_compile(sources, n, diags, ret) : -ENOMEM;
 
     if (r == PROGRAM_E_INVALID)
         return POLICIES_E_INVALID;
-    if (r == 0)
-        r = check_zones(*ret, diags);
-    if (r == POLICIES_E_INVALID)
-        *ret = program_unref(*ret);
-    return r > 0 ? r : error_fold(r);
+    if (r < 0)
+        return error_fold(r);
+    lint_zones(*ret, zones_finder(zones), diags);
+    diag_list_sort(diags, 0);
+    if (diags->n_errors == 0)
+        return 0;
+    *ret = program_unref(*ret);
+    return POLICIES_E_INVALID;
 }
 
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,

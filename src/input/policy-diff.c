@@ -1,4 +1,4 @@
-/* Compares the YAML trees of policies, with sorted keys. */
+/* Compares the YAML trees of policies, with sorted keys. Without memory the arena has failed. */
 
 #include "input/policy-diff.h"
 
@@ -34,18 +34,10 @@ const char *policy_change_name(PolicyChangeKind kind) {
 
 /* --- trees -------------------------------------------------------------------------------- */
 
-static YamlNode *find(const YamlNode *mapping, Str key) {
-    for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
-        if (str_eq(mapping->pairs[i].key->text, key))
-            return mapping->pairs[i].value;
-    return NULL;
-}
-
 static Str name_of(const YamlNode *node) {
-    const YamlNode *name = find(node, STR("name"));
+    const YamlNode *name = yaml_find(node, STR("name"));
 
-    return name && name->kind != YAML_MAPPING && name->kind != YAML_SEQUENCE ? name->text
-                                                                             : STR_NULL;
+    return name && yaml_is_scalar(name) ? name->text : STR_NULL;
 }
 
 /* The name first, as users write it. */
@@ -70,13 +62,9 @@ static void sort_keys(YamlNode *node) {
         qsort(node->pairs, node->n, sizeof(YamlPair), compare_pairs);
 }
 
-static bool is_scalar(const YamlNode *node) {
-    return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
-}
-
 static bool is_equal(const YamlNode *a, const YamlNode *b) {
-    if (is_scalar(a) || is_scalar(b))
-        return is_scalar(a) && is_scalar(b) && str_eq(a->text, b->text);
+    if (yaml_is_scalar(a) || yaml_is_scalar(b))
+        return yaml_is_scalar(a) && yaml_is_scalar(b) && str_eq(a->text, b->text);
     if (a->kind != b->kind || a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++) {
@@ -108,18 +96,17 @@ static int compare_names(const void *a, const void *b) {
     return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
 }
 
-static int add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
+static void add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
     ReadPolicy *policy = VEC_PUSH(ret, arena);
 
     if (!policy)
-        return -ENOMEM;
+        return;
     sort_keys(document);
     *policy = (ReadPolicy){
-        .name = name_of(find(document, STR("metadata"))),
+        .name = name_of(yaml_find(document, STR("metadata"))),
         .document = document,
-        .spec = find(document, STR("spec")),
+        .spec = yaml_find(document, STR("spec")),
     };
-    return 0;
 }
 
 /* Sorted by name. 0, or -ENOMEM. */
@@ -132,12 +119,11 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
         if (r == -ENOMEM)
             return r;
         for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
-            if (add_document(stream.documents[j], arena, ret) < 0)
-                return -ENOMEM;
+            add_document(stream.documents[j], arena, ret);
     }
     if (ret->n > 0)
         qsort(ret->items, ret->n, sizeof(ReadPolicy), compare_names);
-    return 0;
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
 /* --- parts of a policy ------------------------------------------------------------------------ */
@@ -147,18 +133,16 @@ typedef struct PartFinder {
     PolicyParts parts;
 } PartFinder;
 
-static int add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {
+static void add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {
     PolicyPart *part = VEC_PUSH(&finder->parts, finder->arena);
 
-    if (!part)
-        return -ENOMEM;
-    *part = (PolicyPart){
-        .kind = kind,
-        .path = str_is_empty(name)
-                    ? field
-                    : arena_printf(finder->arena, "%.*s/%.*s", STR_FMT(field), STR_FMT(name)),
-    };
-    return part->path.ptr ? 0 : -ENOMEM;
+    if (part)
+        *part = (PolicyPart){
+            .kind = kind,
+            .path = str_is_empty(name)
+                        ? field
+                        : arena_printf(finder->arena, "%.*s/%.*s", STR_FMT(field), STR_FMT(name)),
+        };
 }
 
 /* Whether it is a list of items with names, as rules are. */
@@ -178,57 +162,50 @@ static const YamlNode *find_item(const YamlNode *list, Str name) {
 
 /* Items of @list that @other lacks are @kind, and if @other is the new list, items that differ are
  * changed. */
-static int compare_items(PartFinder *finder, Str field, const YamlNode *list, const YamlNode *other,
-    PolicyChangeKind kind) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < list->n; i++) {
+static void compare_items(PartFinder *finder, Str field, const YamlNode *list,
+    const YamlNode *other, PolicyChangeKind kind) {
+    for (size_t i = 0; i < list->n; i++) {
         Str name = name_of(list->items[i]);
         const YamlNode *same = find_item(other, name);
 
         if (!same)
-            r = add_part(finder, kind, field, name);
+            add_part(finder, kind, field, name);
         else if (kind == POLICY_REMOVED && !is_equal(list->items[i], same))
-            r = add_part(finder, POLICY_CHANGED, field, name);
+            add_part(finder, POLICY_CHANGED, field, name);
     }
-    return r;
 }
 
-static int compare_field(
+static void compare_field(
     PartFinder *finder, Str field, const YamlNode *before, const YamlNode *after) {
     size_t n = finder->parts.n;
-    int r;
 
-    if (!before || !after)
-        return add_part(finder, after ? POLICY_ADDED : POLICY_REMOVED, field, STR_NULL);
+    if (!before || !after) {
+        add_part(finder, after ? POLICY_ADDED : POLICY_REMOVED, field, STR_NULL);
+        return;
+    }
     if (is_equal(before, after))
-        return 0;
-    if (!is_named_list(before) || !is_named_list(after))
-        return add_part(finder, POLICY_CHANGED, field, STR_NULL);
-    r = compare_items(finder, field, before, after, POLICY_REMOVED);
-    if (r == 0)
-        r = compare_items(finder, field, after, before, POLICY_ADDED);
-    if (r == 0 && finder->parts.n == n) /* their order */
-        r = add_part(finder, POLICY_CHANGED, field, STR_NULL);
-    return r;
+        return;
+    if (is_named_list(before) && is_named_list(after)) {
+        compare_items(finder, field, before, after, POLICY_REMOVED);
+        compare_items(finder, field, after, before, POLICY_ADDED);
+    }
+    if (finder->parts.n == n) /* no such list, or its order */
+        add_part(finder, POLICY_CHANGED, field, STR_NULL);
 }
 
 /* Fields of both, by name. */
-static int compare_specs(PartFinder *finder, const YamlNode *before, const YamlNode *after) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && before && before->kind == YAML_MAPPING && i < before->n; i++) {
+static void compare_specs(PartFinder *finder, const YamlNode *before, const YamlNode *after) {
+    for (size_t i = 0; before && before->kind == YAML_MAPPING && i < before->n; i++) {
         Str field = before->pairs[i].key->text;
 
-        r = compare_field(finder, field, before->pairs[i].value, find(after, field));
+        compare_field(finder, field, before->pairs[i].value, yaml_find(after, field));
     }
-    for (size_t i = 0; r == 0 && after && after->kind == YAML_MAPPING && i < after->n; i++) {
+    for (size_t i = 0; after && after->kind == YAML_MAPPING && i < after->n; i++) {
         Str field = after->pairs[i].key->text;
 
-        if (!find(before, field))
-            r = compare_field(finder, field, NULL, after->pairs[i].value);
+        if (!yaml_find(before, field))
+            compare_field(finder, field, NULL, after->pairs[i].value);
     }
-    return r;
 }
 
 /* --- both sets --------------------------------------------------------------------------------
@@ -247,14 +224,14 @@ static int compare_policies(
                                               : POLICY_CHANGED,
         .name = before ? before->name : after->name};
     if (before && after)
-        r = compare_specs(&finder, before->spec, after->spec);
-    if (r == 0 && before && after && finder.parts.n == 0) {
+        compare_specs(&finder, before->spec, after->spec);
+    if (before && after && finder.parts.n == 0) {
         ret->n_equal++;
         return 0;
     }
     change->parts = finder.parts.items;
     change->n_parts = finder.parts.n;
-    if (r == 0 && before)
+    if (before)
         r = write_text(before->spec, arena, &change->before);
     if (r == 0 && after)
         r = write_text(after->spec, arena, &change->after);
@@ -283,7 +260,7 @@ int policy_diff(const PolicySource *before, size_t n_before, const PolicySource 
         i += order <= 0;
         j += order >= 0;
     }
-    return r;
+    return r == 0 && arena_has_failed(arena) ? -ENOMEM : r;
 }
 
 static bool has_name(const ReadPolicies *policies, Str name) {

@@ -22,10 +22,6 @@ typedef struct Finder {
     bool has_failed;
 } Finder;
 
-static Str text_of(const YamlNode *node) {
-    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
-}
-
 /* "500m", "2Gi", "10%", "90s", "1h30m": written without quotes, so no label's value. */
 static bool is_amount(const YamlNode *node) {
     if (node->kind != YAML_STRING || !node->is_plain || node->text.len > AMOUNT_MAX ||
@@ -60,23 +56,18 @@ static void add_number(Finder *finder, Str value, YamlKind kind) {
     };
 }
 
-/* Fields that hold labels and names, not numbers. */
-static bool holds_names(Str key) {
-    static const Str keys[] = {STR("match"), STR("nodeLabels"), STR("podSelector"),
-        STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
-        STR("filters"), STR("scores")};
-
-    return str_is_one_of(key, keys, ELEMENTS_OF(keys));
-}
-
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void find_below(Finder *finder, const YamlNode *node) {
+    /* Fields that hold labels and names, not numbers. */
+    static const Str names[] = {STR("match"), STR("nodeLabels"), STR("podSelector"),
+        STR("matchLabels"), STR("name"), STR("reason"), STR("expression"), STR("messageExpression"),
+        STR("filters"), STR("scores")};
     size_t len = finder->path->len;
 
     if (node->kind == YAML_INT || node->kind == YAML_FLOAT || is_amount(node))
         add_number(finder, node->text, node->kind);
     for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
-        if (holds_names(node->pairs[i].key->text))
+        if (str_is_one_of(node->pairs[i].key->text, names, ELEMENTS_OF(names)))
             continue;
         policy_path_add(finder->path, node->pairs[i].key->text);
         find_below(finder, node->pairs[i].value);
@@ -92,7 +83,7 @@ static void find_below(Finder *finder, const YamlNode *node) {
 static void find_in_rule(Finder *finder, const YamlNode *rule, bool is_score) {
     size_t len = finder->path->len;
 
-    finder->rule = text_of(yaml_find(rule, STR("name")));
+    finder->rule = yaml_text(yaml_find(rule, STR("name")));
     finder->is_score = is_score;
     if (str_is_empty(finder->rule))
         return;
@@ -118,7 +109,7 @@ static void find_in_rules(Finder *finder, const YamlNode *rules, bool is_score) 
 static void find_in_policy(Finder *finder, const YamlNode *document) {
     const YamlNode *spec = yaml_find(document, STR("spec"));
 
-    finder->policy = text_of(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
+    finder->policy = yaml_text(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
     if (str_is_empty(finder->policy) || !spec || spec->kind != YAML_MAPPING)
         return;
     buf_reset(finder->path);

@@ -4,16 +4,12 @@
 
 #include "base/ascii.h"
 
-static bool is_quote(char c) {
-    return c == '"' || c == '\'';
-}
-
 /* The text of ["TEXT"] at the front; @ret_rest: behind it. False: there is none. */
 static bool take_quoted(Str path, Str *ret_text, Str *ret_rest) {
     Str rest;
     size_t end;
 
-    if (path.len < 4 || path.ptr[0] != '[' || !is_quote(path.ptr[1]))
+    if (path.len < 4 || path.ptr[0] != '[' || str_find(STR("\"'"), path.ptr[1]) == SIZE_MAX)
         return false;
     rest = str_skip(path, 2);
     end = str_find(rest, path.ptr[1]);

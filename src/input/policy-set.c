@@ -67,17 +67,6 @@ static int unknown(PolicySetter *setter, const char *what, Str word) {
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-static YamlNode *find(YamlNode *mapping, Str key) {
-    for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
-        if (str_eq(mapping->pairs[i].key->text, key))
-            return mapping->pairs[i].value;
-    return NULL;
-}
-
-static Str text_of(const YamlNode *node) {
-    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
-}
-
 /* The pair of @mapping that @path begins with: the longest such key. NULL: none. */
 static YamlPair *find_pair(YamlNode *mapping, Str path, Str *ret_rest) {
     YamlPair *found = NULL;
@@ -146,7 +135,7 @@ static int add_field(
 
 /* Sets @path, "headroom.cpu", below @node. */
 static int set_below(PolicySetter *setter, YamlNode *node, Str path, const char *what) {
-    bool is_rule = find(node, STR("name"));
+    bool is_rule = yaml_find(node, STR("name"));
     YamlNode **slot = NULL;
     size_t index;
 
@@ -186,10 +175,10 @@ static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *
     size_t longest = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
-        YamlNode *list = find(spec, lists[i]);
+        YamlNode *list = yaml_find(spec, lists[i]);
 
         for (size_t j = 0; list && list->kind == YAML_SEQUENCE && j < list->n; j++) {
-            Str name = text_of(find(list->items[j], STR("name")));
+            Str name = yaml_text(yaml_find(list->items[j], STR("name")));
 
             add_known(setter, name);
             if (name.len > longest && cut_name(path, name, ret_rest)) {
@@ -202,7 +191,7 @@ static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *
 }
 
 static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
-    YamlNode *params = find(spec, STR("params")), *rule;
+    YamlNode *params = yaml_find(spec, STR("params")), *rule;
     Str rest = STR_NULL, key;
     bool is_quoted;
 
@@ -217,7 +206,7 @@ static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
     rule = find_rule(setter, spec, path, &rest);
     if (rule)
         return set_below(setter, rule, rest, "field");
-    if (find(spec, key) || may_be_new(path))
+    if (yaml_find(spec, key) || may_be_new(path))
         return set_below(setter, spec, path, "field");
     return unknown(setter, "rule", key);
 }
@@ -236,8 +225,8 @@ static int set_one(PolicySetter *setter) {
 
         for (size_t j = 0; tree->is_read && j < tree->stream.n_documents; j++) {
             YamlNode *document = tree->stream.documents[j];
-            YamlNode *spec = find(document, STR("spec"));
-            Str name = text_of(find(find(document, STR("metadata")), STR("name")));
+            YamlNode *spec = yaml_find(document, STR("spec"));
+            Str name = yaml_text(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
 
             add_known(setter, name);
             if (!spec || spec->kind != YAML_MAPPING || name.len <= longest ||

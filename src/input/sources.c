@@ -35,15 +35,11 @@ typedef struct SourcesFile {
 
 /* Becomes a C string. */
 static bool check_text(YamlReader *reader, const YamlNode *value) {
-    if (str_is_empty(value->text)) {
-        reader_error(reader, value, "the value must not be empty");
-        return false;
-    }
+    if (str_is_empty(value->text))
+        return reader_error(reader, value, "the value must not be empty");
     for (size_t i = 0; i < value->text.len; i++)
-        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f) {
-            reader_error(reader, value, "the value contains a control character");
-            return false;
-        }
+        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f)
+            return reader_error(reader, value, "the value contains a control character");
     return true;
 }
 
@@ -183,12 +179,6 @@ static void hide_secrets(DiagList *diags, const YamlNode *mapping) {
                 hide_line(diags, mapping->pairs[i].value->place);
 }
 
-static void hide_all_secrets(DiagList *diags, const YamlNode *source) {
-    hide_secrets(diags, source);
-    for (size_t i = 0; source->kind == YAML_MAPPING && i < source->n; i++)
-        hide_secrets(diags, source->pairs[i].value);
-}
-
 static void report_faults(YamlReader *reader, const YamlNode *node, const MetricSource *source) {
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n = source->url ? source_faults(source, faults) : 0;
@@ -212,17 +202,14 @@ static void report_faults(YamlReader *reader, const YamlNode *node, const Metric
 static void check_name(YamlReader *reader, const SourcesFile *document, size_t number) {
     Str name = document->sources[number].name;
 
-    for (size_t i = 0; i < number; i++) {
-        char hint[64];
-
-        if (str_is_empty(name) || !str_eq(document->sources[i].name, name))
-            continue;
-        (void)snprintf(hint, sizeof(hint), "the other is in line %zu",
-            find_field(document->nodes[i], "name")->place.line);
-        reader_error_hint(reader, find_field(document->nodes[number], "name"), str_from_c(hint),
-            "there are two sources named \"%.*s\"", STR_FMT(name));
-        return;
-    }
+    for (size_t i = 0; i < number; i++)
+        if (!str_is_empty(name) && str_eq(document->sources[i].name, name)) {
+            reader_error_hint(reader, find_field(document->nodes[number], "name"),
+                arena_printf(reader->arena, "the other is in line %zu",
+                    find_field(document->nodes[i], "name")->place.line),
+                "there are two sources named \"%.*s\"", STR_FMT(name));
+            return;
+        }
 }
 
 /* --- the document ----------------------------------------------------------------------- */
@@ -250,7 +237,9 @@ static void read_sources(YamlReader *reader, const YamlNode *value, void *into) 
         document->sources[i] = source_of(reader, document->folder, &fields);
         report_faults(reader, value->items[i], &document->sources[i]);
         check_name(reader, document, i);
-        hide_all_secrets(reader->diags, value->items[i]);
+        hide_secrets(reader->diags, value->items[i]);
+        for (size_t j = 0; value->items[i]->kind == YAML_MAPPING && j < value->items[i]->n; j++)
+            hide_secrets(reader->diags, value->items[i]->pairs[j].value);
     }
     document->n = value->n;
 }
@@ -280,42 +269,22 @@ static void read_document(YamlReader *reader, const YamlStream *stream, SourcesF
             "a file of sources has one document");
 }
 
-static Str folder_of(Str path) {
-    size_t slash = str_find_last(path, '/');
-
-    return slash == SIZE_MAX ? STR_NULL : str_take(path, slash + 1);
-}
-
 /* --- from outside ------------------------------------------------------------------------- */
-
-static int read_file(const char *path, Arena *arena, DiagList *diags, Str *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
-    char error[FILE_ERROR_MAX];
-    int r = file_read(path, &text, error);
-
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0) {
-        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
-        return SOURCES_E_UNREADABLE;
-    }
-    *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : -ENOMEM;
-}
 
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     Str file = arena_copy(arena, str_from_c(path));
     YamlReader reader = {.arena = arena, .diags = diags};
     size_t n_before = diags->diags.n, n_errors = diags->n_errors;
-    SourcesFile document = {.folder = folder_of(file)};
+    size_t slash = str_find_last(file, '/');
+    SourcesFile document = {.folder = str_take(file, slash == SIZE_MAX ? 0 : slash + 1)};
     YamlStream stream = {0};
     int r;
 
     if (!file.ptr)
         return -ENOMEM;
-    r = read_file(path, arena, diags, &reader.source);
+    r = file_read_text(path, YAML_SOURCE_MAX, arena, diags, &reader.source);
     if (r != 0)
-        return r;
+        return r < 0 ? r : SOURCES_E_UNREADABLE;
     r = yaml_parse(file, reader.source, arena, diags, &stream);
     if (r == -EINVAL)
         return SOURCES_E_INVALID;
@@ -354,17 +323,6 @@ int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSourc
     return 0;
 }
 
-static void report_two_defaults(const char *path, DiagList *diags) {
-    char hint[512];
-
-    (void)snprintf(
-        hint, sizeof(hint), "remove --prometheus, or call the one in %s another name", path);
-    diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL,
-        STR("there are two sources named \"" SOURCE_DEFAULT_NAME "\": --prometheus, and one in "
-            "the file"),
-        str_from_c(hint));
-}
-
 int sources_gather(
     const char *url, const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     MetricSources flag = {0}, file = {0};
@@ -375,7 +333,11 @@ int sources_gather(
     if (of_flag < 0 || of_file < 0)
         return of_flag < 0 ? of_flag : of_file;
     if (url && sources_find(&file, STR_NULL)) {
-        report_two_defaults(path, diags);
+        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL,
+            STR("there are two sources named \"" SOURCE_DEFAULT_NAME
+                "\": --prometheus, and one in the file"),
+            arena_printf(
+                diags->arena, "remove --prometheus, or call the one in %s another name", path));
         of_file = SOURCES_E_INVALID;
     }
     if (flag.n + file.n > SOURCES_MAX) {

@@ -5,23 +5,6 @@
 #include "base/vec.h"
 #include "cel/run.h"
 
-static CelValue decode_number(JsonReader *reader) {
-    double real = 0;
-    int64_t whole;
-
-    json_double(reader, &real);
-    if (json_error(reader) != JSON_OK)
-        return cel_absent();
-    return str_to_int64(reader->text, &whole) ? cel_int(whole) : cel_double(real);
-}
-
-static CelValue decode_string(JsonReader *reader, Arena *arena) {
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    return cel_string(text);
-}
-
 /* Turns an error of building a list or map into the reader's. */
 static CelValue checked(JsonReader *reader, CelValue v, const char *what) {
     if (v.kind != CEL_ERROR)
@@ -73,7 +56,10 @@ static CelValue decode_map(JsonReader *reader, Arena *arena) {
 
 /* Recursion no deeper than the reader goes: JSON_DEPTH_MAX. */
 CelValue value_decode(JsonReader *reader, Arena *arena) {
+    Str text = STR_NULL;
     bool boolean = false;
+    int64_t whole;
+    double real = 0;
 
     switch (json_peek(reader)) {
     case JSON_OBJECT_BEGIN:
@@ -81,9 +67,13 @@ CelValue value_decode(JsonReader *reader, Arena *arena) {
     case JSON_ARRAY_BEGIN:
         return decode_list(reader, arena);
     case JSON_STRING:
-        return decode_string(reader, arena);
+        json_string(reader, arena, &text);
+        return cel_string(text);
     case JSON_NUMBER:
-        return decode_number(reader);
+        json_double(reader, &real);
+        if (json_error(reader) != JSON_OK)
+            return cel_absent();
+        return str_to_int64(reader->text, &whole) ? cel_int(whole) : cel_double(real);
     case JSON_TRUE:
     case JSON_FALSE:
         json_bool(reader, &boolean);

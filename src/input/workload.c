@@ -30,13 +30,6 @@ static const WorkloadKind kinds[] = {
     {"PodTemplate", "template", NULL, NULL},
 };
 
-static const WorkloadKind *find_kind(Str kind) {
-    for (size_t i = 0; i < ELEMENTS_OF(kinds); i++)
-        if (str_is(kind, kinds[i].kind))
-            return &kinds[i];
-    return NULL;
-}
-
 static bool is_kind(const WorkloadObject *workload, const char *kind) {
     return str_is(workload->kind, kind);
 }
@@ -83,34 +76,21 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
     return n > 0 ? n : 0;
 }
 
-/* Decodes the template where it is, so that errors have a place in the file. */
-static int check_template(const Object *object, Str template, Arena *arena) {
-    JsonReader reader;
-    Pod pod;
-
-    json_reader_init(&reader, template);
-    pod_decode(&reader, arena, &pod);
-    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
-}
-
 static int read_pod(const Object *object, Arena *arena, WorkloadObject *ret) {
-    JsonReader reader;
     Pod pod;
+    int r = object_pod(object, object->json, arena, &pod);
 
-    json_reader_init(&reader, object->json);
-    pod_decode(&reader, arena, &pod);
-    if (json_error(&reader) != JSON_OK)
-        return object_failed(object, &reader);
     ret->namespace = pod.namespace;
     ret->name = pod.name;
     ret->template = object->json;
     ret->n_pods = 1;
-    return 0;
+    return r;
 }
 
 static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
     WorkloadFields fields;
     JsonReader reader;
+    Pod pod;
 
     json_reader_init(&reader, object->json);
     read_fields(&reader, arena, ret->type, &fields);
@@ -125,13 +105,15 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
     if (str_is_empty(fields.template))
         return object_wrong(object, object->json, "%s \"%.*s\" has no pod template: it goes to %s",
             ret->type->kind, STR_FMT(fields.name), ret->type->template);
-    return check_template(object, fields.template, arena);
+    return object_pod(object, fields.template, arena, &pod); /* errors have a place in the file */
 }
 
 int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
-    const WorkloadKind *type = find_kind(object->kind);
+    const WorkloadKind *type = NULL;
     int r;
 
+    for (size_t i = 0; i < ELEMENTS_OF(kinds) && !type; i++)
+        type = str_is(object->kind, kinds[i].kind) ? &kinds[i] : NULL;
     if (!type)
         return WORKLOAD_E_OTHER;
     *ret = (WorkloadObject){.type = type, .kind = str_from_c(type->kind)};
@@ -368,8 +350,7 @@ static int visit(void *context, const Object *object) {
     return r == WORKLOAD_E_OTHER ? 0 : r < 0 ? r : add(loading, object, &workload);
 }
 
-/* @document NULL: those of the file. */
-static int load(
+int workloads_load_in(
     const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret, char *error) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(POD_TEXT_MAX * 4);
     Loading loading = {.arena = arena, .scratch = scratch};
@@ -392,12 +373,7 @@ static int load(
 }
 
 int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
-    return load(path, /* document= */ NULL, arena, ret, error);
-}
-
-int workloads_load_in(
-    const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret, char *error) {
-    return load(path, document, arena, ret, error);
+    return workloads_load_in(path, /* document= */ NULL, arena, ret, error);
 }
 
 /* --- by name --------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ typedef struct WorkloadList {
  * There is at least one. */
 int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) MUST_CHECK;
 
-/* The same of a YAML document of the file at @path, which is not read again. */
+/* The same of a YAML document of the file at @path, which is not read again; NULL: of the file. */
 int workloads_load_in(const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret,
     char *error) MUST_CHECK;
 

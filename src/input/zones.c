@@ -43,16 +43,12 @@ _Static_assert(ZONES_MAX + ZONES_ABSENT_MAX < N_PLACES * 3 / 4, "places to spare
 
 /* --- names ------------------------------------------------------------------ */
 
-static bool is_name_char(char c) {
-    return ascii_is_alnum(c) || c == '_' || c == '+' || c == '-' || c == '/';
-}
-
 /* A name cannot leave the folder: no dots, no slash in front. */
 static bool is_name(Str name) {
     if (name.len == 0 || name.len > ZONES_NAME_MAX || name.ptr[0] == '/')
         return false;
     for (size_t i = 0; i < name.len; i++)
-        if (!is_name_char(name.ptr[i]))
+        if (!ascii_is_alnum(name.ptr[i]) && str_find(STR("_+-/"), name.ptr[i]) == SIZE_MAX)
             return false;
     return true;
 }
@@ -74,22 +70,17 @@ static size_t find_place(
     }
 }
 
-/* NULL: no such file, or it cannot be read as a zone. */
-static const CelZone *read_zone(ZoneTable *table, Str name) {
+/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
+static const CelZone *add(ZoneTable *table, Str name, uint64_t hash, size_t place) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(ZONES_FILE_MAX);
     char path[256], error[FILE_ERROR_MAX];
     int n = snprintf(path, sizeof(path), "%s/%.*s", table->folder, STR_FMT(name));
-
-    if (n < 0 || (size_t)n >= sizeof(path) || file_read(path, &bytes, error) < 0)
-        return NULL;
-    return cel_zone_parse(buf_str(&bytes), table->arena);
-}
-
-/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
-static const CelZone *add(ZoneTable *table, Str name, uint64_t hash, size_t place) {
-    const CelZone *zone = table->n_found < ZONES_MAX ? read_zone(table, name) : NULL;
+    const CelZone *zone = NULL; /* no such file, or it cannot be read as a zone */
     ZoneEntry *entry;
 
+    if (table->n_found < ZONES_MAX && n > 0 && (size_t)n < sizeof(path) &&
+        file_read(path, &bytes, error) == 0)
+        zone = cel_zone_parse(buf_str(&bytes), table->arena);
     if (!zone && table->n_absent >= ZONES_ABSENT_MAX)
         return NULL;
     entry = ARENA_NEW(table->arena, ZoneEntry);
@@ -141,13 +132,6 @@ static void consider(ZoneSearch *search, Str name) {
         search->best = arena_copy(search->arena, name);
 }
 
-/* "right" and "posix" have all zones again. */
-static bool is_part(const struct dirent *entry, unsigned depth) {
-    Str name = str_from_c(entry->d_name);
-
-    return is_name(name) && !(depth == 0 && (str_is(name, "right") || str_is(name, "posix")));
-}
-
 static void search_folder(ZoneSearch *search, Str prefix, unsigned depth) {
     char path[256];
     struct dirent *entry;
@@ -156,7 +140,9 @@ static void search_folder(ZoneSearch *search, Str prefix, unsigned depth) {
 
     folder = n > 0 && (size_t)n < sizeof(path) ? opendir(path) : NULL;
     while (folder && (entry = readdir(folder))) {
-        Str name = is_part(entry, depth)
+        Str part = str_from_c(entry->d_name);
+        bool is_copy = depth == 0 && (str_is(part, "right") || str_is(part, "posix"));
+        Str name = is_name(part) && !is_copy /* "right" and "posix" have all zones again */
                        ? arena_printf(search->arena, "%.*s%s", STR_FMT(prefix), entry->d_name)
                        : STR_NULL;
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "judge/judge-internal.h"
-#include "policy/bind-annotations.h"
+#include "policy/policy.h"
 
 /* Whether a policy sets annotations on the pod. */
 static bool is_acting(const Judge *judge, const Policy *policy) {

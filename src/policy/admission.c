@@ -18,9 +18,8 @@ static void write_requirement(JsonWriter *json, const Requirement *requirement) 
     json_write_object(json);
     json_write_member(json, STR("key"), requirement->key);
     json_write_member(json, STR("operator"), selector_op_words[requirement->op]);
-    if (requirement->n_values > 0) {
+    if (requirement->n_values > 0)
         json_member_texts(json, "values", requirement->values, requirement->n_values);
-    }
     json_write_end_object(json);
 }
 
@@ -201,10 +200,8 @@ static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
     write_namespaces(&policy->match, slots, out);
     write_labels(&policy->match, slots, out);
     buf_append(out, STR(new_pods));
-    if (kind == ADMISSION_SLOTS)
-        buf_printf(out, slots_mutation, STR_FMT(key), STR_FMT(key));
-    else
-        buf_printf(out, label_mutation, STR_FMT(key), STR_FMT(key));
+    buf_printf(
+        out, kind == ADMISSION_SLOTS ? slots_mutation : label_mutation, STR_FMT(key), STR_FMT(key));
 }
 
 /* The API server has set the default scheduler where none was given, so both are the same here. The

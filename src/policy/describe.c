@@ -1,28 +1,11 @@
 /* The format of a policy as Markdown tables. The kinds of rules have tables of their own. */
 
-#include <assert.h>
-#include <stdio.h>
-
 #include "policy/kind.h"
 #include "policy/policy.h"
 
 #define PATH_MAX_BYTES 256u
 
 /* --- types --------------------------------------------------------------------------- */
-
-static void describe_words(Buf *out, const Shape *shape) {
-    for (size_t i = 0; shape->words[i]; i++)
-        buf_printf(out, "%s`%s`", i > 0 ? ", " : "", shape->words[i]);
-}
-
-static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
-    bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* an int has no others */
-
-    buf_append(out, str_from_c(what));
-    if (has_bounds)
-        buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
-            shape->min, shape->max);
-}
 
 /* Recursive: lists of lists, as the tables have them. */
 static void describe_shape(Buf *out, const Shape *shape) {
@@ -41,10 +24,14 @@ static void describe_shape(Buf *out, const Shape *shape) {
     switch (shape->kind) {
     case SHAPE_INT:
     case SHAPE_NUMBER:
-        describe_bounds(out, shape->kind == SHAPE_INT ? "integer" : "number", shape);
+        buf_append(out, shape->kind == SHAPE_INT ? STR("integer") : STR("number"));
+        if (shape->min > -9e18 && shape->max < 9e18) /* an int has no others */
+            buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
+                shape->min, shape->max);
         return;
     case SHAPE_WORD:
-        describe_words(out, shape);
+        for (size_t i = 0; shape->words[i]; i++)
+            buf_printf(out, "%s`%s`", i > 0 ? ", " : "", shape->words[i]);
         return;
     case SHAPE_LIST:
     case SHAPE_MAP:
@@ -67,33 +54,11 @@ static void describe_shape(Buf *out, const Shape *shape) {
 
 /* --- fields ------------------------------------------------------------------------------- */
 
-typedef struct Path {
-    char text[PATH_MAX_BYTES];
-} Path;
-
-/* Our names are short, our tables not deep. */
-static Path path_add(const Path *path, const char *separator, Str name) {
-    Path longer;
-    int n = snprintf(longer.text, sizeof(longer.text), "%s%s%.*s", path->text,
-        path->text[0] ? separator : "", STR_FMT(name));
-
-    assert(n > 0 && (size_t)n < sizeof(longer.text));
-    (void)n;
-    return longer;
-}
-
-static void describe_row(
-    Buf *out, const Path *path, const Shape *shape, bool is_required, const char *about) {
-    buf_printf(out, "| `%s`%s | ", path->text, is_required ? " *" : "");
-    describe_shape(out, shape);
-    buf_printf(out, " | %s |\n", about ? about : "");
-}
-
-static void describe_fields(Buf *out, const Path *path, const Shape *shape);
+static void describe_fields(Buf *out, Buf *path, const Shape *shape);
 
 /* The fields inside of @shape, which is at @path. */
-static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
-    Path inner;
+static void describe_inside(Buf *out, Buf *path, const Shape *shape) {
+    size_t len = path->len;
 
     switch (shape->kind) {
     case SHAPE_OBJECT:
@@ -102,8 +67,9 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
         return;
     case SHAPE_LIST:
     case SHAPE_MAP:
-        inner = path_add(path, "", shape->kind == SHAPE_LIST ? STR("[]") : STR(".KEY"));
-        describe_inside(out, &inner, shape->of);
+        buf_append(path, shape->kind == SHAPE_LIST ? STR("[]") : STR(".KEY"));
+        describe_inside(out, path, shape->of);
+        path->len = len;
         return;
     case SHAPE_EITHER:
         describe_inside(out, path, shape->of);
@@ -114,13 +80,23 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
     }
 }
 
-static void describe_fields(Buf *out, const Path *path, const Shape *shape) {
+static void describe_field(
+    Buf *out, Buf *path, Str name, const Shape *shape, bool is_required, const char *about) {
+    size_t len = path->len;
+
+    buf_printf(path, "%s%.*s", len > 0 ? "." : "", STR_FMT(name));
+    buf_printf(out, "| `%.*s`%s | ", STR_FMT(buf_str(path)), is_required ? " *" : "");
+    describe_shape(out, shape);
+    buf_printf(out, " | %s |\n", about ? about : "");
+    describe_inside(out, path, shape);
+    path->len = len;
+}
+
+static void describe_fields(Buf *out, Buf *path, const Shape *shape) {
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
-        Path inner = path_add(path, ".", field->name);
 
-        describe_row(out, &inner, field->shape, field->is_required, field->about);
-        describe_inside(out, &inner, field->shape);
+        describe_field(out, path, field->name, field->shape, field->is_required, field->about);
     }
 }
 
@@ -129,26 +105,21 @@ static void describe_head(Buf *out, const char *title) {
 }
 
 static void describe_kinds(
-    Buf *out, const char *title, const RuleKind *const *kinds, size_t n_kinds) {
-    static const Path top = {""};
-
+    Buf *out, Buf *path, const char *title, const RuleKind *const *kinds, size_t n_kinds) {
     describe_head(out, title);
-    for (size_t i = 0; i < n_kinds; i++) {
-        Path path = path_add(&top, ".", kinds[i]->field);
-
-        describe_row(out, &path, kinds[i]->shape, false, kinds[i]->summary);
-        describe_inside(out, &path, kinds[i]->shape);
-    }
+    for (size_t i = 0; i < n_kinds; i++)
+        describe_field(out, path, kinds[i]->field, kinds[i]->shape, false, kinds[i]->summary);
 }
 
 void policy_describe(Buf *out) {
-    static const Path top = {""};
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
 
     describe_head(out, "### A policy");
-    describe_fields(out, &top, &policy_shape);
+    describe_fields(out, &path, &policy_shape);
     describe_head(out, "\n### Selectors");
-    describe_fields(out, &top, &shape_selector);
+    describe_fields(out, &path, &shape_selector);
     describe_kinds(
-        out, "\n### Filters: one of these, or `expression`", filter_kinds, n_filter_kinds);
-    describe_kinds(out, "\n### Scores: one of these, or `expression`", score_kinds, n_score_kinds);
+        out, &path, "\n### Filters: one of these, or `expression`", filter_kinds, n_filter_kinds);
+    describe_kinds(
+        out, &path, "\n### Scores: one of these, or `expression`", score_kinds, n_score_kinds);
 }

@@ -2,14 +2,9 @@
 
 #include "policy/exactness.h"
 
-/* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
-static bool has_limit(const Filter *filter) {
-    return filter->counts_pods && filter->kind != &kind_pod_affinity &&
-           !filter->policy->is_observed;
-}
-
 Exactness exactness_of(const Filter *filter, BindWiring bind) {
-    if (!has_limit(filter))
+    /* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
+    if (!filter->counts_pods || filter->kind == &kind_pod_affinity || filter->policy->is_observed)
         return EXACT_NOTHING;
     if (bind == BIND_BY_BERTH)
         return EXACT_BY_BIND;
@@ -34,18 +29,15 @@ Exactness exactness_of_word(Str word, BindWiring bind) {
     return EXACT_NOTHING;
 }
 
-/* kube-scheduler counts pods that request a slot. */
-static bool wants_guess(const Filter *filter, const Pod *pod) {
-    Exactness exactness = exactness_of(filter, BIND_BY_SCHEDULER);
-
-    return exactness == EXACT_NOT ||
-           (exactness == EXACT_IF_SLOTS && slot_rule_takes(filter->slots, pod) > 0);
-}
-
 bool exactness_wants_guess(const Policy *policy, const Pod *pod) {
-    for (size_t i = 0; i < policy->n_filters; i++)
-        if (wants_guess(&policy->filters[i], pod))
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        Exactness exactness = exactness_of(&policy->filters[i], BIND_BY_SCHEDULER);
+
+        if (exactness == EXACT_NOT ||
+            (exactness == EXACT_IF_SLOTS && /* kube-scheduler counts pods that request a slot */
+                slot_rule_takes(policy->filters[i].slots, pod) > 0))
             return true;
+    }
     return false;
 }
 

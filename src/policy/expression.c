@@ -1,5 +1,5 @@
 /* Compiles the text of an expression. Places in reports of the language are lines and columns of
- * the expression; they are moved to the policy file (written-text.h). */
+ * the expression; they are moved to the policy file. */
 
 #include "policy/expression.h"
 
@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "cel/program.h"
 #include "policy/scope.h"
-#include "policy/written-text.h"
 
 /* To compile one expression. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -27,6 +26,104 @@ typedef struct ExpressionCompiler {
 } ExpressionCompiler;
 
 /* --- places -------------------------------------------------------------------------- */
+
+/* A scalar of a policy file, and where its bytes are written there: known for literal blocks, and
+ * for scalars of one line that are plain or quoted, with escapes of quotes only. */
+typedef struct WrittenText {
+    Str source;  /* the file's */
+    Place place; /* of the scalar */
+    Str text;    /* as it reads */
+} WrittenText;
+
+static size_t count_spaces(Str line) {
+    size_t n = 0;
+
+    while (n < line.len && line.ptr[n] == ' ')
+        n++;
+    return n;
+}
+
+/* The indentation of a literal block below line @line: that of its first line. */
+static size_t find_indent(const WrittenText *written, size_t line) {
+    size_t there = count_spaces(str_line(written->source, line + 1));
+    size_t own = count_spaces(str_line(written->text, 1));
+
+    return there > own ? there - own : 0;
+}
+
+/* The scalar's first line in the file, from its first byte on. */
+static Str first_line(const WrittenText *written) {
+    return str_skip(str_line(written->source, written->place.line), written->place.column - 1);
+}
+
+/* The quote it is written in; 0: none. */
+static char quote_of(const WrittenText *written) {
+    Str first = first_line(written);
+
+    return first.len > 0 && (first.ptr[0] == '\'' || first.ptr[0] == '"') ? first.ptr[0] : '\0';
+}
+
+/* The character that escapes @c inside quotes; 0: @c needs none. */
+static char escape_of(char c, char quote) {
+    if (quote == '\'')
+        return c == quote ? quote : '\0';
+    return quote == '"' && (c == quote || c == '\\') ? '\\' : '\0';
+}
+
+/* How many bytes of the file's @there are the first @n of @text; SIZE_MAX: they differ. */
+static size_t measure(Str there, Str text, size_t n, char quote) {
+    size_t at = 0;
+
+    for (size_t i = 0; i < n && i < text.len; i++) {
+        char escape = escape_of(text.ptr[i], quote);
+
+        if (escape && (at >= there.len || there.ptr[at++] != escape))
+            return SIZE_MAX;
+        if (at >= there.len || there.ptr[at++] != text.ptr[i])
+            return SIZE_MAX;
+    }
+    return at;
+}
+
+/* The place in the file of @within, which is one in the text. False: it is not known, and @ret is
+ * untouched. */
+static bool written_find(const WrittenText *written, const Place *within, Place *ret) {
+    const Place *begin = &written->place;
+    Str wanted = str_line(written->text, within->line), there = first_line(written);
+    bool is_block = str_has_prefix(there, STR("|"));
+    char quote = quote_of(written);
+    size_t before = is_block ? find_indent(written, begin->line) : quote != '\0', from, to;
+
+    if (!is_block && str_find(written->text, '\n') != SIZE_MAX)
+        return false;
+    if (is_block)
+        there = str_line(written->source, begin->line + within->line);
+    there = str_skip(there, before);
+    from = measure(there, wanted, within->column - 1, quote);
+    to = measure(there, wanted, within->column - 1 + within->width, quote);
+    if (measure(there, wanted, wanted.len, quote) == SIZE_MAX)
+        return false;
+    *ret = *begin;
+    ret->line = begin->line + (is_block ? within->line : 0);
+    ret->column = (is_block ? 1 : begin->column) + before + from;
+    ret->width = to > from ? to - from : within->width;
+    return true;
+}
+
+/* @text as it must be written there: quotes are escaped. In @arena; STR_NULL when out of memory. */
+static Str written_escape(const WrittenText *written, Str text, Arena *arena) {
+    char quote = quote_of(written), *out = ARENA_RAW(arena, char, 2 * text.len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; out && i < text.len; i++) {
+        char escape = escape_of(text.ptr[i], quote);
+
+        if (escape)
+            out[n++] = escape;
+        out[n++] = text.ptr[i];
+    }
+    return out ? str_of(out, n) : STR_NULL;
+}
 
 /* A line that is not in the file, for a message: of a long one the part around @column. */
 static Str excerpt(Arena *arena, Str line, size_t column) {
@@ -63,11 +160,6 @@ static void report(YamlReader *reader, const Expression *expression, const Diag 
         written_find(&written, &diag->fix.place, &place))
         diag_fix(
             reader->diags, place, written_escape(&written, diag->fix.text, reader->diags->arena));
-}
-
-static void report_all(const ExpressionCompiler *compiler) {
-    for (size_t i = 0; i < compiler->diags.diags.n; i++)
-        report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
 }
 
 void expression_report(
@@ -138,18 +230,24 @@ static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
     };
 }
 
-static CelOptions options_of(const Expression *expression, const CelComposite *composite) {
-    static const CelType *const expected[] = {
-        [EXPRESSION_BOOL] = &cel_bool_type,
-        [EXPRESSION_NUMBER] = NULL, /* of two types */
-        [EXPRESSION_STRING] = &cel_string_type,
-        [EXPRESSION_BIND] = &cel_string_type,
-        [EXPRESSION_ANY] = NULL,
-    };
+/* By ExpressionType: the type that the language expects (of two it has none), and words for one
+ * that is not certain. */
+static const struct {
+    const CelType *expected;
+    const char *name, *hint;
+} types[] = {
+    [EXPRESSION_BOOL] = {&cel_bool_type, "a bool",
+        "write bool(…) around it if it is a bool or a string, or compare it: … == true"},
+    [EXPRESSION_NUMBER] = {NULL, "a number", "write double(…) around it"},
+    [EXPRESSION_STRING] = {&cel_string_type, "a string", "write string(…) around it"},
+    [EXPRESSION_BIND] = {&cel_string_type, "a string", "write string(…) around it"},
+    [EXPRESSION_ANY] = {NULL, NULL, NULL},
+};
 
+static CelOptions options_of(const Expression *expression, const CelComposite *composite) {
     return (CelOptions){
         .composite = composite,
-        .expect = expected[expression->type],
+        .expect = types[expression->type].expected,
         .expect_number = expression->type == EXPRESSION_NUMBER,
         .may_be_unused = expression->type == EXPRESSION_ANY,
     };
@@ -185,13 +283,6 @@ int expression_lower_variables(
 
 /* --- compiler -------------------------------------------------------------------------- */
 
-static CelValue find_constant(const CelGraph *graph, uint32_t root) {
-    const CelGraphNode *node = cel_graph_node(graph, root);
-    bool is_plain = node->constant.kind == CEL_BOOL || cel_is_number(node->constant);
-
-    return node->op == OP_CONSTANT && is_plain ? node->constant : cel_absent();
-}
-
 static void report_annotations(void *context, const CelGraphNode *annotations) {
     ExpressionCompiler *compiler = context;
 
@@ -223,6 +314,7 @@ static int compile_code(ExpressionCompiler *compiler) {
     CelComposite composite = composite_of(compiler->scope, nodes);
     CelOptions options = options_of(result, &composite);
     uint32_t root = CEL_NO_NODE;
+    const CelGraphNode *node;
     CelCode *code = NULL;
     int r;
 
@@ -236,22 +328,18 @@ static int compile_code(ExpressionCompiler *compiler) {
         return CEL_COMPILE_REFUSED;
     if (r != 0)
         return error_fold(r);
-    result->groups = cel_graph_node(graph, root)->groups;
-    result->constant = find_constant(graph, root);
+    node = cel_graph_node(graph, root);
+    result->groups = node->groups;
+    result->constant = node->op == OP_CONSTANT &&
+                               (node->constant.kind == CEL_BOOL || cel_is_number(node->constant))
+                           ? node->constant
+                           : cel_absent();
     r = collect_needs(compiler, graph, root);
     if (r != 0)
         return r;
     r = cel_emit(graph, root, &emit, compiler->reader->arena, &code);
     result->code = code;
     return error_fold(r);
-}
-
-/* Saturated, as the estimate itself: more than can be counted is not little. */
-static void add_cost(CelCostRange *sum, CelCostRange cost) {
-    if (__builtin_add_overflow(sum->min, cost.min, &sum->min))
-        sum->min = UINT64_MAX;
-    if (__builtin_add_overflow(sum->max, cost.max, &sum->max))
-        sum->max = UINT64_MAX;
 }
 
 static int check(ExpressionCompiler *compiler) {
@@ -270,9 +358,17 @@ static int check(ExpressionCompiler *compiler) {
     r = cel_cost_estimate(checked, compiler->scratch, &result->cost);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++)
-        if (result->variables >> i & 1)
-            add_cost(&result->cost, compiler->scope->variables[i].expression.cost);
+    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++) {
+        CelCostRange cost = compiler->scope->variables[i].expression.cost;
+
+        if (!(result->variables >> i & 1))
+            continue;
+        /* Saturated, as the estimate itself: more than can be counted is not little. */
+        if (__builtin_add_overflow(result->cost.min, cost.min, &result->cost.min))
+            result->cost.min = UINT64_MAX;
+        if (__builtin_add_overflow(result->cost.max, cost.max, &result->cost.max))
+            result->cost.max = UINT64_MAX;
+    }
     if (result->cost.max > EXPRESSION_COST_MAX) {
         cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiler->diags);
         return CEL_COMPILE_REFUSED;
@@ -281,25 +377,14 @@ static int check(ExpressionCompiler *compiler) {
 }
 
 static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
-    static const char *const names[] = {[EXPRESSION_BOOL] = "a bool",
-        [EXPRESSION_NUMBER] = "a number",
-        [EXPRESSION_STRING] = "a string",
-        [EXPRESSION_BIND] = "a string"};
-    static const char *const hints[] = {
-        [EXPRESSION_BOOL] =
-            "write bool(…) around it if it is a bool or a string, or compare it: … == true",
-        [EXPRESSION_NUMBER] = "write double(…) around it",
-        [EXPRESSION_STRING] = "write string(…) around it",
-        [EXPRESSION_BIND] = "write string(…) around it"};
     const Expression *result = compiler->result;
-    Str text;
 
     if (result->type == EXPRESSION_ANY || cel_checked_type(result->checked)->kind != CEL_T_DYN)
         return;
-    text = arena_printf(compiler->scratch,
-        "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
-        names[result->type]);
-    expression_warn(compiler->reader, result, str_from_c(hints[result->type]), text);
+    expression_warn(compiler->reader, result, str_from_c(types[result->type].hint),
+        arena_printf(compiler->scratch,
+            "the type of %s is dyn: where its value is not %s, it fails when it is evaluated", what,
+            types[result->type].name));
 }
 
 /* Numbers may be of two types, which no single expected type can express. */
@@ -312,9 +397,9 @@ static bool has_type(const ExpressionCompiler *compiler, const char *what) {
         found->kind == CEL_T_DYN)
         return true;
     cel_type_print(found, /* is_wire= */ false, &name);
-    reader_error_hint(compiler->reader, compiler->at, STR("double(…) converts a string or an int"),
+    return reader_error_hint(compiler->reader, compiler->at,
+        STR("double(…) converts a string or an int"),
         "%s must be a number (double or int), not %.*s", what, STR_FMT(buf_str(&name)));
-    return false;
 }
 
 /* Only a bind has a decision. */
@@ -381,7 +466,8 @@ static bool compile(ExpressionCompiler *compiler, ExpressionType type, const cha
         r = compile_code(compiler);
     if (r == 0)
         warn_if_dyn(compiler, what);
-    report_all(compiler);
+    for (size_t i = 0; i < compiler->diags.diags.n; i++)
+        report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
     if (r < 0 || (r > 0 && compiler->diags.n_errors == 0))
         report_failure(compiler, what, r);
     return r == 0;
@@ -396,10 +482,8 @@ bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, co
         text = value->text; /* true and 50 are expressions, too */
     else if (!reader_string(reader, value, what, &text))
         return false;
-    if (str_is_empty(str_trim(text))) {
-        reader_error(reader, value, "%s is empty", what);
-        return false;
-    }
+    if (str_is_empty(str_trim(text)))
+        return reader_error(reader, value, "%s is empty", what);
     *ret = (Expression){.text = text, .place = value->place};
     return compile(&compiler, type, what);
 }

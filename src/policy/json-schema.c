@@ -92,16 +92,14 @@ static void write_words(SchemaWriter *schema, const Shape *shape) {
 }
 
 static void write_true(SchemaWriter *schema) {
-    JsonWriter *writer = &schema->json;
-
     if (!schema->is_structural) {
-        json_member_bool(writer, "const", true);
+        json_member_bool(&schema->json, "const", true);
         return;
     }
-    write_text(writer, "type", "boolean");
-    json_member_array(writer, "enum");
-    json_write_bool(writer, true);
-    json_write_end_array(writer);
+    write_text(&schema->json, "type", "boolean");
+    json_member_array(&schema->json, "enum");
+    json_write_bool(&schema->json, true);
+    json_write_end_array(&schema->json);
 }
 
 static void write_scalar(SchemaWriter *schema, const Shape *shape) {
@@ -205,14 +203,6 @@ static void write_rule(JsonWriter *writer, const Buf *text, const char *about, c
     json_write_end_array(writer);
 }
 
-static void write_choice(JsonWriter *writer, Str name) {
-    json_write_object(writer);
-    json_member_array(writer, "required");
-    json_write_string(writer, name);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-}
-
 /* The kinds, or some fields, of which exactly one is given. The first is what the API server calls
  * missing if none is there: an expression would do. */
 typedef struct Choice {
@@ -232,15 +222,6 @@ static bool next_choice(const Shape *shape, size_t i, Choice *ret) {
     return true;
 }
 
-static void write_one_of(JsonWriter *writer, const Shape *shape) {
-    Choice choice;
-
-    json_member_array(writer, "oneOf");
-    for (size_t i = 0; next_choice(shape, i, &choice); i++)
-        write_choice(writer, choice.name);
-    json_write_end_array(writer);
-}
-
 /* Whether expressions of the API server see a value: it must have a type. */
 static bool is_exposed(const Shape *shape) {
     if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
@@ -254,16 +235,24 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
     JsonWriter *writer = &schema->json;
     size_t n = 0, n_exposed = 0;
+    Choice choice;
     bool are_all;
 
-    for (Choice choice; next_choice(shape, n, &choice); n++) {
+    for (; next_choice(shape, n, &choice); n++) {
         buf_printf(&names, "%s%.*s", n > 0 ? ", " : "", STR_FMT(choice.name));
         if (is_exposed(choice.shape))
             buf_printf(&has, "%shas(self.%.*s)", n_exposed++ > 0 ? ", " : "", STR_FMT(choice.name));
     }
     are_all = n_exposed == n;
-    if (!schema->is_structural || !are_all)
-        write_one_of(writer, shape);
+    if (!schema->is_structural || !are_all) {
+        json_member_array(writer, "oneOf");
+        for (size_t i = 0; next_choice(shape, i, &choice); i++) {
+            json_write_object(writer);
+            json_member_texts(writer, "required", &choice.name, 1);
+            json_write_end_object(writer);
+        }
+        json_write_end_array(writer);
+    }
     if (!schema->is_structural)
         return;
     buf_printf(&has, "].filter(given, given).size() %s 1", are_all ? "==" : "<=");
@@ -271,67 +260,47 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
 }
 
 static void write_properties(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
-    json_member_object(writer, "properties");
+    json_member_object(&schema->json, "properties");
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
 
-        json_write_key(writer, field->name);
+        json_write_key(&schema->json, field->name);
         write_schema(schema, field->shape, field->about);
     }
     for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++) {
-        json_write_key(writer, shape->kinds[i]->field);
+        json_write_key(&schema->json, shape->kinds[i]->field);
         write_schema(schema, shape->kinds[i]->shape, shape->kinds[i]->summary);
     }
     if (shape->or_field) {
-        json_write_key(writer, str_from_c(shape->or_field));
+        json_write_key(&schema->json, str_from_c(shape->or_field));
         write_schema(schema, &shape_expression, shape->or_about);
     }
-    json_write_end_object(writer);
+    json_write_end_object(&schema->json);
 }
 
 static void write_object(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
     write_limits(schema, shape);
     write_properties(schema, shape);
     if (!schema->is_structural)
-        json_member_bool(writer, "additionalProperties", false);
-    write_required(writer, shape);
+        json_member_bool(&schema->json, "additionalProperties", false);
+    write_required(&schema->json, shape);
     if (shape->kinds || shape->one_of)
         write_choices(schema, shape);
 }
 
 static void write_either(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
-
     if (schema->is_structural) {
         if (!schema->is_untyped)
-            json_member_bool(writer, ANY_FIELDS, true);
+            json_member_bool(&schema->json, ANY_FIELDS, true);
         schema->is_untyped = true;
         write_body(schema, shape->of);
         write_body(schema, shape->other);
         return;
     }
-    json_member_array(writer, "anyOf");
+    json_member_array(&schema->json, "anyOf");
     write_schema(schema, shape->of, NULL);
     write_schema(schema, shape->other, NULL);
-    json_write_end_array(writer);
-}
-
-/* Rules of a policy have names of their own; so the API server refuses a name that is used twice,
- * and changes by field managers are merged. */
-static bool has_names(const Shape *shape) {
-    return shape->kind == SHAPE_OBJECT && shape->n_fields > 0 && shape->fields[0].is_required &&
-           str_is(shape->fields[0].name, "name");
-}
-
-static void write_list_map(JsonWriter *writer) {
-    static const char *const keys[] = {"name", NULL};
-
-    write_text(writer, "x-kubernetes-list-type", "map");
-    write_strings(writer, "x-kubernetes-list-map-keys", keys);
+    json_write_end_array(&schema->json);
 }
 
 static void write_body(SchemaWriter *schema, const Shape *shape) {
@@ -341,8 +310,13 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
     case SHAPE_LIST:
     case SHAPE_MAP:
         write_limits(schema, shape);
-        if (schema->is_structural && shape->kind == SHAPE_LIST && has_names(shape->of))
-            write_list_map(writer);
+        /* Rules of a policy have names of their own; so the API server refuses a name that is used
+         * twice, and changes by field managers are merged. */
+        if (schema->is_structural && shape->kind == SHAPE_LIST && shape->of->n_fields > 0 &&
+            shape->of->fields[0].is_required && str_is(shape->of->fields[0].name, "name")) {
+            write_text(writer, "x-kubernetes-list-type", "map");
+            json_member_texts(writer, "x-kubernetes-list-map-keys", &shape->of->fields[0].name, 1);
+        }
         json_write_key(
             writer, shape->kind == SHAPE_LIST ? STR("items") : STR("additionalProperties"));
         write_schema(schema, shape->of, NULL);

@@ -56,10 +56,13 @@ typedef struct LabelCondition {
     Requirement requirement;
 } LabelCondition;
 
-/* The conditions of one key, while they are read. */
+/* While the conditions are read: those of one key, and all. */
 typedef struct LabelReading {
     const LabelSource *source;
     Str key;
+    StrList in, not_in;
+    bool exists, is_absent;
+    int64_t gt, lt;
     VEC(LabelCondition) conditions;
 } LabelReading;
 
@@ -71,88 +74,70 @@ static void add_condition(YamlReader *reader, LabelReading *reading, Requirement
         *condition = (LabelCondition){.source = reading->source, .requirement = requirement};
 }
 
-static void read_equal(YamlReader *reader, const YamlNode *value, void *into) {
-    LabelReading *reading = into;
+static void add_equal(YamlReader *reader, const YamlNode *value, LabelReading *reading) {
     Str *text = ARENA_NEW(reader->arena, Str);
 
     if (text && reader_label_value(reader, value, reading->source->value, text))
         add_condition(
-            reader, into, (Requirement){.op = SELECTOR_IN, .values = text, .n_values = 1});
+            reader, reading, (Requirement){.op = SELECTOR_IN, .values = text, .n_values = 1});
 }
 
-static void read_values(
-    YamlReader *reader, const YamlNode *value, const char *what, SelectorOp op, void *into) {
-    StrList list;
-
-    if (reader_string_list(reader, value, what, &list))
-        add_condition(
-            reader, into, (Requirement){.op = op, .values = list.items, .n_values = list.n});
+static void add_values(
+    YamlReader *reader, const StrList *values, SelectorOp op, LabelReading *reading) {
+    add_condition(
+        reader, reading, (Requirement){.op = op, .values = values->items, .n_values = values->n});
 }
 
-static void read_in(YamlReader *reader, const YamlNode *value, void *into) {
-    read_values(reader, value, "in", SELECTOR_IN, into);
-}
-
-static void read_not_in(YamlReader *reader, const YamlNode *value, void *into) {
-    read_values(reader, value, "notIn", SELECTOR_NOT_IN, into);
-}
-
-static void read_presence(
-    YamlReader *reader, const YamlNode *value, const char *what, bool wanted, void *into) {
-    bool given;
-
-    if (reader_bool(reader, value, what, &given))
-        add_condition(
-            reader, into, (Requirement){.op = given == wanted ? SELECTOR_EXISTS : SELECTOR_ABSENT});
-}
-
-static void read_exists(YamlReader *reader, const YamlNode *value, void *into) {
-    read_presence(reader, value, "exists", true, into);
-}
-
-static void read_absent(YamlReader *reader, const YamlNode *value, void *into) {
-    read_presence(reader, value, "absent", false, into);
-}
-
-static void read_bound(
-    YamlReader *reader, const YamlNode *value, const char *what, SelectorOp op, void *into) {
-    int64_t bound;
-
-    if (reader_int(reader, value, what, INT64_MIN, INT64_MAX, &bound))
-        add_condition(reader, into, (Requirement){.op = op, .bound = bound});
-}
-
-static void read_gt(YamlReader *reader, const YamlNode *value, void *into) {
-    read_bound(reader, value, "gt", SELECTOR_GT, into);
-}
-
-static void read_lt(YamlReader *reader, const YamlNode *value, void *into) {
-    read_bound(reader, value, "lt", SELECTOR_LT, into);
+/* Its words in messages depend on the source: add_given() reads it. */
+static void skip_equal(YamlReader *reader, const YamlNode *value, void *into) {
 }
 
 static const Shape int_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63};
 
 static const Field condition_fields[] = {
-    {OPTIONAL("equal"), .shape = &shape_scalar, .about = "equal to", .read = read_equal},
-    {OPTIONAL("in"), .shape = &shape_scalars, .about = "one of", .read = read_in},
-    {OPTIONAL("notIn"), .shape = &shape_scalars, .about = "none of, or absent",
-        .read = read_not_in},
-    {OPTIONAL("exists"), .shape = &shape_bool, .about = "present", .read = read_exists},
-    {OPTIONAL("absent"), .shape = &shape_bool, .about = "absent", .read = read_absent},
-    {OPTIONAL("gt"), .shape = &int_shape, .about = "an integer greater than", .read = read_gt},
-    {OPTIONAL("lt"), .shape = &int_shape, .about = "an integer less than", .read = read_lt},
+    {OPTIONAL("equal"), .shape = &shape_scalar, .about = "equal to", .read = skip_equal},
+    {OPTIONAL("in"), INTO(LabelReading, in, shape_scalars), .about = "one of"},
+    {OPTIONAL("notIn"), INTO(LabelReading, not_in, shape_scalars), .about = "none of, or absent"},
+    {OPTIONAL("exists"), INTO(LabelReading, exists, shape_bool), .about = "present"},
+    {OPTIONAL("absent"), INTO(LabelReading, is_absent, shape_bool), .about = "absent"},
+    {OPTIONAL("gt"), INTO(LabelReading, gt, int_shape), .about = "an integer greater than"},
+    {OPTIONAL("lt"), INTO(LabelReading, lt, int_shape), .about = "an integer less than"},
 };
 static const Shape object_shape = {SHAPE_OF(condition_fields), .min = 1};
 
-static void read_conditions(YamlReader *reader, const YamlNode *value, LabelReading *reading) {
-    if (value->kind == YAML_SEQUENCE)
-        read_in(reader, value, reading);
-    else if (value->kind != YAML_MAPPING)
-        read_equal(reader, value, reading);
-    else if (value->n == 0)
-        reader_error(reader, value, "%s must not be empty", reading->source->condition);
+/* The condition of one field, which has been read. */
+static void add_given(YamlReader *reader, const YamlPair *pair, LabelReading *reading) {
+    Str field = pair->key->text;
+
+    if (str_is(field, "equal"))
+        add_equal(reader, pair->value, reading);
+    else if (str_is(field, "in"))
+        add_values(reader, &reading->in, SELECTOR_IN, reading);
+    else if (str_is(field, "notIn"))
+        add_values(reader, &reading->not_in, SELECTOR_NOT_IN, reading);
+    else if (str_is(field, "exists") || str_is(field, "absent"))
+        add_condition(reader, reading,
+            (Requirement){.op = str_is(field, "exists") == pair->value->boolean ? SELECTOR_EXISTS
+                                                                                : SELECTOR_ABSENT});
+    else if (str_is(field, "gt"))
+        add_condition(reader, reading, (Requirement){.op = SELECTOR_GT, .bound = reading->gt});
     else
+        add_condition(reader, reading, (Requirement){.op = SELECTOR_LT, .bound = reading->lt});
+}
+
+static void read_conditions(YamlReader *reader, const YamlNode *value, LabelReading *reading) {
+    if (value->kind == YAML_SEQUENCE) {
+        if (reader_string_list(reader, value, "in", &reading->in))
+            add_values(reader, &reading->in, SELECTOR_IN, reading);
+    } else if (value->kind != YAML_MAPPING) {
+        add_equal(reader, value, reading);
+    } else if (value->n == 0) {
+        reader_error(reader, value, "%s must not be empty", reading->source->condition);
+    } else {
         reader_fields(reader, value, reading->source->condition, &object_shape, reading);
+        for (size_t i = 0; i < value->n; i++)
+            add_given(reader, &value->pairs[i], reading);
+    }
 }
 
 static void append_values(Buf *out, const Requirement *requirement) {
@@ -243,7 +228,8 @@ static const Shape plain_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape condition_shape = {
     .kind = SHAPE_EITHER, .of = &plain_shape, .other = &object_shape};
-const Shape kind_label_conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
+const Shape kind_label_conditions_shape = {
+    .kind = SHAPE_MAP, .of = &condition_shape, .min = 1, .is_kept = true};
 
 const RuleKind kind_node_labels = {STR("nodeLabels"),
     "the node's labels meet these conditions: a value, several, or an object",
@@ -321,16 +307,6 @@ static void read_points(YamlReader *reader, const YamlNode *value, void *into) {
     preference->n = items ? value->n : 0;
 }
 
-static void check_unique(
-    YamlReader *reader, const YamlNode *list, const LabelPoints *items, size_t i) {
-    for (size_t j = 0; j < i; j++)
-        if (str_eq(items[j].value, items[i].value)) {
-            reader_error(
-                reader, list->items[i], "\"%.*s\" is named twice", STR_FMT(items[i].value));
-            return;
-        }
-}
-
 /* Evenly from 100 down; the last still gets more than the values that are not in the list. */
 static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
     LabelPreference *preference = into;
@@ -343,7 +319,9 @@ static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
     for (size_t i = 0; items && i < values.n; i++) {
         items[i] = (LabelPoints){
             .value = values.items[i], .points = 100 * (double)(values.n - i) / (double)values.n};
-        check_unique(reader, value, items, i);
+        if (str_is_one_of(values.items[i], values.items, i))
+            reader_error(
+                reader, value->items[i], "\"%.*s\" is named twice", STR_FMT(values.items[i]));
     }
     preference->items = items;
     preference->n = items ? values.n : 0;

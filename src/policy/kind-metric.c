@@ -28,12 +28,10 @@ typedef struct MetricRule {
 
 /* Whether the policy declares it, is checked with the expression. */
 static bool check_metric(YamlReader *reader, const YamlNode *value) {
-    if (scope_name_is_valid(value->text))
-        return true;
-    reader_error_hint(reader, value,
-        STR("the name of a metric that the policy declares under metrics"),
-        "\"%.*s\" is not a metric's name", STR_FMT(value->text));
-    return false;
+    return scope_name_is_valid(value->text) ||
+           reader_error_hint(reader, value,
+               STR("the name of a metric that the policy declares under metrics"),
+               "\"%.*s\" is not a metric's name", STR_FMT(value->text));
 }
 
 static const Shape metric_name_shape = {.kind = SHAPE_STRING, .check = check_metric};
@@ -55,13 +53,6 @@ static const Field limit_fields[] = {
 };
 static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 
-static void check_limits(YamlReader *reader, const YamlNode *value, const MetricRule *rule) {
-    if (isnan(rule->low) && isnan(rule->high))
-        reader_error(reader, value, "metricLimit needs min or max");
-    else if (rule->low > rule->high)
-        reader_error(reader, value, "metricLimit: min is greater than max, no node could pass");
-}
-
 /* Six decimals: more would be noise. */
 #define ROUNDED(value) "string(math.round(" value " * 1000000.0) / 1000000.0)"
 
@@ -74,8 +65,10 @@ static void write_limit(
     char bounds[96];
 
     reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
-    if (reader->diags->n_errors == n_errors)
-        check_limits(reader, value, &rule);
+    if (reader->diags->n_errors == n_errors && isnan(rule.low) && isnan(rule.high))
+        reader_error(reader, value, "metricLimit needs min or max");
+    else if (reader->diags->n_errors == n_errors && rule.low > rule.high)
+        reader_error(reader, value, "metricLimit: min is greater than max, no node could pass");
     low = TEXT_NUMBER(rule.low);
     high = TEXT_NUMBER(rule.high);
     metric = TEXT_ESCAPED(rule.metric);

@@ -150,30 +150,25 @@ static void write_first(Buf *out, const PodRule *rule) {
 static void write_affinity(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ true);
+    bool is_anti = kind == &kind_pod_anti_affinity;
 
     pod_rule_unless(&ret->expression, &rule, /* counts= */ false);
     pod_rule_count(&ret->expression, &rule);
-    buf_append(&ret->expression, STR(" > 0 || "));
+    buf_append(&ret->expression, is_anti ? STR(" == 0") : STR(" > 0 || "));
+    if (is_anti) {
+        pod_rule_counted_message(&ret->message, &rule, " matching pods", "");
+        return;
+    }
     write_first(&ret->expression, &rule);
     pod_rule_unless_absent(&ret->message, &rule);
     pod_rule_where(&ret->message, &rule, "no matching pod", "");
-}
-
-static void write_anti_affinity(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ true);
-
-    pod_rule_unless(&ret->expression, &rule, /* counts= */ false);
-    pod_rule_count(&ret->expression, &rule);
-    buf_append(&ret->expression, STR(" == 0"));
-    pod_rule_counted_message(&ret->message, &rule, " matching pods", "");
 }
 
 const RuleKind kind_pod_affinity = {STR("podAffinity"),
     "a matching pod is on the node or in its domain", &affinity_shape, write_affinity};
 
 const RuleKind kind_pod_anti_affinity = {STR("podAntiAffinity"),
-    "no matching pod is on the node or in its domain", &affinity_shape, write_anti_affinity};
+    "no matching pod is on the node or in its domain", &affinity_shape, write_affinity};
 
 /* --- podSpread, podPack ---------------------------------------------------------------- */
 

@@ -39,10 +39,6 @@ typedef struct PoolRule {
 
 /* --- reading -------------------------------------------------------------------------- */
 
-static void read_labels(YamlReader *reader, const YamlNode *value, void *into) {
-    ((PoolRule *)into)->labels = value;
-}
-
 static void read_priority(YamlReader *reader, const YamlNode *value, void *into) {
     PoolRule *rule = into;
 
@@ -113,7 +109,7 @@ static const Shape priority_shape = {.kind = SHAPE_INT, .min = INT32_MIN, .max =
 static const char *const choices[] = {"pods", "nodes", NULL};
 
 static const Field fields[] = {
-    {OPTIONAL("nodeLabels"), .shape = &kind_label_conditions_shape, .read = read_labels,
+    {OPTIONAL("nodeLabels"), INTO(PoolRule, labels, kind_label_conditions_shape),
         .about = "the nodes of the pool, as of the filter nodeLabels; default: all nodes"},
     {OPTIONAL("pods"), INTO(PoolRule, pods, pod_rule_count_shape),
         .about = "room for this many more pods of these requests, each on one node"},
@@ -150,10 +146,6 @@ static void check_fields(YamlReader *reader, const YamlNode *value) {
 
 /* --- the pool -------------------------------------------------------------------------- */
 
-static bool is_value(const YamlNode *condition) {
-    return condition->kind != YAML_MAPPING && condition->kind != YAML_SEQUENCE;
-}
-
 /* "nodes with pool=ci, size=large keep"; conditions other than a value are not spelled out. */
 static void write_pool(PoolRule *rule) {
     const YamlNode *labels = rule->labels;
@@ -164,7 +156,7 @@ static void write_pool(PoolRule *rule) {
         return;
     }
     for (size_t i = 0; i < labels->n; i++)
-        if (!is_value(labels->pairs[i].value)) {
+        if (!yaml_is_scalar(labels->pairs[i].value)) {
             buf_append(out, STR("the pool keeps"));
             return;
         }

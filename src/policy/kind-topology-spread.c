@@ -22,12 +22,6 @@ typedef enum InclusionPolicy { HONOR, IGNORE } InclusionPolicy;
 static const char *const policy_words[] = {"Honor", "Ignore", NULL};
 static const Shape policy_shape = {.kind = SHAPE_WORD, .words = policy_words};
 
-static void read_node_labels(YamlReader *reader, const YamlNode *value, void *into) {
-    PodRule *rule = into;
-
-    rule->node_labels = value;
-}
-
 static const Field fields[] = {
     {REQUIRED("topologyKey"), INTO(PodRule, topology_key, shape_label_key),
         .about = "node label whose values are the domains"},
@@ -41,7 +35,7 @@ static const Field fields[] = {
     {OPTIONAL("nodeTaintsPolicy"), INTO(PodRule, taints_policy, policy_shape),
         .about = "Honor: only nodes count whose taints the pod tolerates and the noTaints filters "
                  "of this policy allow; default: Ignore, as in Kubernetes"},
-    {OPTIONAL("nodeLabels"), .shape = &kind_label_conditions_shape, .read = read_node_labels,
+    {OPTIONAL("nodeLabels"), INTO(PodRule, node_labels, kind_label_conditions_shape),
         .about = "only nodes with these labels count: for a pool that another policy requires"},
     FIELD_SELECTOR,
     FIELD_SAME_OWNER,

@@ -48,8 +48,7 @@ void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
     }
     (void)reader_value(reader, value, kind->field.ptr, kind->shape, &is_on);
     buf_append(&ret->expression, str_from_c(kind->expression));
-    if (kind->message)
-        buf_append(&ret->message, str_from_c(kind->message));
+    buf_append(&ret->message, str_from_c(kind->message));
 }
 
 void kind_write_condition(
@@ -67,17 +66,15 @@ void kind_write_conditions(
     YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out, size_t begin) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *value = yaml_find(rules->items[i], kind->field);
-        _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
         DiagList unread = DIAG_LIST_IN(reader->arena);
         YamlReader quiet = *reader;
+        size_t len = out->len;
 
         quiet.diags = &unread;
         if (value)
-            kind_write_condition(&quiet, kind, value, &text, 0);
-        if (!value || unread.n_errors > 0)
-            continue;
-        cel_text_separate(out, begin, " && ");
-        cel_text(out, "$1", TEXT_BUF(&text));
+            kind_write_condition(&quiet, kind, value, out, begin);
+        if (unread.n_errors > 0)
+            out->len = len;
     }
 }
 

@@ -21,10 +21,7 @@ typedef struct ClusterLint {
 
 /* Whose labels a condition is about. */
 typedef enum Labelled { LABELS_OF_NODES, LABELS_OF_PODS } Labelled;
-
-static size_t count_objects(const ClusterLint *lint, Labelled whose) {
-    return whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
-}
+static const char *const labelled_words[] = {"node", "pod"};
 
 static const Labels *labels_at(const ClusterLint *lint, Labelled whose, size_t i) {
     return whose == LABELS_OF_NODES ? table_labels(lint->table, (uint32_t)i)
@@ -44,9 +41,10 @@ static Str nearer(Str word, Str best, Str other) {
  * name that was most likely meant, or STR_NULL. */
 static bool has_label(
     const ClusterLint *lint, Labelled whose, Str key, const Str *value, Str *ret_meant) {
+    size_t n = whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
     Str meant = STR_NULL;
 
-    for (size_t i = 0; i < count_objects(lint, whose); i++) {
+    for (size_t i = 0; i < n; i++) {
         const Labels *labels = labels_at(lint, whose, i);
         const Str *found = labels_find(labels, key);
 
@@ -71,21 +69,7 @@ static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
     return false;
 }
 
-static bool has_resource(const ClusterLint *lint, Str name, Str *ret_meant) {
-    if (table_find_resource(lint->table, name) != SIZE_MAX)
-        return true;
-    for (size_t i = 0; i < lint->n_pods; i++)
-        if (resources_find(&lint->pods[i]->requests, name))
-            return true;
-    *ret_meant = str_nearest(name, lint->table->resources, lint->table->n_resources);
-    return false;
-}
-
 /* --- reports -------------------------------------------------------------------------------- */
-
-static bool is_before(const Place *a, const Place *b) {
-    return a->line != b->line ? a->line < b->line : a->column < b->column;
-}
 
 /* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
  * is at most YAML_DEPTH_MAX deep. */
@@ -105,7 +89,11 @@ static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *
         }
         return found;
     }
-    return str_eq(node->text, text) && !is_before(&node->place, begin) ? node : NULL;
+    return str_eq(node->text, text) &&
+                   (node->place.line > begin->line ||
+                       (node->place.line == begin->line && node->place.column >= begin->column))
+               ? node
+               : NULL;
 }
 
 static bool is_reported(const DiagList *diags, const Place *place, Str text) {
@@ -152,10 +140,6 @@ static void warn_of(
     lint_warn(x, i, hint, "%.*s", STR_FMT(text));
 }
 
-static const char *plural_of(Labelled whose) {
-    return whose == LABELS_OF_NODES ? "node" : "pod";
-}
-
 static void check_key(
     const ClusterLint *lint, const LintExpression *x, uint32_t i, Labelled whose, Str key) {
     Str meant;
@@ -163,7 +147,7 @@ static void check_key(
     if (!has_label(lint, whose, key, NULL, &meant))
         warn_of(lint, x, i, key, meant,
             arena_printf(lint->lint.scratch, "no %s of the cluster has the label \"%.*s\"",
-                plural_of(whose), STR_FMT(key)));
+                labelled_words[whose], STR_FMT(key)));
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */
@@ -248,7 +232,7 @@ static void check_values(
         warn_of(lint, x, first, value, meant,
             arena_printf(lint->lint.scratch,
                 "no %s of the cluster has the label \"%.*s\" with the value \"%.*s\"%s",
-                plural_of(whose), STR_FMT(key), STR_FMT(value),
+                labelled_words[whose], STR_FMT(key), STR_FMT(value),
                 n > 1 ? ", or another of the list" : ""));
 }
 
@@ -282,13 +266,18 @@ static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_
 
 /* node.free['example.com/foo']. Kubernetes' own resources are offered elsewhere, if not here. */
 static void check_resource(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
-    Str key = STR_NULL, meant;
+    const NodeTable *table = lint->table;
+    Str key = STR_NULL;
     uint32_t map = lint_look_up(x, i, &key);
 
     if (map == UINT32_MAX || str_find(key, '/') == SIZE_MAX || !lint_is_amounts(x, map) ||
-        has_resource(lint, key, &meant))
+        table_find_resource(table, key) != SIZE_MAX)
         return;
-    warn_of(lint, x, x->tree->nodes[i].kind == CEL_NODE_SELECT ? i : i - 1, key, meant,
+    for (size_t k = 0; k < lint->n_pods; k++)
+        if (resources_find(&lint->pods[k]->requests, key))
+            return;
+    warn_of(lint, x, x->tree->nodes[i].kind == CEL_NODE_SELECT ? i : i - 1, key,
+        str_nearest(key, table->resources, table->n_resources),
         arena_printf(lint->lint.scratch,
             "no node of the cluster offers the resource \"%.*s\", and no pod requests it",
             STR_FMT(key)));
@@ -319,15 +308,8 @@ static bool is_met(const ClusterLint *lint, const Requirement *one) {
     return false;
 }
 
-static bool selects_any(const ClusterLint *lint) {
-    for (size_t i = 0; i < lint->n_pods; i++)
-        if (policy_selects(lint->policy, lint->pods[i]))
-            return true;
-    return false;
-}
-
 static void check_requirement(const ClusterLint *lint, const Place *begin, const Requirement *one) {
-    Str meant = STR_NULL, value = one->n_values > 0 ? one->values[0] : STR_NULL;
+    Str meant = STR_NULL, value = one->op == SELECTOR_IN ? one->values[0] : STR_NULL;
     bool has_key = has_label(lint, LABELS_OF_PODS, one->key, NULL, &meant);
 
     if (has_key && value.ptr)
@@ -350,6 +332,7 @@ static void check_match(const ClusterLint *lint) {
     const Match *match = &lint->policy->match;
     const YamlNode *at = yaml_find(yaml_find(lint->policy->document, STR("spec")), STR("match"));
     size_t n_before = lint->lint.reader->diags->n_warnings;
+    bool is_any = false;
     Str meant;
 
     if (!at)
@@ -363,7 +346,9 @@ static void check_match(const ClusterLint *lint) {
     for (size_t i = 0; i < match->pod_selector.n; i++)
         if (!is_met(lint, &match->pod_selector.items[i]))
             check_requirement(lint, &at->place, &match->pod_selector.items[i]);
-    if (lint->lint.reader->diags->n_warnings == n_before && !selects_any(lint))
+    for (size_t i = 0; i < lint->n_pods && !is_any; i++)
+        is_any = policy_selects(lint->policy, lint->pods[i]);
+    if (lint->lint.reader->diags->n_warnings == n_before && !is_any)
         reader_warning(lint->lint.reader, at, STR("right only if such pods are yet to come"),
             "no pod of the cluster meets all of it: the policy applies to none");
 }

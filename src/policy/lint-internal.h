@@ -48,7 +48,8 @@ typedef struct LintExpression {
     const CelNodeInfo *notes;
     LintRole role;
     LintHandling handling;
-    uint32_t *parents; /* by node; UINT32_MAX: the root's */
+    uint32_t *parents;   /* by node; UINT32_MAX: the root's */
+    NumberRange *ranges; /* by node, while they are found */
 } LintExpression;
 
 /* Prepares an expression, in the scratch arena, which is reset. False: out of memory. */

@@ -44,23 +44,17 @@ static bool is_optional(const LintExpression *x, uint32_t i, const LookUp *look_
            is_same(x, lint_child(x->tree, i, 0), lint_child(x->tree, i, 1), look_up);
 }
 
-/* A test that '' does not pass. */
-static bool tests_form(const CelTree *tree, uint32_t i) {
-    static const char *const names[] = {"isSemver", "isIP", "isCIDR", "isQuantity", "isURL"};
-
-    for (size_t k = 0; k < ELEMENTS_OF(names); k++)
-        if (lint_is_call(tree, i, names[k]))
-            return true;
-    return false;
-}
-
 /* isSemver(m[?'key'].orValue('')), m[?'key'].hasValue() */
 static bool is_optional_guard(const LintExpression *x, uint32_t i, const LookUp *look_up) {
+    /* Tests that '' does not pass. */
+    static const Str names[] = {
+        STR("isSemver"), STR("isIP"), STR("isCIDR"), STR("isQuantity"), STR("isURL")};
+    const CelNode *node = &x->tree->nodes[i];
     uint32_t value;
 
     if (lint_is_call(x->tree, i, "hasValue"))
         return is_optional(x, lint_child(x->tree, i, 0), look_up);
-    if (!tests_form(x->tree, i))
+    if (node->kind != CEL_NODE_CALL || !str_is_one_of(node->name, names, ELEMENTS_OF(names)))
         return false;
     value = lint_child(x->tree, i, 0);
     return lint_is_call(x->tree, value, "orValue") &&
@@ -244,19 +238,15 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
             consequence_of(x->role));
 }
 
-/* The variable of a loop as a key: it ranges over keys that are there, most likely. */
-static bool is_loop_key(const LintExpression *x, uint32_t i) {
-    const CelNodeInfo *key = &x->notes[i - 1];
-
-    return lint_is_call(x->tree, i, "_[_]") && key->ref == CEL_REF_LOCAL &&
-           x->tree->nodes[x->notes[key->binder].binder].kind != CEL_NODE_BIND;
-}
-
 static void check_key(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
     uint32_t map = lint_look_up(x, i, &look_up.key);
 
-    if (map == UINT32_MAX || !is_partial(x, map) || is_loop_key(x, i))
+    if (map == UINT32_MAX || !is_partial(x, map))
+        return;
+    /* The variable of a loop as a key: it ranges over keys that are there, most likely. */
+    if (lint_is_call(x->tree, i, "_[_]") && x->notes[i - 1].ref == CEL_REF_LOCAL &&
+        x->tree->nodes[x->notes[x->notes[i - 1].binder].binder].kind != CEL_NODE_BIND)
         return;
     look_up.from = lint_text(x, map);
     look_up.spelled = x->tree->nodes[i].kind == CEL_NODE_SELECT

@@ -57,58 +57,34 @@ static NumberRange of_value(CelValue value) {
 
 /* --- nodes -------------------------------------------------------------------------------- */
 
-typedef struct RangeWalk {
-    const LintExpression *x;
-    NumberRange *ranges; /* by node of the tree */
-} RangeWalk;
-
-/* The value of a parameter. */
-static NumberRange of_param(const RangeWalk *walk, uint32_t i) {
-    const LintExpression *x = walk->x;
-    CelValue params = x->notes[i - 1].constant;
-    CelRun run = CEL_RUN(x->lint->scratch);
-
-    return of_value(params.record->type->get(params.record, x->notes[i].field, &run));
-}
-
 /* Amounts: free can be below 0, all others cannot. */
-static NumberRange of_amount(const RangeWalk *walk, uint32_t map) {
+static NumberRange of_amount(const LintExpression *x, uint32_t map) {
     const CelRecordType *record = NULL;
-    Str field = lint_field(walk->x, map, &record);
+    Str field = lint_field(x, map, &record);
 
     if (str_is(field, "requested") || str_is(field, "allocatable") || str_is(field, "requests"))
         return (NumberRange){0, INFINITY};
     return anything;
 }
 
-static NumberRange of_select(const RangeWalk *walk, uint32_t i) {
-    const LintExpression *x = walk->x;
+static NumberRange of_select(const LintExpression *x, uint32_t i) {
     const CelNodeInfo *from = &x->notes[i - 1];
     uint32_t field = x->notes[i].field;
 
     if (field == UINT32_MAX)
-        return of_amount(walk, i - 1);
+        return of_amount(x, i - 1);
     if (from->ref == CEL_REF_CONSTANT && from->constant.kind == CEL_RECORD)
-        return of_param(walk, i);
+        return of_value(from->constant.record->type->get(
+            from->constant.record, field, &CEL_RUN(x->lint->scratch)));
     if (from->ref == CEL_REF_VARIABLE &&
         from->variable->slot == x->expression->scope->variables_slot)
         return x->lint->variable_ranges[field];
     return anything;
 }
 
-/* A name of cel.bind(). */
-static NumberRange of_local(const RangeWalk *walk, uint32_t i) {
-    const LintExpression *x = walk->x;
-    uint32_t binder = x->notes[i].binder;
-    uint32_t macro = x->notes[binder].binder;
-
-    return x->tree->nodes[macro].kind == CEL_NODE_BIND ? walk->ranges[binder - 1] : anything;
-}
-
 /* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
  * long as nothing is overcommitted. */
-static bool is_share(const RangeWalk *walk, uint32_t over, uint32_t under) {
-    const LintExpression *x = walk->x;
+static bool is_share(const LintExpression *x, uint32_t over, uint32_t under) {
     const CelRecordType *record = NULL;
     Str over_key = STR_NULL, under_key = STR_NULL;
     uint32_t over_map = lint_look_up(x, over, &over_key);
@@ -123,10 +99,10 @@ static bool is_share(const RangeWalk *walk, uint32_t over, uint32_t under) {
            str_eq(lint_text(x, over_map - 1), lint_text(x, under_map - 1));
 }
 
-static NumberRange of_operator(const RangeWalk *walk, uint32_t i) {
-    const CelTree *tree = walk->x->tree;
+static NumberRange of_operator(const LintExpression *x, uint32_t i) {
+    const CelTree *tree = x->tree;
     uint32_t left = lint_child(tree, i, 0), right = lint_child(tree, i, 1);
-    NumberRange a = walk->ranges[left], b = walk->ranges[right];
+    NumberRange a = x->ranges[left], b = x->ranges[right];
 
     if (lint_is_call(tree, i, "_+_"))
         return range_of(a.min + b.min, a.max + b.max);
@@ -135,21 +111,21 @@ static NumberRange of_operator(const RangeWalk *walk, uint32_t i) {
     if (lint_is_call(tree, i, "_*_"))
         return multiply(a, b);
     if (lint_is_call(tree, i, "_/_"))
-        return is_share(walk, left, right) ? (NumberRange){0, 1} : divide(a, b);
+        return is_share(x, left, right) ? (NumberRange){0, 1} : divide(a, b);
     if (lint_is_call(tree, i, "_[_]"))
-        return of_amount(walk, left);
+        return of_amount(x, left);
     return anything;
 }
 
 /* Calls of functions, by their full names. */
-static NumberRange of_function(const RangeWalk *walk, uint32_t i) {
-    const CelNodeInfo *note = &walk->x->notes[i];
-    const CelTree *tree = walk->x->tree;
+static NumberRange of_function(const LintExpression *x, uint32_t i) {
+    const CelNodeInfo *note = &x->notes[i];
+    const CelTree *tree = x->tree;
     uint32_t n = tree->nodes[i].n_children;
     Str name = note->n_overloads > 0 ? note->overloads[0]->name : STR_NULL;
-    NumberRange last = n > 0 ? walk->ranges[i - 1] : anything;
+    NumberRange last = n > 0 ? x->ranges[i - 1] : anything;
     NumberRange first =
-        n == 2U + note->is_namespaced ? walk->ranges[lint_child(tree, i, n - 2)] : anything;
+        n == 2U + note->is_namespaced ? x->ranges[lint_child(tree, i, n - 2)] : anything;
 
     if (str_is(name, "size"))
         return (NumberRange){0, INFINITY};
@@ -166,32 +142,36 @@ static NumberRange of_function(const RangeWalk *walk, uint32_t i) {
     return anything;
 }
 
-static NumberRange of_node(const RangeWalk *walk, uint32_t i) {
-    const LintExpression *x = walk->x;
+static NumberRange of_node(const LintExpression *x, uint32_t i) {
     const CelNode *node = &x->tree->nodes[i];
+    uint32_t binder;
 
     switch (node->kind) {
     case CEL_NODE_LITERAL:
         return of_value(node->literal);
     case CEL_NODE_IDENT:
-        return x->notes[i].ref == CEL_REF_LOCAL ? of_local(walk, i) : anything;
+        binder = x->notes[i].binder; /* of a name of cel.bind(), which stands behind its value */
+        return x->notes[i].ref == CEL_REF_LOCAL &&
+                       x->tree->nodes[x->notes[binder].binder].kind == CEL_NODE_BIND
+                   ? x->ranges[binder - 1]
+                   : anything;
     case CEL_NODE_SELECT:
-        return of_select(walk, i);
+        return of_select(x, i);
     case CEL_NODE_CALL:
-        return node->is_operator && node->n_children == 2 ? of_operator(walk, i)
-                                                          : of_function(walk, i);
+        return node->is_operator && node->n_children == 2 ? of_operator(x, i) : of_function(x, i);
     case CEL_NODE_CONDITIONAL:
-        return hull(walk->ranges[lint_child(x->tree, i, 1)], walk->ranges[i - 1]);
+        return hull(x->ranges[lint_child(x->tree, i, 1)], x->ranges[i - 1]);
     case CEL_NODE_BIND:
-        return walk->ranges[i - 1];
+        return x->ranges[i - 1];
     default:
         return anything;
     }
 }
 
 static NumberRange *find_ranges(const LintExpression *x) {
-    RangeWalk walk = {.x = x, .ranges = ARENA_RAW(x->lint->scratch, NumberRange, x->tree->n_nodes)};
+    LintExpression walk = *x;
 
+    walk.ranges = ARENA_RAW(x->lint->scratch, NumberRange, x->tree->n_nodes);
     for (uint32_t i = 0; walk.ranges && i < x->tree->n_nodes; i++)
         walk.ranges[i] = of_node(&walk, i);
     return walk.ranges;

@@ -6,52 +6,31 @@
 
 #include "base/ascii.h"
 #include "policy/lint-internal.h"
-#include "policy/resource-names.h"
 #include "schema/amounts.h"
 
-#define WORDS_MAX 12u
+#define WORDS_MAX 7u
 
 typedef struct ApiWords {
     const char *record, *field;
     bool is_complete;
-    const char *words[WORDS_MAX]; /* terminated by NULL */
+    size_t n;
+    Str words[WORDS_MAX];
 } ApiWords;
 
 static const ApiWords table[] = {
-    {"Taint", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown"}},
-    {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown", ""}},
-    {"Toleration", "operator", true, {"Equal", "Exists"}},
-    {"Condition", "status", true, {"True", "False", "Unknown"}},
-    {"Condition", "type", false,
-        {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}},
-    {"OwnerReference", "kind", false,
-        {"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController",
-            "Node"}},
+    {"Taint", "effect", true, 4,
+        {STR("NoSchedule"), STR("PreferNoSchedule"), STR("NoExecute"), STR("Unknown")}},
+    {"Toleration", "effect", true, 5,
+        {STR("NoSchedule"), STR("PreferNoSchedule"), STR("NoExecute"), STR("Unknown"), STR("")}},
+    {"Toleration", "operator", true, 2, {STR("Equal"), STR("Exists")}},
+    {"Condition", "status", true, 3, {STR("True"), STR("False"), STR("Unknown")}},
+    {"Condition", "type", false, 5,
+        {STR("Ready"), STR("MemoryPressure"), STR("DiskPressure"), STR("PIDPressure"),
+            STR("NetworkUnavailable")}},
+    {"OwnerReference", "kind", false, 7,
+        {STR("ReplicaSet"), STR("StatefulSet"), STR("DaemonSet"), STR("Job"), STR("CronJob"),
+            STR("ReplicationController"), STR("Node")}},
 };
-
-static size_t count_words(const ApiWords *words) {
-    size_t n = 0;
-
-    while (n < WORDS_MAX && words->words[n])
-        n++;
-    return n;
-}
-
-static bool has_word(const ApiWords *words, Str word) {
-    for (size_t i = 0; i < count_words(words); i++)
-        if (str_is(word, words->words[i]))
-            return true;
-    return false;
-}
-
-static Str nearest(const ApiWords *words, Str word) {
-    Str known[WORDS_MAX];
-    size_t n = count_words(words);
-
-    for (size_t i = 0; i < n; i++)
-        known[i] = str_from_c(words->words[i]);
-    return str_nearest(word, known, n);
-}
 
 /* The words of the field that node @i selects; NULL: any text is possible. */
 static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
@@ -67,16 +46,16 @@ static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
 /* "it is a, b or c", without the empty word. */
 static Str list_words(const LintExpression *x, const ApiWords *words) {
     Str list = STR("it is ");
-    size_t n = count_words(words);
+    size_t n = words->n;
 
-    while (n > 0 && words->words[n - 1][0] == '\0')
+    while (n > 0 && str_is_empty(words->words[n - 1]))
         n--;
     for (size_t i = 0; i < n; i++)
-        list = arena_printf(x->lint->scratch, "%.*s%s%s", STR_FMT(list),
+        list = arena_printf(x->lint->scratch, "%.*s%s%.*s", STR_FMT(list),
             i == 0       ? ""
             : i + 1 == n ? " or "
                          : ", ",
-            words->words[i]);
+            STR_FMT(words->words[i]));
     return list;
 }
 
@@ -88,8 +67,8 @@ static void check_word(
     if (node->kind != CEL_NODE_LITERAL || node->literal.kind != CEL_STRING)
         return;
     word = cel_str(node->literal);
-    meant = nearest(words, word);
-    if (has_word(words, word) || (!words->is_complete && str_is_empty(meant)))
+    meant = str_nearest(word, words->words, words->n);
+    if (str_is_one_of(word, words->words, words->n) || (!words->is_complete && str_is_empty(meant)))
         return;
     lint_warn(x, literal,
         str_is_empty(meant)
@@ -190,13 +169,6 @@ static bool is_date(Str text, size_t i) {
     return true;
 }
 
-static bool has_text(Str text, Str part) {
-    for (size_t i = 0; i + part.len <= text.len; i++)
-        if (str_has_prefix(str_skip(text, i), part))
-            return true;
-    return false;
-}
-
 static bool looks_varying(Str reason) {
     static const Str parts[] = {STR("node.metadata"), STR("pod.metadata"), STR("params."),
         STR("variables."), STR("metrics."), STR("string("), STR("' +")};
@@ -206,7 +178,7 @@ static bool looks_varying(Str reason) {
             (reason.ptr[i] == '{' && str_find(str_skip(reason, i), '}') != SIZE_MAX))
             return true;
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
-        if (has_text(reason, parts[i]))
+        if (memmem(reason.ptr, reason.len, parts[i].ptr, parts[i].len))
             return true;
     return false;
 }

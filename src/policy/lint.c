@@ -113,16 +113,6 @@ bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpr
     return ret->parents;
 }
 
-/* Notes that node @i, the record of all params, is used: by the field that is selected from it, or
- * as a whole. */
-static void note_param(Lint *lint, const CelChecked *checked, uint32_t i, uint32_t n_params) {
-    bool is_selected =
-        i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
-
-    for (uint32_t k = 0; k < n_params; k++)
-        lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
-}
-
 /* Notes which params it names. True: some, itself or by its variables. */
 static bool note_params(Lint *lint, const Expression *expression) {
     const CelChecked *checked = expression->checked;
@@ -131,12 +121,16 @@ static bool note_params(Lint *lint, const Expression *expression) {
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNodeInfo *note = &checked->infos[i];
+        bool is_selected;
 
         if (note->ref != CEL_REF_CONSTANT || note->type->kind != CEL_T_RECORD ||
             note->type->record != params)
             continue;
         found = true;
-        note_param(lint, checked, i, params->n_fields);
+        is_selected =
+            i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
+        for (uint32_t k = 0; k < params->n_fields; k++) /* the field, or all of the record */
+            lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
     }
     return found;
 }
@@ -146,6 +140,7 @@ static void check_expression(
     Lint *lint, const Expression *expression, LintRole role, LintHandling handling) {
     LintExpression x;
 
+    (void)note_params(lint, expression);
     lint->used_variables |= expression->variables;
     if (handling < LINT_HANDLES_ERRORS)
         lint->unhandled_errors |= expression->variables;
@@ -162,10 +157,6 @@ static void check_expression(
 static bool is_constant_bool(Lint *lint, const Expression *expression) {
     return expression_is_given(expression) && !expression->is_built_in &&
            expression->constant.kind == CEL_BOOL && !note_params(lint, expression);
-}
-
-static void warn_whole(Lint *lint, const Expression *expression, Str hint, Str text) {
-    expression_warn(lint->reader, expression, hint, text);
 }
 
 /* --- match ------------------------------------------------------------------------------------ */
@@ -217,15 +208,15 @@ static void check_match(Lint *lint) {
         check_selector(lint, at, &match->pod_selector);
     if (!expression_is_given(&match->expression))
         return;
-    (void)note_params(lint, &match->expression);
     check_expression(lint, &match->expression, LINT_MATCH, LINT_HANDLES_NOTHING);
     if (!is_constant_bool(lint, &match->expression))
         return;
     if (match->expression.constant.boolean)
-        warn_whole(
-            lint, &match->expression, STR("leave it out"), STR("this is true for every pod"));
+        expression_warn(lint->reader, &match->expression, STR("leave it out"),
+            STR("this is true for every pod"));
     else
-        warn_whole(lint, &match->expression, STR("mode: Observe tests a policy without effect"),
+        expression_warn(lint->reader, &match->expression,
+            STR("mode: Observe tests a policy without effect"),
             STR("this is never true: the policy never applies"));
 }
 
@@ -281,7 +272,6 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
     LintHandling handling = handling_of(rule);
 
-    (void)note_params(lint, &filter->test);
     check_expression(lint, &filter->test, role, handling);
     check_metric_kind(lint, rule, filter, handling);
     check_on_missing(lint, rule, &filter->missing);
@@ -289,37 +279,30 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
         check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
         check_headroom(lint, filter->kind, yaml_find(rule, filter->kind->field));
     }
-    if (expression_is_given(&filter->message)) {
-        (void)note_params(lint, &filter->message);
+    if (expression_is_given(&filter->message))
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
-    }
     lint_reason(lint, yaml_find(rule, STR("reason")));
     if (!is_constant_bool(lint, &filter->test))
         return;
     if (filter->test.constant.boolean)
-        warn_whole(lint, &filter->test, STR("leave the filter out"),
+        expression_warn(lint->reader, &filter->test, STR("leave the filter out"),
             STR("this is always true: every node passes"));
     else
-        warn_whole(lint, &filter->test, STR("a filter must be true for nodes that pass"),
+        expression_warn(lint->reader, &filter->test,
+            STR("a filter must be true for nodes that pass"),
             STR("this is never true: every node is rejected"));
-}
-
-/* The same for all nodes changes no order. */
-static bool is_same_everywhere(Lint *lint, const Score *score) {
-    return !score->value.is_built_in && !(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) &&
-           !note_params(lint, &score->value);
 }
 
 static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     LintExpression x;
 
-    (void)note_params(lint, &score->value);
     check_expression(lint, &score->value, LINT_SCORE, handling_of(rule));
     check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
-    if (is_same_everywhere(lint, score))
-        warn_whole(lint, &score->value,
+    /* The same for all nodes changes no order. */
+    if (!(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) && !note_params(lint, &score->value))
+        expression_warn(lint->reader, &score->value,
             score->normalize != NORMALIZE_NONE
                 ? STR("normalize makes equal values 100, or 0: leave the score out")
                 : STR("leave the score out: it has no effect"),
@@ -381,11 +364,9 @@ static void check_annotations(Lint *lint) {
     for (size_t i = 0; i < lint->policy->n_bind_annotations; i++) {
         const BindAnnotation *annotation = &lint->policy->bind_annotations[i];
 
-        if (!expression_is_given(&annotation->expression))
-            continue;
-        (void)note_params(lint, &annotation->expression);
-        check_expression(
-            lint, &annotation->expression, LINT_ANNOTATION, handling_of(all->pairs[i].value));
+        if (expression_is_given(&annotation->expression))
+            check_expression(
+                lint, &annotation->expression, LINT_ANNOTATION, handling_of(all->pairs[i].value));
     }
 }
 
@@ -407,13 +388,6 @@ static void note_variables(Lint *lint) {
     }
 }
 
-/* That of the rule that uses it and handles the least. */
-static LintHandling handling_of_variable(const Lint *lint, uint32_t i) {
-    return lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
-           : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
-                                             : LINT_HANDLES_ERRORS;
-}
-
 /* After the rules: their uses are known. */
 static void check_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
@@ -423,7 +397,10 @@ static void check_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
 
         if (lint->used_variables >> i & 1)
-            check_expression(lint, expression, LINT_VARIABLE, handling_of_variable(lint, i));
+            check_expression(lint, expression, LINT_VARIABLE, /* of the use that handles least */
+                lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
+                : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
+                                                  : LINT_HANDLES_ERRORS);
         else
             reader_warning(lint->reader, yaml_find(variables->items[i], STR("name")), STR_NULL,
                 "no rule uses the variable \"%.*s\"", STR_FMT(scope->variables[i].name));

@@ -36,21 +36,17 @@ static const char *find_replacement(const RuleKind *kind) {
     return SECOND_SCHEDULER;
 }
 
-static Managed managed_published(const Filter *filter) {
-    if (filter->policy->is_observed)
-        return (Managed){
-            .text = "policies in mode Observe publish nothing", .instead = "mode: Enforce"};
-    return (Managed){.works = true,
-        .text = filter->slots         ? "published as slots: the limit holds in a burst"
-                : filter->counts_pods ? "published as a label: a burst can exceed the limit"
-                                      : "published as a label"};
-}
-
 Managed managed_filter(const Filter *filter) {
     Managed result = {.text = "it is not published, and nothing asks berth"};
 
+    if ((filter->slots || filter->is_label) && filter->policy->is_observed)
+        return (Managed){
+            .text = "policies in mode Observe publish nothing", .instead = "mode: Enforce"};
     if (filter->slots || filter->is_label)
-        return managed_published(filter);
+        return (Managed){.works = true,
+            .text = filter->slots         ? "published as slots: the limit holds in a burst"
+                    : filter->counts_pods ? "published as a label: a burst can exceed the limit"
+                                          : "published as a label"};
     if (publish_fits_slots(filter))
         result.instead = policy_slots(filter->policy) ? "publish: slots, in a policy of its own"
                                                       : "publish: slots";

@@ -80,15 +80,6 @@ static bool find_gauges(
     return false;
 }
 
-static Measurement *measurement_of(const ValuesReading *reading, uint32_t gauge) {
-    Measurement **place = &reading->measurements->items[gauge];
-
-    if (!*place)
-        *place = measurement_new(
-            (NodeNames *)(uintptr_t)reading->table->names, reading->now_nsec, reading->uptime_nsec);
-    return *place;
-}
-
 /* --- numbers ------------------------------------------------------------------------------ */
 
 /* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
@@ -98,23 +89,6 @@ static bool read_number(const ValuesReading *reading, const YamlNode *value, dou
         return true;
     }
     return reader_number(reading->reader, value, "a metric value", -DBL_MAX, DBL_MAX, ret);
-}
-
-static int set_node(const ValuesReading *reading, const Gauges *gauges, const YamlPair *pair) {
-    Str name = pair->key->text;
-    uint32_t row = table_find(reading->table, name);
-    double number;
-    int r = 0;
-
-    if (row == reading->table->n_rows) {
-        reader_error(reading->reader, pair->key, "there is no node \"%.*s\"", STR_FMT(name));
-        return 0;
-    }
-    if (!read_number(reading, pair->value, &number))
-        return 0;
-    for (size_t i = 0; r == 0 && i < gauges->n; i++)
-        r = measurement_set(reading->measurements->items[gauges->items[i]], row, number, 0);
-    return r;
 }
 
 /* Three parts, none of them empty. */
@@ -128,20 +102,25 @@ static bool is_workload(Str key) {
     return n == 3;
 }
 
-static int set_workload(const ValuesReading *reading, const Gauges *gauges, const YamlPair *pair) {
-    Str key = pair->key->text;
+static int set_value(
+    const ValuesReading *reading, const Gauges *gauges, const YamlPair *pair, bool is_of_workload) {
+    Str name = pair->key->text;
+    uint32_t row = is_of_workload ? 0 : table_find(reading->table, name);
     double number;
     int r = 0;
 
-    if (!is_workload(key)) {
+    if (is_of_workload && !is_workload(name))
         reader_error(reading->reader, pair->key, "a workload is NAMESPACE/KIND/NAME, not \"%.*s\"",
-            STR_FMT(key));
-        return 0;
-    }
-    if (!read_number(reading, pair->value, &number))
-        return 0;
-    for (size_t i = 0; r == 0 && i < gauges->n; i++)
-        r = measurement_set_workload(reading->measurements->items[gauges->items[i]], key, number);
+            STR_FMT(name));
+    else if (!is_of_workload && row == reading->table->n_rows)
+        reader_error(reading->reader, pair->key, "there is no node \"%.*s\"", STR_FMT(name));
+    else if (read_number(reading, pair->value, &number))
+        for (size_t i = 0; r == 0 && i < gauges->n; i++) {
+            Measurement *measurement = reading->measurements->items[gauges->items[i]];
+
+            r = is_of_workload ? measurement_set_workload(measurement, name, number)
+                               : measurement_set(measurement, row, number, 0);
+        }
     return r;
 }
 
@@ -155,16 +134,18 @@ static int read_metric(const ValuesReading *reading, const YamlPair *pair, bool 
         !find_gauges(reading, pair->key, is_of_workloads, &gauges))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges.n; i++) {
-        Measurement *measurement = measurement_of(reading, gauges.items[i]);
+        Measurement **place = &reading->measurements->items[gauges.items[i]];
 
-        if (!measurement)
+        if (!*place)
+            *place = measurement_new((NodeNames *)(uintptr_t)reading->table->names,
+                reading->now_nsec, reading->uptime_nsec);
+        if (!*place)
             return -ENOMEM;
         if (is_of_workloads)
-            r = measurement_reserve_workloads(measurement, values->n);
+            r = measurement_reserve_workloads(*place, values->n);
     }
     for (size_t i = 0; r == 0 && i < values->n; i++)
-        r = is_of_workloads ? set_workload(reading, &gauges, &values->pairs[i])
-                            : set_node(reading, &gauges, &values->pairs[i]);
+        r = set_value(reading, &gauges, &values->pairs[i], is_of_workloads);
     return r;
 }
 

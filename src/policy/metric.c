@@ -6,7 +6,6 @@
 
 #include "policy/metric.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ascii.h"
@@ -21,15 +20,7 @@
 /* --- values that several fields have --------------------------------------------------------- */
 
 static const char *const resource_words[] = {"cpu", "memory", NULL};
-static const Shape resource_shape = {.kind = SHAPE_WORD, .words = resource_words};
-
-static void read_resource_word(
-    YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
-    unsigned number;
-
-    if (reader_value(reader, value, what, &resource_shape, &number))
-        *ret = str_from_c(resource_words[number]);
-}
+static const Shape resource_shape = {.kind = SHAPE_WORD, .words = resource_words, .is_text = true};
 
 static bool is_text(Str text, const char *others) {
     for (size_t i = 0; i < text.len; i++)
@@ -39,12 +30,10 @@ static bool is_text(Str text, const char *others) {
 }
 
 static bool check_label(YamlReader *reader, const YamlNode *value) {
-    if (is_text(value->text, "_") && !ascii_is_digit(value->text.ptr[0]))
-        return true;
-    reader_error_hint(reader, value,
-        STR("a label of the series: letters, digits and '_', no digit at the beginning"),
-        "\"%.*s\" is not a label of Prometheus", STR_FMT(value->text));
-    return false;
+    return (is_text(value->text, "_") && !ascii_is_digit(value->text.ptr[0])) ||
+           reader_error_hint(reader, value,
+               STR("a label of the series: letters, digits and '_', no digit at the beginning"),
+               "\"%.*s\" is not a label of Prometheus", STR_FMT(value->text));
 }
 
 static const Shape label_shape = {
@@ -64,15 +53,6 @@ static bool check_query(YamlReader *reader, const YamlNode *value) {
     else
         return true;
     return false;
-}
-
-/* The source of --prometheus is called default, and needs no name. */
-static void read_source(YamlReader *reader, const YamlNode *value, void *into) {
-    Gauge *gauge = into;
-
-    if (reader_value(reader, value, "source", &shape_name, &gauge->from) &&
-        str_is(gauge->from, "default"))
-        gauge->from = STR_NULL;
 }
 
 /* Compiled to check it; it is compiled again where series are joined to nodes. */
@@ -142,8 +122,8 @@ static const Shape nodes_shape = {
 static const Field prometheus_fields[] = {
     {REQUIRED("query"), INTO(Gauge, query, query_shape),
         .about = "PromQL that returns a number for each node, or with `pods` for each pod"},
-    {OPTIONAL("source"), .shape = &shape_name,
-        .about = "name of the server; default: that of `--prometheus`", .read = read_source},
+    {OPTIONAL("source"), INTO(Gauge, from, shape_name),
+        .about = "name of the server; default: that of `--prometheus`"},
     {OPTIONAL("nodeLabel"), INTO(Gauge, node_label, label_shape),
         .about = "label of the series that names the node; default: detected"},
     {OPTIONAL("nodePattern"), INTO(Gauge, node_pattern, pattern_shape),
@@ -157,27 +137,19 @@ static const Shape prometheus_shape = {SHAPE_OF(prometheus_fields)};
 
 /* --- the other sources ------------------------------------------------------------------------ */
 
-static void read_resource(YamlReader *reader, const YamlNode *value, void *into) {
-    read_resource_word(reader, value, "resourceMetrics", &((Gauge *)into)->resource);
-}
-
 /* Whether the zone exists is checked where zones are loaded. */
 static bool check_zone(YamlReader *reader, const YamlNode *value) {
-    if (is_text(value->text, "_-+/") && value->text.ptr[0] != '/')
-        return true;
-    reader_error_hint(reader, value,
-        STR("like Asia/Shanghai; by default the times name their own zone"),
-        "\"%.*s\" is not a time zone", STR_FMT(value->text));
-    return false;
+    return (is_text(value->text, "_-+/") && value->text.ptr[0] != '/') ||
+           reader_error_hint(reader, value,
+               STR("like Asia/Shanghai; by default the times name their own zone"),
+               "\"%.*s\" is not a time zone", STR_FMT(value->text));
 }
 
 /* It becomes part of a path. */
 static bool check_custom_name(YamlReader *reader, const YamlNode *value) {
-    if (is_text(value->text, "_-.:") && value->text.ptr[0] != '.')
-        return true;
-    reader_error_hint(reader, value, STR("letters, digits, '_', '-', '.' and ':'"),
-        "\"%.*s\" is not the name of a metric", STR_FMT(value->text));
-    return false;
+    return (is_text(value->text, "_-.:") && value->text.ptr[0] != '.') ||
+           reader_error_hint(reader, value, STR("letters, digits, '_', '-', '.' and ':'"),
+               "\"%.*s\" is not the name of a metric", STR_FMT(value->text));
 }
 
 static const Shape custom_shape = {.kind = SHAPE_STRING,
@@ -272,15 +244,10 @@ static const Shape unit_shape = {.kind = SHAPE_WORD, .words = unit_words};
 static const Shape settle_shape = {.kind = SHAPE_DURATION, .max = METRIC_SETTLE_MAX};
 static const Shape none_shape = {.kind = SHAPE_WORD, .words = none_words};
 
-static void read_placements_resource(YamlReader *reader, const YamlNode *value, void *into) {
-    read_resource_word(reader, value, "resource", &((Gauge *)into)->placements.resource);
-}
-
 static const Field placements_fields[] = {
-    {OPTIONAL("resource"), .shape = &resource_shape,
+    {OPTIONAL("resource"), INTO(Gauge, placements.resource, resource_shape),
         .about = "resource of the pods that it measures; known for resourceMetrics and some "
-                 "queries",
-        .read = read_placements_resource},
+                 "queries"},
     {OPTIONAL("unit"), INTO(Gauge, placements.unit, unit_shape),
         .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it"},
     {OPTIONAL("settle"), INTO(Gauge, placements.settle_nsec, settle_shape),
@@ -311,21 +278,6 @@ static PromqlLoad infer_load(const Gauge *gauge) {
     if (gauge->source == GAUGE_PROMETHEUS)
         return promql_infer_load(gauge->query);
     return (PromqlLoad){0};
-}
-
-static int64_t default_settle(const Gauge *gauge, const PromqlLoad *known) {
-    int64_t range = known->is_load ? known->range_nsec : promql_longest_range(gauge->query);
-
-    if (range < METRIC_SETTLE_DEFAULT)
-        return METRIC_SETTLE_DEFAULT;
-    return range < METRIC_SETTLE_DEFAULT_MAX ? range : METRIC_SETTLE_DEFAULT_MAX;
-}
-
-/* A number of a pod cannot be a share of the node, and how one more pod changes a maximum is not
- * known. */
-static bool can_count(const Gauge *gauge, const PromqlLoad *known) {
-    return known->is_load &&
-           (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known->unit == GAUGE_AMOUNT));
 }
 
 static void report_unknown(YamlReader *reader, const YamlNode *at, const char *what) {
@@ -379,15 +331,21 @@ static void complete_placements(YamlReader *reader, const YamlNode *metric, Gaug
     const YamlNode *section = yaml_find(metric, STR("placements"));
     GaugePlacements *placements = &gauge->placements;
     PromqlLoad known = infer_load(gauge);
+    int64_t range;
 
     if (section && section->kind == YAML_MAPPING)
         complete_section(reader, section, gauge, &known);
-    else if (!section && can_count(gauge, &known))
+    else if (!section && known.is_load && /* how one more pod changes a maximum is not known */
+             (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known.unit == GAUGE_AMOUNT)))
         *placements = (GaugePlacements){
             .is_counted = true, .resource = known.resource, .unit = known.unit, .is_guessed = true};
     placements->by_gauge = GAUGE_NONE;
-    if (placements->is_counted && !yaml_find(section, STR("settle")))
-        placements->settle_nsec = default_settle(gauge, &known);
+    if (!placements->is_counted || yaml_find(section, STR("settle")))
+        return;
+    range = known.is_load ? known.range_nsec : promql_longest_range(gauge->query);
+    if (range < METRIC_SETTLE_DEFAULT)
+        range = METRIC_SETTLE_DEFAULT;
+    placements->settle_nsec = range < METRIC_SETTLE_DEFAULT_MAX ? range : METRIC_SETTLE_DEFAULT_MAX;
 }
 
 /* --- one entry -------------------------------------------------------------------------------- */
@@ -402,9 +360,8 @@ static const Field metric_fields[] = {
     {REQUIRED("name"), INTO(Gauge, name, name_shape), .about = "metrics.NAME in expressions"},
     {OPTIONAL("prometheus"), .shape = &prometheus_shape,
         .about = "from Prometheus, or a server with its API; one of four sources"},
-    {OPTIONAL("resourceMetrics"), .shape = &resource_shape,
-        .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it",
-        .read = read_resource},
+    {OPTIONAL("resourceMetrics"), INTO(Gauge, resource, resource_shape),
+        .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it"},
     {OPTIONAL("annotation"), .shape = &annotation_shape,
         .about = "from an annotation of the node: `0.25,2026-01-02T03:04:05Z`"},
     {OPTIONAL("customMetrics"), INTO(Gauge, query, custom_shape),
@@ -426,19 +383,6 @@ static const char *const sources[] = {
     "prometheus", "resourceMetrics", "annotation", "customMetrics", NULL}; /* GaugeSource */
 const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources};
 
-/* An unknown field may be the source that is missing; it has been reported. */
-static bool has_unknown_field(const YamlNode *metric) {
-    for (size_t i = 0; i < metric->n; i++) {
-        bool is_known = false;
-
-        for (size_t j = 0; j < ELEMENTS_OF(metric_fields); j++)
-            is_known |= str_eq(metric->pairs[i].key->text, metric_fields[j].name);
-        if (!is_known)
-            return true;
-    }
-    return false;
-}
-
 /* Of several sources the first one is used; the others are reported. */
 static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
     const YamlNode *first = NULL;
@@ -458,7 +402,7 @@ static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gau
             }
         }
     }
-    if (!first && !has_unknown_field(metric))
+    if (!first && !reader_has_unknown(metric, &metric_shape))
         reader_error_hint(reader, metric,
             STR("one of prometheus, resourceMetrics, annotation, customMetrics"),
             "a metric needs a source");
@@ -509,6 +453,8 @@ void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret) {
 
     *ret = (Gauge){.placements.by_gauge = GAUGE_NONE};
     reader_fields(reader, value, "a metric", &metric_shape, ret);
+    if (str_is(ret->from, "default")) /* the source of --prometheus, which needs no name */
+        ret->from = STR_NULL;
     if (value->kind != YAML_MAPPING)
         return;
     check_sources(reader, value, ret);
@@ -534,17 +480,16 @@ static const YamlNode *find_by(const YamlNode *metrics, Str name) {
 static void report_unknown_by(
     YamlReader *reader, const YamlNode *at, const Gauge *gauges, size_t n) {
     Str names[SCHEMA_METRICS_MAX], meant;
-    char hint[128] = "a metric with pods, of the same policy";
     size_t n_names = 0;
 
     for (size_t i = 0; i < n && n_names < SCHEMA_METRICS_MAX; i++)
         if (gauges[i].is_of_pods)
             names[n_names++] = gauges[i].name;
     meant = str_nearest(at->text, names, n_names);
-    if (!str_is_empty(meant))
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(
-        reader, at, str_from_c(hint), "the policy has no metric \"%.*s\"", STR_FMT(at->text));
+    reader_error_hint(reader, at,
+        str_is_empty(meant) ? STR("a metric with pods, of the same policy")
+                            : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
+        "the policy has no metric \"%.*s\"", STR_FMT(at->text));
 }
 
 /* @gauge counts pods by @other. */

@@ -2,7 +2,6 @@
 
 #include "policy/policy.h"
 
-#include "policy/bind-annotations.h"
 #include "policy/cel-text.h"
 #include "policy/rules.h"
 
@@ -10,7 +9,7 @@
 
 /* A policy while it is read. All mappings of the document store here. */
 typedef struct PolicyReading {
-    Policy policy;
+    Policy policy; /* first: rules.c knows no more */
     unsigned mode;
     int64_t narrow_to, wire_max;
     unsigned api_version, kind; /* read to be checked; not used */
@@ -70,12 +69,66 @@ static const Shape match_shape = {SHAPE_OF(match_fields)};
 
 /* --- bind ------------------------------------------------------------------------ */
 
+/* `key: value`, or `key: {expression: …}`. */
+/* The mapping of an annotation with an expression, as it is read. */
+typedef struct AnnotationFields {
+    const YamlNode *expression;
+    BindOnError on_error;
+} AnnotationFields;
+
+static const char *const on_error_words[] = {"skip", "fail", NULL};
+static const Shape on_error_shape = {.kind = SHAPE_WORD,
+    .words = on_error_words,
+    .hint = "skip (the default): bind without the annotation; or fail: do not bind"};
+
+static const Field annotation_fields[] = {
+    {REQUIRED("expression"), INTO(AnnotationFields, expression, shape_expression),
+        .about = "string: the value; may read pod, node and decision"},
+    {OPTIONAL("onError"), INTO(AnnotationFields, on_error, on_error_shape),
+        .about = "when the expression fails: bind without the annotation, or do not bind; default "
+                 "skip"},
+};
+static const Shape annotation_mapping = {SHAPE_OF(annotation_fields)};
+static const Shape annotation_shape = {
+    .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &annotation_mapping};
+static const Shape annotations_shape = {
+    .kind = SHAPE_MAP, .of = &annotation_shape, .max = BIND_ANNOTATIONS_MAX};
+
+/* False after an error, which has been reported. */
+static bool read_annotation(
+    YamlReader *reader, const YamlNode *value, Scope *scope, BindAnnotation *ret) {
+    AnnotationFields fields = {0};
+
+    if (value->kind != YAML_MAPPING)
+        return reader_label_value(reader, value, "an annotation's value", &ret->value);
+    reader_fields(reader, value, "an annotation", &annotation_mapping, &fields);
+    ret->on_error = fields.on_error;
+    return fields.expression && expression_read(reader, scope, fields.expression, "expression",
+                                    EXPRESSION_BIND, &ret->expression);
+}
+
 static void read_annotations(YamlReader *reader, const YamlNode *value, void *into) {
-    bind_annotations_read(reader, value, &((PolicyReading *)into)->policy);
+    Policy *policy = &((PolicyReading *)into)->policy;
+
+    if (!reader_mapping(reader, value, "annotations"))
+        return;
+    if (value->n > BIND_ANNOTATIONS_MAX) {
+        reader_error(reader, value, "at most %u annotations", BIND_ANNOTATIONS_MAX);
+        return;
+    }
+    policy->bind_annotations = ARENA_ARRAY(reader->arena, BindAnnotation, value->n);
+    for (size_t i = 0; policy->bind_annotations && i < value->n; i++) {
+        BindAnnotation *annotation = &policy->bind_annotations[policy->n_bind_annotations];
+
+        *annotation = (BindAnnotation){.key = value->pairs[i].key->text};
+        if (reader_annotation_key(reader, value->pairs[i].key) &&
+            read_annotation(reader, value->pairs[i].value, policy->scope, annotation))
+            policy->n_bind_annotations++;
+    }
 }
 
 static const Field bind_fields[] = {
-    {REQUIRED("annotations"), .shape = &bind_annotations_shape,
+    {REQUIRED("annotations"), .shape = &annotations_shape,
         .about = "annotations set on the pod together with its node", .read = read_annotations},
 };
 static const Shape bind_shape = {SHAPE_OF(bind_fields)};
@@ -100,14 +153,6 @@ static const Field wire_fields[] = {
 };
 static const Shape wire_shape = {SHAPE_OF(wire_fields)};
 
-static void read_filters(YamlReader *reader, const YamlNode *value, void *into) {
-    filters_read(reader, value, &((PolicyReading *)into)->policy);
-}
-
-static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
-    scores_read(reader, value, &((PolicyReading *)into)->policy);
-}
-
 enum { MODE_ENFORCE, MODE_OBSERVE };
 static const char *const mode_words[] = {
     [MODE_ENFORCE] = "Enforce", [MODE_OBSERVE] = "Observe", NULL};
@@ -128,11 +173,11 @@ static const Field spec_fields[] = {
     {OPTIONAL("filters"), .shape = &filters_shape,
         .about = "which nodes a pod may be placed on: those that pass all filters; each has a name "
                  "and one rule: a built-in one, or an expression",
-        .read = read_filters},
+        .read = filters_read},
     {OPTIONAL("scores"), .shape = &scores_shape,
         .about = "which of these nodes are preferred: each score gives 0 to 100 and counts by its "
                  "weight",
-        .read = read_scores},
+        .read = scores_read},
     {OPTIONAL("narrow"), .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
     {OPTIONAL("onTimeout"), INTO(PolicyReading, policy.on_timeout, fallback_shape),
@@ -142,16 +187,6 @@ static const Field spec_fields[] = {
         .about = "what berth does in addition when it binds a pod"},
 };
 const Shape policy_spec_shape = {SHAPE_OF(spec_fields)};
-
-static void warn_without_effect(YamlReader *reader, const YamlNode *value, const Policy *policy) {
-    if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
-        reader_warning(
-            reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
-    if (policy->narrow_to > 0 && policy->n_scores == 0)
-        reader_warning(reader, yaml_find(value, STR("narrow")),
-            STR("add scores: the best nodes are chosen by them"),
-            "narrow without scores: filter returns the first nodes of a request");
-}
 
 static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     PolicyReading *reading = into;
@@ -167,8 +202,15 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     policy->is_observed = reading->mode == MODE_OBSERVE;
     policy->narrow_to = (uint32_t)reading->narrow_to;
     policy->wire_max = (uint32_t)reading->wire_max;
-    if (reader->diags->n_errors == n_errors)
-        warn_without_effect(reader, value, policy);
+    if (reader->diags->n_errors > n_errors)
+        return;
+    if (policy->n_filters + policy->n_scores + policy->n_bind_annotations == 0)
+        reader_warning(
+            reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
+    if (policy->narrow_to > 0 && policy->n_scores == 0)
+        reader_warning(reader, yaml_find(value, STR("narrow")),
+            STR("add scores: the best nodes are chosen by them"),
+            "narrow without scores: filter returns the first nodes of a request");
 }
 
 /* A namespace is accepted, but policies apply to the whole cluster. */

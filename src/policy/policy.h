@@ -120,6 +120,8 @@ struct Policy {
 
 #define WIRE_MAX_DEFAULT 10u
 #define WIRE_MAX_LIMIT 100u
+#define BIND_ANNOTATIONS_MAX 32u          /* of one policy */
+#define BIND_VALUE_MAX ((size_t)4 * 1024) /* bytes of an expression's value; more is an error */
 
 /* Reads one document of a policy file. Problems are reported, except lack of memory: check
  * arena_has_failed() before using @ret. It points into the reader's arena and @document. @common:

@@ -6,7 +6,6 @@
 #include "policy/program.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -19,34 +18,26 @@ typedef struct ProgramCompiler {
     Program *program;
     DiagList *diags;
     Policies policies;
+    size_t n_filters, n_scores; /* of all policies */
     ScopeCommon common;
 } ProgramCompiler;
 
 /* --- reading ------------------------------------------------------------------ */
 
 static void check_policy_name(ProgramCompiler *compiler, Str source, const Policy *policy) {
-    char hint[512];
+    Arena *arena = compiler->program->arena;
 
     for (size_t i = 0; i < compiler->policies.n; i++) {
         const Policy *other = &compiler->policies.items[i];
 
         if (str_is_empty(policy->name) || !str_eq(other->name, policy->name))
             continue;
-        (void)snprintf(hint, sizeof(hint), "the other is at %.*s:%zu", STR_FMT(other->place.file),
-            other->place.line);
         diag_add(compiler->diags, DIAG_ERROR, policy->place, source,
-            arena_printf(compiler->program->arena, "there are two policies named \"%.*s\"",
-                STR_FMT(policy->name)),
-            str_from_c(hint));
+            arena_printf(arena, "there are two policies named \"%.*s\"", STR_FMT(policy->name)),
+            arena_printf(
+                arena, "the other is at %.*s:%zu", STR_FMT(other->place.file), other->place.line));
         return;
     }
-}
-
-/* A file that was cut short while it was written must not pass for one without
- * rules: the policy that is in force would go. */
-static void report_empty(ProgramCompiler *compiler, Str file) {
-    diag_add(compiler->diags, DIAG_ERROR, (Place){.file = file}, STR_NULL,
-        STR("contains no policy"), STR("remove the file if this is intended"));
 }
 
 static int compile_document(
@@ -67,6 +58,8 @@ static int compile_document(
     if (!added)
         return -ENOMEM;
     *added = policy;
+    compiler->n_filters += policy.n_filters;
+    compiler->n_scores += policy.n_scores;
     added->source = reader->source;
     added->document = document;
     return 0;
@@ -93,41 +86,29 @@ static int compile_source(ProgramCompiler *compiler, const PolicySource *source)
         if (r < 0)
             return r;
     }
+    /* A file that was cut short while it was written must not pass for one without rules: the
+     * policy that is in force would go. */
     if (stream.n_documents == 0)
-        report_empty(compiler, kept.file);
+        diag_add(compiler->diags, DIAG_ERROR, (Place){.file = kept.file}, STR_NULL,
+            STR("contains no policy"), STR("remove the file if this is intended"));
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
         r = compile_document(compiler, &reader, stream.documents[i]);
     diag_list_sort(compiler->diags, n_before);
     return r;
 }
 
-static size_t count_filters(const Policies *policies) {
-    size_t n = 0;
+static void check_limits(const ProgramCompiler *compiler) {
+    static const char format[] = "there are %zu %s, and the limit is %u";
+    const Place nowhere = {0};
 
-    for (size_t i = 0; i < policies->n; i++)
-        n += policies->items[i].n_filters;
-    return n;
-}
-
-static size_t count_scores(const Policies *policies) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < policies->n; i++)
-        n += policies->items[i].n_scores;
-    return n;
-}
-
-static void check_count(ProgramCompiler *compiler, const char *what, size_t n, size_t max) {
-    if (n > max)
-        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
-            "there are %zu %s, and the limit is %zu", n, what, max);
-}
-
-static void check_counts(ProgramCompiler *compiler) {
-    check_count(compiler, "filters", count_filters(&compiler->policies), PROGRAM_FILTERS_MAX);
-    check_count(compiler, "scores", count_scores(&compiler->policies), PROGRAM_SCORES_MAX);
+    if (compiler->n_filters > PROGRAM_FILTERS_MAX)
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL, format, compiler->n_filters,
+            "filters", PROGRAM_FILTERS_MAX);
+    if (compiler->n_scores > PROGRAM_SCORES_MAX)
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL, format, compiler->n_scores,
+            "scores", PROGRAM_SCORES_MAX);
     if (compiler->common.has_too_many)
-        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+        diag_addf(compiler->diags, DIAG_ERROR, nowhere, STR_NULL,
             "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
 }
 
@@ -136,8 +117,8 @@ static int number_rules(ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Policies *policies = &compiler->policies;
 
-    program->filters = ARENA_ARRAY(program->arena, const Filter *, count_filters(policies));
-    program->scores = ARENA_ARRAY(program->arena, const Score *, count_scores(policies));
+    program->filters = ARENA_ARRAY(program->arena, const Filter *, compiler->n_filters);
+    program->scores = ARENA_ARRAY(program->arena, const Score *, compiler->n_scores);
     if (!program->filters || !program->scores)
         return -ENOMEM;
     for (int unresolvable = 1; unresolvable >= 0; unresolvable--) {
@@ -207,86 +188,54 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
-/* The rule's own question whether a metric is absent; UINT32_MAX: it reads none. */
-static int lower_missing(Program *program, Expression *missing, Roots *roots, uint32_t *ret_root) {
-    int r = 0;
+/* Adds @expression, if it is given, to the graph, and with @roots to these. */
+static int lower(Program *program, Expression *expression, Roots *roots, uint32_t *ret_root) {
+    int r;
 
-    if (!expression_is_given(missing))
+    if (!expression_is_given(expression))
         return 0;
-    r = expression_lower(missing, program->graph);
-    if (r == 0)
-        *ret_root = add_root(roots, missing->node);
+    program->groups |= expression->groups;
+    r = expression_lower(expression, program->graph);
+    if (r == 0 && roots)
+        *ret_root = add_root(roots, expression->node);
     return r;
 }
 
 static int lower_filter(Program *program, Filter *filter, Roots *roots) {
+    int r = lower(program, &filter->test, roots, &filter->root);
     uint32_t part;
-    int r = expression_lower(&filter->test, program->graph);
 
     if (r < 0)
         return r;
-    filter->root = add_root(roots, filter->test.node);
     part = find_part(program->graph, filter->test.node);
     if (filter->test.groups != SCHEMA_BIT(SCHEMA_NODE) && part != CEL_NO_NODE)
         filter->part = add_root(roots, part);
-    program->groups |= filter->test.groups;
-    return lower_missing(program, &filter->missing, roots, &filter->missing_root);
+    return lower(program, &filter->missing, roots, &filter->missing_root);
 }
 
 static int lower_score(Program *program, Score *score, Roots *roots) {
-    int r = expression_lower(&score->value, program->graph);
+    int r = lower(program, &score->value, roots, &score->root);
 
-    if (r < 0)
-        return r;
-    score->root = add_root(roots, score->value.node);
-    program->groups |= score->value.groups;
-    return lower_missing(program, &score->missing, roots, &score->missing_root);
+    return r == 0 ? lower(program, &score->missing, roots, &score->missing_root) : r;
 }
 
-/* No root: the scalar machine computes it. In the graph it shows what it reads. */
-static int lower_annotation(Program *program, Expression *expression) {
-    if (!expression_is_given(expression))
-        return 0;
-    program->groups |= expression->groups;
-    return expression_lower(expression, program->graph);
-}
-
-static int lower_match(Program *program, Expression *test, Roots *roots, uint32_t *ret_root) {
-    int r;
-
-    if (!expression_is_given(test))
-        return 0;
-    r = expression_lower(test, program->graph);
-    *ret_root = add_root(roots, test->node);
-    program->groups |= test->groups;
-    return r;
-}
-
+/* The scalar machine computes annotations, without a root. In the graph they show what they
+ * read. */
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
+    Match *match = &policy->match;
     int r = scope_lower(policy->scope, program->graph);
 
     if (r == 0)
-        r = lower_match(
-            program, &policy->match.namespace_test, roots, &policy->match.namespace_root);
+        r = lower(program, &match->namespace_test, roots, &match->namespace_root);
     if (r == 0)
-        r = lower_match(program, &policy->match.expression, roots, &policy->match.root);
+        r = lower(program, &match->expression, roots, &match->root);
     for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
         r = lower_filter(program, &policy->filters[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
         r = lower_score(program, &policy->scores[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_bind_annotations; i++)
-        r = lower_annotation(program, &policy->bind_annotations[i].expression);
+        r = lower(program, &policy->bind_annotations[i].expression, NULL, NULL);
     return r;
-}
-
-/* Which filters are known beforehand. */
-static void note_known(const Program *program, Policy *policy) {
-    for (size_t i = 0; i < policy->n_filters; i++) {
-        Filter *filter = &policy->filters[i];
-
-        filter->is_known = plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED;
-        policy->has_known |= filter->is_known;
-    }
 }
 
 static int plan(ProgramCompiler *compiler) {
@@ -304,13 +253,11 @@ static int plan(ProgramCompiler *compiler) {
     if (r == 0)
         r = plan_new(program->graph, roots.nodes, roots.n, &program->schema->host, program->arena,
             &program->plan);
-    for (size_t i = 0; r == 0 && i < policies->n; i++)
-        note_known(program, &policies->items[i]);
     return r;
 }
 
-/* Which filters reject nodes for good, and which count pods. */
-static int note_dependence(ProgramCompiler *compiler) {
+/* Which filters are known beforehand, which reject nodes for good, and which count pods. */
+static int note_filters(ProgramCompiler *compiler) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
     const Program *program = compiler->program;
     const uint8_t *dependence =
@@ -324,6 +271,8 @@ static int note_dependence(ProgramCompiler *compiler) {
         for (size_t j = 0; j < policy->n_filters; j++) {
             Filter *filter = &policy->filters[j];
 
+            filter->is_known = plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED;
+            policy->has_known |= filter->is_known;
             filter->is_permanent = filter->is_unresolvable || schema_is_permanent(program->graph,
                                                                   dependence, filter->test.node);
             filter->counts_pods = schema_counts_pods(program->graph, dependence, filter->test.node);
@@ -345,14 +294,6 @@ static void lint_plans(const ProgramCompiler *compiler) {
     diag_list_sort(compiler->diags, 0);
 }
 
-/* Then filter needs scores too: those of all policies. */
-static bool narrows(const Program *program) {
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (program->policies[i].narrow_to > 0)
-            return true;
-    return false;
-}
-
 /* Adds the parts of a node that gauges need. */
 static void need_gauges(const Program *program, NodeParts *parts) {
     for (size_t i = 0; i < program->n_gauges; i++) {
@@ -367,7 +308,7 @@ static void need_gauges(const Program *program, NodeParts *parts) {
 static int collect_parts(const ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Arena *arena = program->arena;
-    bool is_narrowing = narrows(program);
+    bool is_narrowing = false; /* then filter needs scores too: those of all policies */
     size_t n_max = program->n_filters + program->n_scores;
     Roots filters = {.nodes = ARENA_ARRAY(arena, uint32_t, n_max)};
     Roots scores = {.nodes = ARENA_ARRAY(arena, uint32_t, program->n_scores)};
@@ -375,6 +316,8 @@ static int collect_parts(const ProgramCompiler *compiler) {
 
     if (!filters.nodes || !scores.nodes)
         return -ENOMEM;
+    for (size_t i = 0; i < program->n_policies; i++)
+        is_narrowing |= program->policies[i].narrow_to > 0;
     for (size_t i = 0; i < program->n_filters; i++)
         (void)add_root(&filters, program->filters[i]->test.node);
     for (size_t i = 0; i < program->n_scores; i++) {
@@ -403,18 +346,6 @@ static void note_related(void *context, const Policy *policy, const Expression *
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static int compile_sources(
-    ProgramCompiler *compiler, const PolicySource *sources, size_t n_sources) {
-    for (size_t i = 0; i < n_sources; i++) {
-        int r = compile_source(compiler, &sources[i]);
-
-        if (r < 0)
-            return r;
-    }
-    check_counts(compiler);
-    return 0;
-}
-
 /* All sources were read without errors: makes the program. */
 static int assemble(ProgramCompiler *compiler) {
     int r = number_rules(compiler);
@@ -424,7 +355,7 @@ static int assemble(ProgramCompiler *compiler) {
     if (r == 0)
         r = collect_parts(compiler);
     if (r == 0)
-        r = note_dependence(compiler);
+        r = note_filters(compiler);
     if (r == 0)
         lint_plans(compiler);
     program_each_expression(compiler->program, note_related, compiler->program);
@@ -454,14 +385,6 @@ static const Expression *find_longest(const Policies *policies) {
     return longest;
 }
 
-static void report_limit(const ProgramCompiler *compiler, size_t limit) {
-    const Expression *longest = find_longest(&compiler->policies);
-
-    diag_addf(compiler->diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
-        "the policies are too large: they need more than %zu MiB of memory%s", limit >> 20,
-        longest ? "; this is their longest expression" : "");
-}
-
 /* Roots that no plan can begin with; lowering should have refused them. */
 static void check_root(const ProgramCompiler *compiler, const Expression *expression, Str name) {
     const CelType *type = expression_is_given(expression) && expression->node != CEL_NO_NODE
@@ -489,7 +412,7 @@ static void report_roots(const ProgramCompiler *compiler) {
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
     _cleanup_(program_unrefp) Program *program = calloc(1, sizeof(*program));
     ProgramCompiler compiler = {.program = program, .diags = diags};
-    int r;
+    int r = 0;
 
     if (!program)
         return -ENOMEM;
@@ -502,14 +425,22 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     compiler.common.next_slot = cel_env_n_slots(program->schema->env);
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
-    r = compile_sources(&compiler, sources, n_sources);
+    for (size_t i = 0; r == 0 && i < n_sources; i++)
+        r = compile_source(&compiler, &sources[i]);
+    if (r == 0)
+        check_limits(&compiler);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
         r = assemble(&compiler);
     if (r == -EINVAL)
         report_roots(&compiler);
-    if (r == -E2BIG || arena_limit_reached(program->arena) > 0)
-        report_limit(&compiler, r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET);
-    else if (arena_has_failed(program->arena))
+    if (r == -E2BIG || arena_limit_reached(program->arena) > 0) {
+        const Expression *longest = find_longest(&compiler.policies);
+
+        diag_addf(diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
+            "the policies are too large: they need more than %zu MiB of memory%s",
+            (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,
+            longest ? "; this is their longest expression" : "");
+    } else if (arena_has_failed(program->arena))
         return -ENOMEM; /* half a list of values is another rule, and errors may be wrong */
     if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;

@@ -41,22 +41,10 @@ static SlotRule *read_limit(YamlReader *reader, const YamlNode *value, const cha
     return limit;
 }
 
-static void check_slots(
-    YamlReader *reader, const YamlNode *at, const RuleKind *kind, const char *obstacle) {
-    if (kind != &kind_max_pods)
-        reader_error_hint(reader, at, STR("publish: label is for filters that read only the node"),
-            "only maxPods can be published as slots");
-    else if (obstacle)
-        reader_error_hint(reader, at, STR("leave it out, or do not publish the rule"),
-            "the limit cannot be published because of %s", obstacle);
-}
-
 bool slot_rule_counts(const SlotRule *rule, const Pod *pod) {
-    bool is_in = rule->namespaces.n == 0;
-
-    for (size_t i = 0; i < rule->namespaces.n && !is_in; i++)
-        is_in = str_eq(rule->namespaces.items[i], pod->namespace);
-    return is_in && selector_matches(&rule->selector, &pod->labels);
+    return (rule->namespaces.n == 0 ||
+               str_is_one_of(pod->namespace, rule->namespaces.items, rule->namespaces.n)) &&
+           selector_matches(&rule->selector, &pod->labels);
 }
 
 int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
@@ -115,7 +103,13 @@ void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter) {
         filter->limit = read_limit(reader, yaml_find(rule, filter->kind->field), &obstacle);
     if (at && str_is(at->text, publish_words[PUBLISH_SLOTS])) {
         filter->slots = filter->limit;
-        check_slots(reader, at, filter->kind, obstacle);
+        if (filter->kind != &kind_max_pods)
+            reader_error_hint(reader, at,
+                STR("publish: label is for filters that read only the node"),
+                "only maxPods can be published as slots");
+        else if (obstacle)
+            reader_error_hint(reader, at, STR("leave it out, or do not publish the rule"),
+                "the limit cannot be published because of %s", obstacle);
     } else if (at && str_is(at->text, publish_words[PUBLISH_LABEL]))
         filter->is_label = check_label(reader, &filter->test, at);
 }
@@ -133,20 +127,14 @@ static const YamlNode *find_rule(const YamlNode *document, const Filter *filter)
     return NULL;
 }
 
-/* Where it is published. NULL: not, or in vain. */
-static const YamlNode *find_publish(const YamlNode *document, const Filter *filter) {
-    const YamlNode *rule = filter->slots || filter->is_label ? find_rule(document, filter) : NULL;
-
-    return rule ? yaml_find(rule, STR("publish")) : NULL;
-}
-
 void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy) {
     const char *const prefixes[] = {SLOTS_PREFIX, CLOSED_PREFIX};
     bool has_slots = false;
 
     for (size_t i = 0; i < policy->n_filters; i++) {
         Filter *filter = &policy->filters[i];
-        const YamlNode *at = find_publish(document, filter);
+        const YamlNode *at = yaml_find(
+            filter->slots || filter->is_label ? find_rule(document, filter) : NULL, STR("publish"));
         const char *prefix = prefixes[filter->is_label];
         size_t room = NAME_MAX_BYTES - strlen(strchr(prefix, '/') + 1);
 

@@ -12,7 +12,6 @@
 #include "base/vec.h"
 #include "cel/time.h"
 #include "policy/kind.h"
-#include "policy/resource-names.h"
 
 #define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */
 #define WORDS_MAX 8u  /* that one field accepts */
@@ -93,6 +92,15 @@ void reader_fields(
     }
 }
 
+bool reader_has_unknown(const YamlNode *mapping, const Shape *shape) {
+    Names names = names_of(shape);
+
+    for (size_t i = 0; i < mapping->n; i++)
+        if (!str_is_one_of(mapping->pairs[i].key->text, names.items, names.n))
+            return true;
+    return false;
+}
+
 /* --- values ---------------------------------------------------------------- */
 
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
@@ -104,8 +112,7 @@ bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *w
         *ret = value->text;
         return true;
     default:
-        reader_wrong_kind(reader, value, what, "a string", STR_NULL);
-        return false;
+        return reader_wrong_kind(reader, value, what, "a string", STR_NULL);
     }
 }
 
@@ -127,15 +134,12 @@ static void report_word(
     }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
     (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(reader, value,
-        !str_is_empty(meant) ? str_from_c(hint)
-        : shape->hint        ? str_from_c(shape->hint)
-                             : STR_NULL,
+    reader_error_hint(reader, value, str_from_c(str_is_empty(meant) ? shape->hint : hint),
         "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
 }
 
-static bool read_word(YamlReader *reader, const YamlNode *value, const char *what,
-    const Shape *shape, unsigned *ret) {
+static bool read_word(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
     unsigned n = 0;
     Str word;
 
@@ -143,10 +147,13 @@ static bool read_word(YamlReader *reader, const YamlNode *value, const char *wha
         return false;
     for (; shape->words[n]; n++) {
         assert(n < WORDS_MAX);
-        if (str_is(word, shape->words[n])) {
-            *ret = n;
-            return true;
-        }
+        if (!str_is(word, shape->words[n]))
+            continue;
+        if (shape->is_text)
+            *(Str *)ret = word;
+        else
+            *(unsigned *)ret = n;
+        return true;
     }
     report_word(reader, value, what, shape, n);
     return false;
@@ -158,32 +165,19 @@ static bool read_number(
 
     if (!reader_number(reader, value, what, shape->min, shape->max, &number))
         return false;
-    if (shape->is_above && number <= shape->min) {
-        reader_error_hint(reader, value, shape->hint ? str_from_c(shape->hint) : STR_NULL,
-            "%s must be greater than %g", what, shape->min);
-        return false;
-    }
+    if (shape->is_above && number <= shape->min)
+        return reader_error_hint(
+            reader, value, str_from_c(shape->hint), "%s must be greater than %g", what, shape->min);
     *ret = number;
     return true;
 }
 
 /* A switch: leaving it out is the only other way. */
 static bool read_true(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
-    char hint[64];
-
-    if (!reader_bool(reader, value, what, ret))
-        return false;
-    if (*ret)
-        return true;
-    (void)snprintf(hint, sizeof(hint), "write %s: true, or leave it out", what);
-    reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
-    return false;
-}
-
-static bool read_int(
-    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, int64_t *ret) {
-    return reader_int(reader, value, what, shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
-        shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max, ret);
+    return reader_bool(reader, value, what, ret) &&
+           (*ret || reader_error_hint(reader, value,
+                        arena_printf(reader->arena, "write %s: true, or leave it out", what),
+                        "%s: false has no effect", what));
 }
 
 static bool read_text(
@@ -213,11 +207,9 @@ static bool read_duration(
 
     if (!reader_duration(reader, value, what, &ns))
         return false;
-    if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max)) {
-        reader_error(reader, value, "%s must be from %.0fs to %.0fs, not \"%.*s\"", what,
+    if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max))
+        return reader_error(reader, value, "%s must be from %.0fs to %.0fs, not \"%.*s\"", what,
             shape->min / NSEC_PER_SEC, shape->max / NSEC_PER_SEC, STR_FMT(value->text));
-        return false;
-    }
     *ret = ns;
     return true;
 }
@@ -239,7 +231,9 @@ bool reader_value(
     case SHAPE_TRUE:
         return read_true(reader, value, what, ret);
     case SHAPE_INT:
-        return read_int(reader, value, what, shape, ret);
+        return reader_int(reader, value, what,
+            shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
+            shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max, ret);
     case SHAPE_NUMBER:
         return read_number(reader, value, what, shape, ret);
     case SHAPE_DURATION:
@@ -254,8 +248,11 @@ bool reader_value(
         else
             reader_fields(reader, value, what, shape, ret);
         return true;
-    case SHAPE_AMOUNT:
     case SHAPE_MAP:
+        if (shape->is_kept)
+            *(const YamlNode **)ret = value;
+        return true;
+    case SHAPE_AMOUNT:
     case SHAPE_EITHER:
         return true;
     }
@@ -267,10 +264,8 @@ bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *w
 
     if (!reader_sequence(reader, value, what))
         return false;
-    if (value->n == 0) {
-        reader_error(reader, value, "%s must not be empty", what);
-        return false;
-    }
+    if (value->n == 0)
+        return reader_error(reader, value, "%s must not be empty", what);
     list = ARENA_ARRAY(reader->arena, Str, value->n);
     if (!list)
         return false;
@@ -320,25 +315,22 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
 
     if (value->kind != YAML_STRING && value->kind != YAML_INT && value->kind != YAML_FLOAT)
         return reader_string(reader, value, what, &text);
-    if (value->kind == YAML_STRING && parse_duration(value->text, ret_ns))
-        return true;
-    reader_error_hint(reader, value, hint,
-        value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
-                                   : "%s must be a duration up to 36500d, not %.*s",
-        what, STR_FMT(value->text));
-    return false;
+    return (value->kind == YAML_STRING && parse_duration(value->text, ret_ns)) ||
+           reader_error_hint(reader, value, hint,
+               value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
+                                          : "%s must be a duration up to 36500d, not %.*s",
+               what, STR_FMT(value->text));
 }
 
 /* --- names ------------------------------------------------------------------ */
 
 static bool check_key(YamlReader *reader, const YamlNode *key, const char *what) {
-    if (label_is_key(key->text))
-        return true;
-    reader_error_hint(reader, key,
+    static const Str hint =
         STR("name or prefix/name: letters, digits, '-', '_' and '.', a letter or digit at both "
-            "ends, at most 63 characters"),
-        "\"%.*s\" is not %s", STR_FMT(key->text), what);
-    return false;
+            "ends, at most 63 characters");
+
+    return label_is_key(key->text) ||
+           reader_error_hint(reader, key, hint, "\"%.*s\" is not %s", STR_FMT(key->text), what);
 }
 
 bool reader_label_key(YamlReader *reader, const YamlNode *key) {
@@ -347,6 +339,48 @@ bool reader_label_key(YamlReader *reader, const YamlNode *key) {
 
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key) {
     return check_key(reader, key, "an annotation key");
+}
+
+/* Shorter names are near to everything: gpu is not a misspelt cpu. */
+#define MEANT_MIN 4u
+
+static const Str resource_names[] = {
+    STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods")};
+static const Str resource_prefixes[] = {STR("hugepages-"), STR("attachable-volumes-")};
+
+static const struct {
+    Str word, meant;
+} resource_words[] = {
+    {STR("cores"), STR("cpu")},
+    {STR("vcpu"), STR("cpu")},
+    {STR("mem"), STR("memory")},
+    {STR("ram"), STR("memory")},
+    {STR("storage"), STR("ephemeral-storage")},
+    {STR("disk"), STR("ephemeral-storage")},
+    {STR("pod"), STR("pods")},
+    {STR("gpu"), STR("nvidia.com/gpu")},
+    {STR("gpus"), STR("nvidia.com/gpu")},
+};
+
+bool resource_name_is_possible(Str name) {
+    if (str_find(name, '/') != SIZE_MAX ||
+        str_is_one_of(name, resource_names, ELEMENTS_OF(resource_names)))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(resource_prefixes); i++)
+        if (str_has_prefix(name, resource_prefixes[i]))
+            return true;
+    return false;
+}
+
+Str resource_name_meant(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(resource_words); i++)
+        if (str_eq_nocase(name, resource_words[i].word))
+            return resource_words[i].meant;
+    for (size_t i = 0; i < ELEMENTS_OF(resource_names); i++)
+        if (str_eq_nocase(name, resource_names[i]))
+            return resource_names[i];
+    return name.len >= MEANT_MIN ? str_nearest(name, resource_names, ELEMENTS_OF(resource_names))
+                                 : STR_NULL;
 }
 
 bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
@@ -367,21 +401,18 @@ bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
 }
 
 bool reader_namespace(YamlReader *reader, const YamlNode *name) {
-    if (label_is_namespace(name->text))
-        return true;
-    reader_error_hint(reader, name,
-        STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out for "
-            "all"),
-        "\"%.*s\" is not a namespace", STR_FMT(name->text));
-    return false;
+    return label_is_namespace(name->text) ||
+           reader_error_hint(reader, name,
+               STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out "
+                   "for all"),
+               "\"%.*s\" is not a namespace", STR_FMT(name->text));
 }
 
 static bool check_name(YamlReader *reader, const YamlNode *name) {
-    if (rule_name_is_valid(name->text))
-        return true;
-    reader_error_hint(reader, name, STR("letters, digits, '-', '_' and '.', at most 63 characters"),
-        "\"%.*s\" is not a name", STR_FMT(name->text));
-    return false;
+    return rule_name_is_valid(name->text) ||
+           reader_error_hint(reader, name,
+               STR("letters, digits, '-', '_' and '.', at most 63 characters"),
+               "\"%.*s\" is not a name", STR_FMT(name->text));
 }
 
 bool rule_name_is_valid(Str name) {

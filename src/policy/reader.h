@@ -16,6 +16,10 @@
 void reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
+/* Whether @mapping has a field that is not of @shape: then a message about another one that is
+ * missing would be noise on top of the error already given. */
+bool reader_has_unknown(const YamlNode *mapping, const Shape *shape);
+
 /* Stores a value of @shape to @ret, whose type shape.h names. False, with an error reported, when
  * it is something else. */
 bool reader_value(
@@ -39,6 +43,13 @@ bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *w
 bool reader_label_key(YamlReader *reader, const YamlNode *key);
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);
+
+/* Whether a pod could request a resource of this name. Names without a domain are Kubernetes' own,
+ * which refuses pods that request others; names with one (nvidia.com/gpu) are anybody's. */
+bool resource_name_is_possible(Str name);
+
+/* The name that was most likely meant; STR_NULL: none. */
+Str resource_name_meant(Str name);
 
 /* The name of a namespace. An invalid one would silently match no pod. */
 bool reader_namespace(YamlReader *reader, const YamlNode *name);

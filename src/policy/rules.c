@@ -16,17 +16,16 @@
 
 /* --- common fields ----------------------------------------------------------- */
 
-/* The fields of a rule other than its kind; filters and scores use some of them. */
-typedef struct RuleFields {
-    Str name;
-    Str reason;
-    bool is_unresolvable;
-    Fallback on_error, on_missing;
-    double weight, score_on_error, score_on_missing;
-    Normalize normalize;
-    const YamlNode *message;
-    unsigned publish;
-} RuleFields;
+/* A rule as it is read: a filter or a score. */
+typedef struct Rule {
+    Filter filter;
+    Score score;
+    const YamlNode *message_text;
+    unsigned publish;      /* read to be checked; publish_read() uses it */
+    const YamlNode *rules; /* the list that it is in */
+    const RuleKind *kind;  /* NULL: an expression */
+    Expression expression, message, missing;
+} Rule;
 
 static bool is_one_line(Str text) {
     for (size_t i = 0; i < text.len; i++)
@@ -38,12 +37,10 @@ static bool is_one_line(Str text) {
 static bool check_reason(YamlReader *reader, const YamlNode *value) {
     Str reason = value->text;
 
-    if (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason))
-        return true;
-    reader_error_hint(reader, value,
-        STR("kube-scheduler groups nodes by this text and shows it in events"),
-        "reason must be one line of 1 to %u bytes", REASON_MAX);
-    return false;
+    return (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason)) ||
+           reader_error_hint(reader, value,
+               STR("kube-scheduler groups nodes by this text and shows it in events"),
+               "reason must be one line of 1 to %u bytes", REASON_MAX);
 }
 
 static const char *const fallback_words[] = {"reject", "allow", NULL};
@@ -66,38 +63,38 @@ static const Shape normalize_shape = {.kind = SHAPE_WORD,
     .hint = "minMax and rank compare the candidates of a request"};
 
 static const Field filter_fields[] = {
-    {REQUIRED("name"), INTO(RuleFields, name, shape_name),
+    {REQUIRED("name"), INTO(Rule, filter.name, shape_name),
         .about = "name in metrics and explanations; used once in the policy"},
-    {OPTIONAL("reason"), INTO(RuleFields, reason, reason_shape),
+    {OPTIONAL("reason"), INTO(Rule, filter.reason, reason_shape),
         .about = "text that kube-scheduler shows for rejected nodes (kubectl describe pod); the "
                  "same for all, "
                  "without numbers"},
-    {OPTIONAL("messageExpression"), INTO(RuleFields, message, shape_expression),
+    {OPTIONAL("messageExpression"), INTO(Rule, message_text, shape_expression),
         .about =
             "CEL, a string: shown by berth explain for a rejected node, as a value and its limit"},
-    {OPTIONAL("unresolvable"), INTO(RuleFields, is_unresolvable, shape_bool),
+    {OPTIONAL("unresolvable"), INTO(Rule, filter.is_unresolvable, shape_bool),
         .about = "preemption cannot help: kube-scheduler evicts no pods to make a rejected node "
                  "pass"},
-    {OPTIONAL("onError"), INTO(RuleFields, on_error, fallback_shape),
+    {OPTIONAL("onError"), INTO(Rule, filter.on_error, fallback_shape),
         .about = "verdict when the expression fails on a node; default reject"},
-    {OPTIONAL("onMissing"), INTO(RuleFields, on_missing, missing_shape),
+    {OPTIONAL("onMissing"), INTO(Rule, filter.on_missing, missing_shape),
         .about = "verdict when a metric that the rule reads is absent; default: as onError"},
-    {OPTIONAL("publish"), INTO(RuleFields, publish, publish_shape),
+    {OPTIONAL("publish"), INTO(Rule, publish, publish_shape),
         .about =
             "shows it to kube-scheduler and autoscalers; slots: nodes offer the limit of maxPods "
             "as an extended resource; label: nodes that it rejects have a label"},
 };
 
 static const Field score_fields[] = {
-    {REQUIRED("name"), INTO(RuleFields, name, shape_name),
+    {REQUIRED("name"), INTO(Rule, score.name, shape_name),
         .about = "name in metrics and explanations; used once in the policy"},
-    {OPTIONAL("weight"), INTO(RuleFields, weight, weight_shape),
+    {OPTIONAL("weight"), INTO(Rule, score.weight, weight_shape),
         .about = "weight among all scores that apply; default 1"},
-    {OPTIONAL("onError"), INTO(RuleFields, score_on_error, shape_points),
+    {OPTIONAL("onError"), INTO(Rule, score.on_error, shape_points),
         .about = "score when the expression fails on a node; default 0"},
-    {OPTIONAL("onMissing"), INTO(RuleFields, score_on_missing, shape_points),
+    {OPTIONAL("onMissing"), INTO(Rule, score.on_missing, shape_points),
         .about = "score when a metric that the rule reads is absent; default: as onError"},
-    {OPTIONAL("normalize"), INTO(RuleFields, normalize, normalize_shape),
+    {OPTIONAL("normalize"), INTO(Rule, score.normalize, normalize_shape),
         .about = "how values become 0 to 100 over the candidates"},
 };
 
@@ -111,14 +108,6 @@ const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RUL
 const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 
 /* --- one rule ------------------------------------------------------------------ */
-
-/* A rule as it is read. */
-typedef struct Rule {
-    RuleFields fields;
-    const YamlNode *rules; /* the list that it is in */
-    const RuleKind *kind;  /* NULL: an expression */
-    Expression expression, message, missing;
-} Rule;
 
 /* Whether @name is a kind of the rule, or `expression`: then *ret_kind is NULL. */
 static bool find_kind(const Shape *shape, Str name, const RuleKind **ret_kind) {
@@ -151,20 +140,6 @@ static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, con
     return first;
 }
 
-/* Whether the mapping has an unknown field: then "which kind?" would be noise on top of the error
- * already given. */
-static bool has_unknown_field(const YamlNode *rule, const Shape *shape) {
-    for (size_t i = 0; i < rule->n; i++) {
-        bool is_known = false;
-
-        for (size_t j = 0; j < shape->n_fields; j++)
-            is_known |= str_eq(shape->fields[j].name, rule->pairs[i].key->text);
-        if (!is_known)
-            return true;
-    }
-    return false;
-}
-
 static void report_no_kind(
     YamlReader *reader, const YamlNode *rule, const char *what, const Shape *shape) {
     char hint[1024] = "one of";
@@ -190,12 +165,12 @@ static bool read_built_in(
     kind_write(reader, rule->kind, pair->value, &text);
     if (reader->diags->n_errors > n_errors)
         is_right = false;
-    else if (buf_error(&text.expression) || (!rule->fields.message && buf_error(&text.message)))
+    else if (buf_error(&text.expression) || (!rule->message_text && buf_error(&text.message)))
         reader_error(reader, pair->value, "the rule is too large: write it as several");
     else
         is_right = expression_write(reader, scope, pair->value, buf_str(&text.expression), type,
                        &rule->expression) &&
-                   (rule->fields.message || buf_str(&text.message).len == 0 ||
+                   (rule->message_text || buf_str(&text.message).len == 0 ||
                        expression_write(reader, scope, pair->value, buf_str(&text.message),
                            EXPRESSION_STRING, &rule->message));
     buf_done(&text.expression);
@@ -226,10 +201,8 @@ static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, 
             expression->workload_metrics);
     if (text.len == 0 && !buf_error(&text))
         return true;
-    if (buf_error(&text)) {
-        reader_error(reader, at, "the rule reads too many metrics: write it as several");
-        return false;
-    }
+    if (buf_error(&text))
+        return reader_error(reader, at, "the rule reads too many metrics: write it as several");
     return expression_write(reader, scope, at, buf_str(&text), EXPRESSION_BOOL, &rule->missing);
 }
 
@@ -240,16 +213,16 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
     const YamlPair *pair;
     bool is_right = true;
 
-    reader_fields(reader, value, what, shape, &ret->fields);
+    reader_fields(reader, value, what, shape, ret);
     if (value->kind != YAML_MAPPING)
         return false;
     pair = find_choice(reader, value, what, shape, &ret->kind);
-    if (!pair && !has_unknown_field(value, shape))
+    if (!pair && !reader_has_unknown(value, shape))
         report_no_kind(reader, value, what, shape);
     if (!pair)
         return false;
-    if (ret->fields.message)
-        is_right = expression_read(reader, scope, ret->fields.message, "messageExpression",
+    if (ret->message_text)
+        is_right = expression_read(reader, scope, ret->message_text, "messageExpression",
             EXPRESSION_STRING, &ret->message);
     if (ret->kind)
         is_right &= read_built_in(reader, scope, pair, type, ret);
@@ -263,25 +236,18 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
 
 static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Policy *policy) {
     const YamlNode *value = rules->items[i];
-    Rule rule = {.rules = rules};
+    Rule rule = {.filter = {.missing_root = UINT32_MAX, .part = UINT32_MAX}, .rules = rules};
     Filter *filter = &policy->filters[policy->n_filters];
 
     if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
         return;
-    *filter = (Filter){
-        .name = rule.fields.name,
-        .reason = rule.fields.reason,
-        .is_unresolvable = rule.fields.is_unresolvable,
-        .on_error = rule.fields.on_error,
-        .on_missing =
-            yaml_find(value, STR("onMissing")) ? rule.fields.on_missing : rule.fields.on_error,
-        .kind = rule.kind,
-        .test = rule.expression,
-        .missing = rule.missing,
-        .message = rule.message,
-        .missing_root = UINT32_MAX,
-        .part = UINT32_MAX,
-    };
+    *filter = rule.filter;
+    filter->kind = rule.kind;
+    filter->test = rule.expression;
+    filter->missing = rule.missing;
+    filter->message = rule.message;
+    if (!yaml_find(value, STR("onMissing")))
+        filter->on_missing = filter->on_error;
     if (str_is_empty(filter->reason))
         filter->reason =
             arena_printf(reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
@@ -290,25 +256,23 @@ static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Pol
 }
 
 static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy) {
-    Rule rule = {.fields = {.weight = 1}};
+    Rule rule = {.score = {.weight = 1, .missing_root = UINT32_MAX}};
+    Score *score = &policy->scores[policy->n_scores];
 
     if (!read_rule(reader, policy->scope, value, "a score", &score_shape, &rule))
         return;
-    policy->scores[policy->n_scores++] = (Score){
-        .name = rule.fields.name,
-        .weight = rule.fields.weight,
-        .on_error = rule.fields.score_on_error,
-        .on_missing = yaml_find(value, STR("onMissing")) ? rule.fields.score_on_missing
-                                                         : rule.fields.score_on_error,
-        .normalize = rule.fields.normalize,
-        .kind = rule.kind,
-        .value = rule.expression,
-        .missing = rule.missing,
-        .missing_root = UINT32_MAX,
-    };
+    *score = rule.score;
+    score->kind = rule.kind;
+    score->value = rule.expression;
+    score->missing = rule.missing;
+    if (!yaml_find(value, STR("onMissing")))
+        score->on_missing = score->on_error;
+    policy->n_scores++;
 }
 
-void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
+void filters_read(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = into;
+
     if (!reader_sequence(reader, value, "filters"))
         return;
     policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
@@ -316,7 +280,9 @@ void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
         read_filter(reader, value, i, policy);
 }
 
-void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
+void scores_read(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = into;
+
     if (!reader_sequence(reader, value, "scores"))
         return;
     policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
@@ -331,7 +297,6 @@ static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *name = yaml_find(rules->items[i], STR("name"));
         uint32_t line;
-        char hint[64];
 
         if (!name || !rule_name_is_valid(name->text))
             continue;
@@ -343,8 +308,8 @@ static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
                 return r;
             continue;
         }
-        (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
-        reader_error_hint(reader, name, str_from_c(hint),
+        reader_error_hint(reader, name,
+            arena_printf(reader->arena, "the other is at line %u", line),
             "the policy has a rule named \"%.*s\" already", STR_FMT(name->text));
     }
     return 0;

@@ -6,9 +6,9 @@
 #include "policy/reader.h"
 #include "policy/shape.h"
 
-/* The lists; @policy has its scope. */
-void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy);
-void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy);
+/* The lists, into a Policy that has its scope. */
+void filters_read(YamlReader *reader, const YamlNode *value, void *policy);
+void scores_read(YamlReader *reader, const YamlNode *value, void *policy);
 
 /* Reports rules of one policy that have the same name. 0 or -ENOMEM. */
 int rule_names_check(YamlReader *reader, const YamlNode *document);

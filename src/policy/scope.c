@@ -36,16 +36,10 @@ bool scope_name_is_valid(Str name) {
 }
 
 static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
-    if (scope_name_is_valid(name))
-        return true;
-    reader_error_hint(reader, at,
-        STR("a letter, then letters, digits and '_', at most 63 characters"),
-        "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
-    return false;
-}
-
-static bool is_taken(const CelRecordType *type, Str name) {
-    return cel_record_find(type, name) != UINT32_MAX;
+    return scope_name_is_valid(name) ||
+           reader_error_hint(reader, at,
+               STR("a letter, then letters, digits and '_', at most 63 characters"),
+               "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
 }
 
 /* --- params ------------------------------------------------------------------------------ */
@@ -70,76 +64,65 @@ static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
 static CelValue read_param(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
 
-/* An int among doubles is one: [1, 2.5], {spot: 0.5, reserved: 1}. */
-static void widen(bool has_doubles, CelValue *value, const CelType **type) {
-    if (!has_doubles || value->kind != CEL_INT)
-        return;
-    *value = cel_double((double)value->i);
-    *type = &cel_double_type;
+/* The elements of a list, or the values of a map, which must have one type; an int among doubles
+ * is one: [1, 2.5], {spot: 0.5, reserved: 1}. NULL after an error. */
+static const CelType *read_elements(
+    YamlReader *reader, const YamlNode *value, size_t depth, CelValue *ret) {
+    bool is_list = value->kind == YAML_SEQUENCE, has_doubles = false;
+    const CelType *element = &cel_dyn_type;
+
+    for (size_t i = 0; i < value->n; i++)
+        has_doubles |= (is_list ? value->items[i] : value->pairs[i].value)->kind == YAML_FLOAT;
+    for (size_t i = 0; i < value->n; i++) {
+        const YamlNode *item = is_list ? value->items[i] : value->pairs[i].value;
+        const CelType *type = NULL;
+
+        ret[i] = read_param(reader, item, depth + 1, &type);
+        if (ret[i].kind == CEL_ABSENT)
+            return NULL;
+        if (has_doubles && ret[i].kind == CEL_INT) {
+            ret[i] = cel_double((double)ret[i].i);
+            type = &cel_double_type;
+        }
+        if (i > 0 && !cel_type_equal(element, type)) {
+            reader_error(reader, item, "the %s must be of one type",
+                is_list ? "elements of a list" : "values of a map");
+            return NULL;
+        }
+        element = type;
+    }
+    return element;
 }
 
-/* All elements must have one type. */
 static CelValue read_list(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelList *list = ARENA_NEW(reader->arena, CelList);
     CelValue *items = ARENA_ARRAY(reader->arena, CelValue, value->n);
-    const CelType *element = NULL;
-    bool has_doubles = false;
+    const CelType *element = list && items ? read_elements(reader, value, depth, items) : NULL;
 
-    if (!list || !items)
+    if (!element)
         return cel_absent();
-    for (size_t i = 0; i < value->n; i++)
-        has_doubles |= value->items[i]->kind == YAML_FLOAT;
-    for (size_t i = 0; i < value->n; i++) {
-        const CelType *type = NULL;
-
-        items[i] = read_param(reader, value->items[i], depth + 1, &type);
-        if (items[i].kind == CEL_ABSENT)
-            return cel_absent();
-        widen(has_doubles, &items[i], &type);
-        if (element && !cel_type_equal(element, type)) {
-            reader_error(reader, value->items[i], "the elements of a list must be of one type");
-            return cel_absent();
-        }
-        element = type;
-    }
     *list = (CelList){.n = (uint32_t)value->n, .depth = 1, .items = items};
     for (size_t i = 0; i < value->n; i++)
         if (cel_depth(items[i]) >= list->depth)
             list->depth = cel_depth(items[i]) + 1;
-    *ret_type = cel_list_of(reader->arena, element ? element : &cel_dyn_type);
+    *ret_type = cel_list_of(reader->arena, element);
     return *ret_type ? cel_list(list) : cel_absent();
 }
 
-/* A map from strings to values of one type. */
 static CelValue read_map(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelRun run = CEL_RUN(reader->arena);
     CelEntry *entries = cel_map_begin(&run, value->n);
-    const CelType *element = NULL;
-    bool has_doubles = false;
-    CelValue map;
+    CelValue *values = ARENA_ARRAY(reader->arena, CelValue, value->n), map;
+    const CelType *element = entries && values ? read_elements(reader, value, depth, values) : NULL;
 
-    if (!entries)
+    if (!element)
         return cel_absent();
     for (size_t i = 0; i < value->n; i++)
-        has_doubles |= value->pairs[i].value->kind == YAML_FLOAT;
-    for (size_t i = 0; i < value->n; i++) {
-        const CelType *type = NULL;
-
-        entries[i].key = cel_string(value->pairs[i].key->text);
-        entries[i].value = read_param(reader, value->pairs[i].value, depth + 1, &type);
-        if (entries[i].value.kind == CEL_ABSENT)
-            return cel_absent();
-        widen(has_doubles, &entries[i].value, &type);
-        if (element && !cel_type_equal(element, type)) {
-            reader_error(reader, value->pairs[i].value, "the values of a map must be of one type");
-            return cel_absent();
-        }
-        element = type;
-    }
+        entries[i] = (CelEntry){cel_string(value->pairs[i].key->text), values[i]};
     map = cel_map_end(&run, entries, value->n);
-    *ret_type = cel_map_of(reader->arena, &cel_string_type, element ? element : &cel_dyn_type);
+    *ret_type = cel_map_of(reader->arena, &cel_string_type, element);
     return map.kind == CEL_MAP && *ret_type ? map : cel_absent();
 }
 
@@ -150,7 +133,7 @@ static CelValue read_param(
         reader_error(reader, value, "a parameter needs a value");
         return cel_absent();
     }
-    if (value->kind != YAML_SEQUENCE && value->kind != YAML_MAPPING)
+    if (yaml_is_scalar(value))
         return read_scalar(value, ret_type);
     if (depth == PARAM_DEPTH_MAX || value->n > PARAM_ITEMS_MAX) {
         reader_error(reader, value, "at most %u elements, nested at most %u levels",
@@ -209,14 +192,6 @@ static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena)
     return (uint32_t)(common->gauges.n - 1);
 }
 
-/* The number of the metric called @name; GAUGE_NONE: it has none yet. */
-static uint32_t number_by_name(const SchemaMetrics *metrics, Str name) {
-    for (uint32_t i = 0; i < metrics->type.n_fields; i++)
-        if (str_eq(metrics->fields[i].name, name))
-            return metrics->gauges[i];
-    return GAUGE_NONE;
-}
-
 /* From now on expressions can name it. */
 static bool add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
@@ -241,10 +216,9 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     if (str_is_empty(gauge->name) || !at || !check_name(reader, at, gauge->name))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (str_eq(gauges[i].name, gauge->name)) {
-            reader_error(reader, at, "there is already a metric \"%.*s\"", STR_FMT(gauge->name));
-            return false;
-        }
+        if (str_eq(gauges[i].name, gauge->name))
+            return reader_error(
+                reader, at, "there is already a metric \"%.*s\"", STR_FMT(gauge->name));
     return true;
 }
 
@@ -270,9 +244,9 @@ static bool add_metrics(
         for (size_t i = 0; is_added && i < n; i++) {
             if (!str_is_empty(gauges[i].placements.by) != counts)
                 continue;
-            if (counts)
-                gauges[i].placements.by_gauge =
-                    number_by_name(&scope->metrics, gauges[i].placements.by);
+            for (uint32_t k = 0; counts && k < scope->metrics.type.n_fields; k++)
+                if (str_eq(scope->metrics.fields[k].name, gauges[i].placements.by))
+                    gauges[i].placements.by_gauge = scope->metrics.gauges[k];
             is_added = add_metric(reader, scope, common, &gauges[i]);
         }
     return is_added;
@@ -326,7 +300,7 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
     reader_fields(reader, value, "a variable", &variable_shape, &text);
     if (str_is_empty(text.name) || !text.expression)
         return;
-    if (is_taken(type, text.name)) {
+    if (cel_record_find(type, text.name) != UINT32_MAX) {
         reader_error(reader, value, "there is already a variable \"%.*s\"", STR_FMT(text.name));
         return;
     }

@@ -22,9 +22,9 @@ typedef enum ShapeKind {
     SHAPE_AMOUNT,     /* a quantity, not below 0, or a share: 500m, 1.5Gi, 10% (not stored) */
     SHAPE_DURATION,   /* 90s, 5m, 2h30m; @min to @max nanoseconds, if @max is given (int64_t) */
     SHAPE_EXPRESSION, /* CEL (const YamlNode *) */
-    SHAPE_WORD,       /* one of @words (unsigned or an enum: its number) */
+    SHAPE_WORD,       /* one of @words (unsigned or an enum: its number; with @is_text Str) */
     SHAPE_LIST,       /* of @of, at least @min, at most @max; 0: no limit (scalars: StrList) */
-    SHAPE_MAP,        /* any key to @of; the same limits (not stored) */
+    SHAPE_MAP,        /* any key to @of; the same limits (with @is_kept const YamlNode *) */
     SHAPE_OBJECT,     /* @fields; at least @min of them (a struct; shape_selector: Selector) */
     SHAPE_EITHER,     /* @of or @other (not stored) */
 } ShapeKind;
@@ -43,6 +43,8 @@ struct Shape {
     double min, max;
     bool is_above;
     const char *const *words; /* ends with NULL */
+    bool is_text;             /* WORD: the word itself is stored */
+    bool is_kept;             /* MAP: it is stored, for another reader */
     const char *pattern;      /* a regular expression for the JSON Schema */
     const char *hint;         /* for words and strings that are not accepted; may be NULL */
     const Shape *of, *other;

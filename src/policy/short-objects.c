@@ -107,10 +107,8 @@ static bool check_image(YamlReader *reader, const YamlNode *image) {
             return false;
         }
     }
-    if (!names) {
-        reader_error(reader, image, "an image needs the field \"names\"");
-        return false;
-    }
+    if (!names)
+        return reader_error(reader, image, "an image needs the field \"names\"");
     return check_names(reader, names, "names") &&
            (!size || reader_int(reader, size, "sizeBytes", 0, INT64_MAX, &bytes));
 }
@@ -121,15 +119,6 @@ static bool check_images(YamlReader *reader, const YamlNode *value) {
     for (size_t i = 0; is_right && i < value->n; i++)
         is_right = check_image(reader, value->items[i]);
     return is_right;
-}
-
-static bool check_time(YamlReader *reader, const YamlNode *value, const char *what) {
-    int64_t sec;
-
-    if (value->kind == YAML_STRING && time_parse(value->text, &sec))
-        return true;
-    reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
-    return false;
 }
 
 static bool check_field(YamlReader *reader, const ShortField *field, const YamlNode *value) {
@@ -155,7 +144,8 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     case SHORT_BOOL:
         return reader_bool(reader, value, what, &is_true);
     case SHORT_TIME:
-        return check_time(reader, value, what);
+        return (value->kind == YAML_STRING && time_parse(value->text, &number)) ||
+               reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
     case SHORT_IMAGES:
         return check_images(reader, value);
     case SHORT_LIST:
@@ -199,14 +189,6 @@ static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_raw(writer, buf_str(&json));
 }
 
-static void write_texts(JsonWriter *writer, Str key, const YamlNode *mapping) {
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < mapping->n; i++)
-        json_write_member(writer, mapping->pairs[i].key->text, mapping->pairs[i].value->text);
-    json_write_end_object(writer);
-}
-
 /* Begins the section of the object with the fields that are copied to it. */
 static void write_section(JsonWriter *writer, const char *section, const YamlNode *object,
     const ShortField *fields, size_t n_fields) {
@@ -216,9 +198,12 @@ static void write_section(JsonWriter *writer, const char *section, const YamlNod
 
         if (!value || !fields[i].section || strcmp(fields[i].section, section) != 0)
             continue;
-        if (fields[i].kind == SHORT_LABELS)
-            write_texts(writer, fields[i].key, value);
-        else if (fields[i].kind == SHORT_TEXT || fields[i].kind == SHORT_TIME)
+        if (fields[i].kind == SHORT_LABELS) {
+            json_member_object(writer, fields[i].key.ptr);
+            for (size_t k = 0; k < value->n; k++)
+                json_write_member(writer, value->pairs[k].key->text, value->pairs[k].value->text);
+            json_write_end_object(writer);
+        } else if (fields[i].kind == SHORT_TEXT || fields[i].kind == SHORT_TIME)
             json_write_member(writer, fields[i].key, value->text);
         else
             write_tree(writer, fields[i].key, value);
@@ -321,12 +306,6 @@ static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
         json_write_end_object(writer);
 }
 
-/* Further fields of a spec, as they are. */
-static void write_more(JsonWriter *writer, const YamlNode *fields) {
-    for (size_t i = 0; fields && i < fields->n; i++)
-        write_tree(writer, fields->pairs[i].key->text, fields->pairs[i].value);
-}
-
 /* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (!owner)
@@ -356,6 +335,8 @@ static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
 
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     static const size_t n = ELEMENTS_OF(pod_fields);
+    const YamlNode *more =
+        yaml_find(pod, STR("spec")); /* further fields of the spec, as they are */
     JsonWriter writer = JSON_WRITER(out);
 
     if (!check_fields(reader, pod, "a pod", pod_fields, n))
@@ -366,7 +347,8 @@ bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     json_write_end_object(&writer);
     write_section(&writer, "spec", pod, pod_fields, n);
     write_affinity(&writer, yaml_find(pod, STR("nodeSelectorTerms")));
-    write_more(&writer, yaml_find(pod, STR("spec")));
+    for (size_t i = 0; more && i < more->n; i++)
+        write_tree(&writer, more->pairs[i].key->text, more->pairs[i].value);
     write_containers(&writer, pod);
     json_write_end_object(&writer);
     write_section(&writer, "status", pod, pod_fields, n);

@@ -41,12 +41,6 @@ static bool is_node_record(const SchemaRecord *record) {
            record == &schema_node_spec || record == &schema_node_status;
 }
 
-static const SchemaRecord *record_of(const CelType *type) {
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    return schema_record_of(type);
-}
-
 /* Whether @node reads one of the @n @fields of @record. */
 static bool is_field_of(
     const CelGraphNode *node, const SchemaRecord *record, const FieldName *fields, size_t n) {
@@ -62,7 +56,7 @@ static bool is_field_of(
 /* A node, or a part of one, is read by other fields than those that it keeps, or as a whole. */
 static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+        const SchemaRecord *record = schema_record_in(cel_graph_node(graph, node->args[i])->type);
 
         if (is_node_record(record) &&
             !is_field_of(node, record, kept_fields, ELEMENTS_OF(kept_fields)))
@@ -71,21 +65,17 @@ static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
     return false;
 }
 
-/* By a key whose field the type does not tell: dyn(node).free, optional.of(node).free. */
-static bool loses_type(const CelGraphNode *node) {
-    return node->type->kind == CEL_T_DYN || node->op == OP_SELECT || node->op == OP_TEST_SELECT ||
-           node->op == OP_OPT_SELECT;
-}
-
 static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        const SchemaRecord *record = record_of(cel_graph_node(graph, node->args[i])->type);
+        const SchemaRecord *record = schema_record_in(cel_graph_node(graph, node->args[i])->type);
 
         if (is_field_of(node, record, counted_fields, ELEMENTS_OF(counted_fields)))
             return true;
+        /* By a key whose field the type does not tell: dyn(node).free, optional.of(node).free. */
         if ((record == &schema_node_record || record == &schema_domain ||
                 record == &schema_cluster_record) &&
-            loses_type(node))
+            (node->type->kind == CEL_T_DYN || node->op == OP_SELECT || node->op == OP_TEST_SELECT ||
+                node->op == OP_OPT_SELECT))
             return true;
     }
     return false;
@@ -95,27 +85,22 @@ static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
 static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
     if (node->op != OP_VARIABLE)
         return false;
-    return (node->immediate == schema->node_slot && !is_node_record(record_of(node->type))) ||
+    return (node->immediate == schema->node_slot &&
+               !is_node_record(schema_record_in(node->type))) ||
            (node->immediate == schema->cluster_slot &&
-               record_of(node->type) != &schema_cluster_record);
-}
-
-/* What a node reads itself, or may read: its type was lost. */
-static uint8_t dependence_of(
-    const Schema *schema, const CelGraph *graph, const CelGraphNode *node) {
-    if (is_untyped(schema, node))
-        return SCHEMA_MAY_CHANGE | SCHEMA_MAY_COUNT_PODS;
-    return (uint8_t)((reads_changing(graph, node) ? SCHEMA_MAY_CHANGE : 0) |
-                     (reads_counted(graph, node) ? SCHEMA_MAY_COUNT_PODS : 0));
+               schema_record_in(node->type) != &schema_cluster_record);
 }
 
 const uint8_t *schema_dependence(const Schema *schema, const CelGraph *graph, Arena *arena) {
-    uint8_t *ret = ARENA_RAW(arena, uint8_t, cel_graph_size(graph));
+    uint8_t *ret = ARENA_ARRAY(arena, uint8_t, cel_graph_size(graph));
 
     for (uint32_t i = 0; ret && i < cel_graph_size(graph); i++) { /* arguments come first */
         const CelGraphNode *node = cel_graph_node(graph, i);
 
-        ret[i] = dependence_of(schema, graph, node);
+        if (is_untyped(schema, node) || reads_changing(graph, node))
+            ret[i] |= SCHEMA_MAY_CHANGE;
+        if (is_untyped(schema, node) || reads_counted(graph, node))
+            ret[i] |= SCHEMA_MAY_COUNT_PODS;
         for (uint32_t k = 0; k < node->n_args; k++)
             ret[i] |= ret[node->args[k]];
     }

@@ -2,25 +2,6 @@
 
 #include "schema/schema-internal.h"
 
-static const struct {
-    Str name, type, about;
-} variables[] = {
-    {STR("pod"), STR("Pod"), STR("the pod to be placed; read once per request")},
-    {STR("namespace"), STR("Namespace"),
-        STR("the namespace of that pod; read once per request. berth watches namespaces only if a "
-            "policy reads it")},
-    {STR("node"), STR("Node"),
-        STR("the candidate node; expressions that read it alone are cached")},
-    {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},
-    {STR("now"), STR("timestamp"), STR("the time of the request")},
-    {STR("decision"), STR("Decision"),
-        STR("the decision that the pod is bound by; only in `bind.annotations`")},
-};
-
-static void print_type(const CelType *type, Buf *out) {
-    cel_type_print(type, /* is_wire= */ false, out);
-}
-
 /* The size that the cost counts. */
 static void print_size(const CelField *field, Buf *out) {
     const char *of = field->type->kind == CEL_T_LIST  ? "elements"
@@ -41,7 +22,7 @@ static void describe_field(const CelField *field, Buf *out) {
         buf_printf(out, "— | never | — | %.*s |\n", STR_FMT(field->about));
         return;
     }
-    print_type(field->type, out);
+    cel_type_print(field->type, /* is_wire= */ false, out);
     buf_append(out, field->always ? STR(" | always | ") : STR(" | has() tells | "));
     print_size(field, out);
     buf_printf(out, " | %.*s |\n", STR_FMT(field->about));
@@ -55,24 +36,18 @@ static void describe_record(const SchemaRecord *record, Buf *out) {
         describe_field(&record->type.fields[i], out);
 }
 
-static void describe_variables(Buf *out) {
+/* Top records first: the list has parts before the records that contain them. */
+void schema_describe(Buf *out) {
     buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
-    for (size_t i = 0; i < ELEMENTS_OF(variables); i++)
-        buf_printf(out, "| `%.*s` | %.*s | %.*s |\n", STR_FMT(variables[i].name),
-            STR_FMT(variables[i].type), STR_FMT(variables[i].about));
-}
-
-static void describe_functions(Buf *out) {
+    for (size_t i = 0; i < schema_n_variables; i++) {
+        buf_printf(out, "| `%.*s` | ", STR_FMT(schema_variables[i].name));
+        cel_type_print(schema_variables[i].type, /* is_wire= */ false, out);
+        buf_printf(out, " | %s |\n", schema_variables[i].about);
+    }
     buf_append(out, STR("\n| function | signature | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_functions; i++)
         buf_printf(out, "| `%s` | `%s` | %.*s |\n", schema_functions[i].name,
             schema_functions[i].signature, STR_FMT(schema_function_abouts[i]));
-}
-
-/* Top records first: the list has parts before the records that contain them. */
-void schema_describe(Buf *out) {
-    describe_variables(out);
-    describe_functions(out);
     for (size_t i = schema_n_records; i-- > 0;)
         describe_record(schema_records[i], out);
 }

@@ -81,16 +81,14 @@ static void load_values(const Leaf *leaf, RowRun run, Column *ret) {
     }
 }
 
-static LoadKind kind_of(const Leaf *leaf) {
-    return leaf->source == LEAF_MEASURED_AT ? LOAD_TIME
-           : leaf->source == LEAF_MEASURED  ? LOAD_MEASURED
-                                            : LOAD_VALUE;
-}
-
 void leaf_load_metric(
     const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
+    LoadKind kind = leaf->source == LEAF_MEASURED_AT ? LOAD_TIME
+                    : leaf->source == LEAF_MEASURED  ? LOAD_MEASURED
+                                                     : LOAD_VALUE;
+
     for (size_t at = 0; at < n;) {
-        RowRun run = find_run(table->loads, leaf->gauge, kind_of(leaf), rows, n, at);
+        RowRun run = find_run(table->loads, leaf->gauge, kind, rows, n, at);
 
         if (!run.from)
             load_absent(leaf, run, ret);

@@ -238,16 +238,12 @@ static void load_counts(const LeafLoad *load) {
     }
 }
 
-static AmountKind kind_of(LeafSource source) {
-    return source == LEAF_ALLOCATABLE ? AMOUNT_ALLOCATABLE
-           : source == LEAF_REQUESTED ? AMOUNT_REQUESTED
-                                      : AMOUNT_FREE;
-}
-
 static void load_amounts(const LeafLoad *load) {
     const Leaf *leaf = load->leaf;
     const AmountKey key = amount_key(leaf->key);
-    AmountKind kind = kind_of(leaf->source);
+    AmountKind kind = leaf->source == LEAF_ALLOCATABLE ? AMOUNT_ALLOCATABLE
+                      : leaf->source == LEAF_REQUESTED ? AMOUNT_REQUESTED
+                                                       : AMOUNT_FREE;
     size_t column = table_find_resource(load->table, key.resource);
 
     for (size_t i = 0; i < load->n; i++) {

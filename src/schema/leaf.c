@@ -10,44 +10,31 @@
 
 #define PATH_FIELDS_MAX 3u /* node.metadata.labels has two */
 
+typedef enum PathKind { PATH_FIELD, PATH_MAP, PATH_LIST } PathKind;
+
 typedef struct Path {
     const char *fields[PATH_FIELDS_MAX]; /* from the variable on; terminated by NULL */
     LeafSource source;
+    PathKind kind;
+    bool of_nodes, of_pods; /* of the row variable, of a loop's */
 } Path;
 
-static const Path plain_paths[] = {
-    {{"metadata", "name"}, LEAF_NAME},
-    {{"metadata", "uid"}, LEAF_UID},
-    {{"metadata", "creationTimestamp"}, LEAF_CREATED},
-    {{"ready"}, LEAF_READY},
-    {{"spec", "unschedulable"}, LEAF_CORDONED},
-};
-
-static const Path pod_paths[] = {
-    {{"metadata", "name"}, LEAF_NAME},
-    {{"metadata", "namespace"}, LEAF_NAMESPACE},
-    {{"metadata", "uid"}, LEAF_UID},
-    {{"metadata", "creationTimestamp"}, LEAF_CREATED},
-    {{"scheduledTime"}, LEAF_PLACED},
-    {{"terminating"}, LEAF_TERMINATING},
-};
-
-static const Path pod_map_paths[] = {
-    {{"metadata", "labels"}, LEAF_LABEL},
-    {{"metadata", "annotations"}, LEAF_ANNOTATION},
-};
-
-static const Path map_paths[] = {
-    {{"metadata", "labels"}, LEAF_LABEL},
-    {{"metadata", "annotations"}, LEAF_ANNOTATION},
-    {{"allocatable"}, LEAF_ALLOCATABLE},
-    {{"requested"}, LEAF_REQUESTED},
-    {{"free"}, LEAF_FREE},
-};
-
-static const Path list_paths[] = {
-    {{"pods"}, LEAF_N_PODS},
-    {{"spec", "taints"}, LEAF_N_TAINTS},
+static const Path paths[] = {
+    {{"metadata", "name"}, LEAF_NAME, PATH_FIELD, true, true},
+    {{"metadata", "namespace"}, LEAF_NAMESPACE, PATH_FIELD, false, true},
+    {{"metadata", "uid"}, LEAF_UID, PATH_FIELD, true, true},
+    {{"metadata", "creationTimestamp"}, LEAF_CREATED, PATH_FIELD, true, true},
+    {{"ready"}, LEAF_READY, PATH_FIELD, true, false},
+    {{"spec", "unschedulable"}, LEAF_CORDONED, PATH_FIELD, true, false},
+    {{"scheduledTime"}, LEAF_PLACED, PATH_FIELD, false, true},
+    {{"terminating"}, LEAF_TERMINATING, PATH_FIELD, false, true},
+    {{"metadata", "labels"}, LEAF_LABEL, PATH_MAP, true, true},
+    {{"metadata", "annotations"}, LEAF_ANNOTATION, PATH_MAP, true, true},
+    {{"allocatable"}, LEAF_ALLOCATABLE, PATH_MAP, true, false},
+    {{"requested"}, LEAF_REQUESTED, PATH_MAP, true, false},
+    {{"free"}, LEAF_FREE, PATH_MAP, true, false},
+    {{"pods"}, LEAF_N_PODS, PATH_LIST, true, false},
+    {{"spec", "taints"}, LEAF_N_TAINTS, PATH_LIST, true, false},
 };
 
 typedef struct Reading {
@@ -91,10 +78,11 @@ static bool is_path(const Reading *reading, Str field, uint32_t object, const Pa
     return false;
 }
 
-static bool find_path(const Reading *reading, const CelGraphNode *field, const Path *paths,
-    size_t n, LeafSource *ret) {
-    for (size_t i = 0; i < n; i++)
-        if (is_path(reading, cel_str(field->constant), field->args[0], &paths[i])) {
+static bool find_path(
+    const Reading *reading, const CelGraphNode *field, PathKind kind, LeafSource *ret) {
+    for (size_t i = 0; i < ELEMENTS_OF(paths); i++)
+        if (paths[i].kind == kind && (reading->is_pod ? paths[i].of_pods : paths[i].of_nodes) &&
+            is_path(reading, cel_str(field->constant), field->args[0], &paths[i])) {
             *ret = paths[i].source;
             return true;
         }
@@ -147,11 +135,7 @@ static bool read_entry(
     const CelGraphNode *field = node_if(reading, map, OP_FIELD);
 
     *ret = (Leaf){.mode = mode, .key = cel_str(key)};
-    if (!field || key.kind != CEL_STRING)
-        return false;
-    return reading->is_pod
-               ? find_path(reading, field, pod_map_paths, ELEMENTS_OF(pod_map_paths), &ret->source)
-               : find_path(reading, field, map_paths, ELEMENTS_OF(map_paths), &ret->source);
+    return field && key.kind == CEL_STRING && find_path(reading, field, PATH_MAP, &ret->source);
 }
 
 /* The same by the key that is node @key. */
@@ -173,13 +157,6 @@ static bool read_optional(const Reading *reading, uint32_t number, LeafMode mode
         return read_keyed(reading, node->args[0], node->args[1], mode, ret);
     return node->op == OP_OPT_SELECT &&
            read_entry(reading, node->args[0], node->constant, mode, ret);
-}
-
-static bool read_in_map(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
-    const CelGraphNode *key = node_if(reading, node->args[0], OP_CONSTANT);
-
-    return key ? read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret)
-               : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
 }
 
 /* map[?key].orValue(constant): has it a value? that : the constant. */
@@ -204,21 +181,18 @@ static bool read_size(const Reading *reading, const CelGraphNode *node, Leaf *re
         return false;
     list = node_if(reading, node->args[0], OP_FIELD);
     *ret = (Leaf){.mode = LEAF_VALUE};
-    return list && !reading->is_pod &&
-           find_path(reading, list, list_paths, ELEMENTS_OF(list_paths), &ret->source);
+    return list && find_path(reading, list, PATH_LIST, &ret->source);
 }
 
 static bool read_field(const Reading *reading, const CelGraphNode *node, LeafMode mode, Leaf *ret) {
     if (read_metric(reading, node, mode, ret))
         return true;
     *ret = (Leaf){.mode = mode};
-    return reading->is_pod
-               ? find_path(reading, node, pod_paths, ELEMENTS_OF(pod_paths), &ret->source)
-               : find_path(reading, node, plain_paths, ELEMENTS_OF(plain_paths), &ret->source);
+    return find_path(reading, node, PATH_FIELD, &ret->source);
 }
 
 static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
-    const CelGraphNode *node = cel_graph_node(reading->graph, number);
+    const CelGraphNode *node = cel_graph_node(reading->graph, number), *key;
 
     switch (node->op) {
     case OP_FIELD:
@@ -232,7 +206,9 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
     case OP_TEST_SELECT:
         return read_entry(reading, node->args[0], node->constant, LEAF_IS_SET, ret);
     case OP_IN_MAP:
-        return read_in_map(reading, node, ret);
+        key = node_if(reading, node->args[0], OP_CONSTANT);
+        return key ? read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret)
+                   : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
     case OP_OPT_HAS:
         return read_optional(reading, node->args[0], LEAF_IS_SET, ret);
     case OP_OPT_GET:
@@ -268,14 +244,14 @@ static bool is_selected(const Reading *reading, uint32_t number, Leaf *ret) {
 
 /* node.spec.taints.all(t, pod.tolerates(t.text)) */
 static bool is_tolerated(const Reading *reading, uint32_t number, Leaf *ret) {
-    static const Path path = {{"spec", "taints"}, LEAF_N_TAINTS};
+    LeafSource source = LEAF_NAME;
     const CelGraphNode *loop = node_if(reading, number, OP_ALL), *taints, *call, *text, *taint;
 
     if (!loop || loop->immediate & CEL_LOOP_PAIRS)
         return false;
     taints = node_if(reading, loop->args[0], OP_FIELD);
     call = cel_graph_node(reading->graph, loop->args[1]);
-    if (!taints || !is_path(reading, cel_str(taints->constant), taints->args[0], &path) ||
+    if (!taints || !find_path(reading, taints, PATH_LIST, &source) || source != LEAF_N_TAINTS ||
         call->n_overloads != 1 || call->overloads[0]->spec->fn != schema_call_tolerates_text ||
         !node_if(reading, call->args[0], OP_VARIABLE))
         return false;
@@ -303,14 +279,11 @@ bool leaf_read_pod(const CelGraph *graph, uint32_t number, Leaf *ret) {
     return read_leaf(&reading, number, ret);
 }
 
-/* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
-static bool constant_equal(CelValue a, CelValue b) {
-    if (a.kind != b.kind)
-        return false;
-    return a.kind == CEL_STRING ? str_eq(cel_str(a), cel_str(b)) : a.u == b.u;
-}
-
 bool leaf_equal(const Leaf *a, const Leaf *b) {
+    CelValue x = a->otherwise, y = b->otherwise;
+
+    /* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
     return a->source == b->source && a->mode == b->mode && a->gauge == b->gauge &&
-           str_eq(a->key, b->key) && constant_equal(a->otherwise, b->otherwise);
+           str_eq(a->key, b->key) && x.kind == y.kind &&
+           (x.kind == CEL_STRING ? str_eq(cel_str(x), cel_str(y)) : x.u == y.u);
 }

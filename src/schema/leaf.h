@@ -80,7 +80,7 @@ bool leaf_equal(const Leaf *a, const Leaf *b);
 void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts);
 
-/* As PlanTable.load(). @known: the values of a label or annotation, one a row (label-index.h);
+/* As PlanTable.load(). @known: the values of a label or annotation, one a row (plan-host.c);
  * NULL: they are searched. */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     const Str *const *known, Column *ret, CelValue *ret_texts);

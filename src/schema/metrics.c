@@ -197,18 +197,6 @@ static const CelOverload *find_less(const CelEnv *env) {
     return NULL;
 }
 
-static void set_types(SchemaMetrics *metrics) {
-    metrics->type.name = STR("metrics");
-    metrics->type.fields = metrics->fields;
-    metrics->type.get = get_metric;
-    metrics->type.noun = METRIC_NOUN;
-    metrics->workload_type.name = STR("workload.metrics");
-    metrics->workload_type.fields = metrics->workload_fields;
-    metrics->workload_type.get = get_workload_metric;
-    metrics->workload_type.noun = METRIC_NOUN;
-    metrics->constant.type = &metrics->type;
-}
-
 /* Properties of a metric other than its value. */
 static const struct Aspect {
     const char *name;
@@ -240,7 +228,14 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
 
     metrics->less = find_less(env);
     assert(metrics->less); /* the language's own */
-    set_types(metrics);
+    metrics->type.name = STR("metrics");
+    metrics->type.fields = metrics->fields;
+    metrics->type.get = get_metric;
+    metrics->workload_type.name = STR("workload.metrics");
+    metrics->workload_type.fields = metrics->workload_fields;
+    metrics->workload_type.get = get_workload_metric;
+    metrics->type.noun = metrics->workload_type.noun = METRIC_NOUN;
+    metrics->constant.type = &metrics->type;
     r = cel_env_add_meaning(
         env, STR("metrics"), cel_record_of(arena, &metrics->type), expand_metrics, metrics);
     for (uint32_t i = 0; r == 0 && i < metrics->type.n_fields; i++)

@@ -93,15 +93,11 @@ static bool is_placed(const SchemaRecord *record) {
 
 /* The part that a field is read from. Labels count where they are used. */
 static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
-    const CelType *type;
     const SchemaRecord *record;
 
     if (!is_field(node->op))
         return PART_NONE;
-    type = cel_graph_node(graph, node->args[0])->type;
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    record = schema_record_of(type);
+    record = schema_record_in(cel_graph_node(graph, node->args[0])->type);
     if (!record || is_placed(record))
         return PART_NONE;
     return (SchemaPart)record->parts[node->immediate];
@@ -153,9 +149,7 @@ static bool selects(const CelGraphNode *node) {
     return calls(node, schema_call_selects) || calls(node, schema_call_claim_selects);
 }
 
-static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
-    const CelGraphNode *key = cel_graph_node(graph, call->args[1]);
-
+static void need_label(SchemaNeeds *needs, const CelGraphNode *key) {
     if (is_text(key))
         need_key(needs, PART_LABELS, cel_str(key->constant));
     else
@@ -185,10 +179,6 @@ static Holding holding_of(const CelType *type) {
     return record == &schema_container ? HOLDS_CONTAINER : most;
 }
 
-static bool is_call(uint16_t op) {
-    return op == OP_CALL || op == OP_CALL_CHECKED || op == OP_DISPATCH;
-}
-
 /* Measured values are not part of a Node object. */
 static bool is_measured(const CelGraphNode *node) {
     return calls(node, schema_call_metrics) || calls(node, schema_call_measured) ||
@@ -210,17 +200,11 @@ static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding
         selects(node) || calls(node, schema_call_tolerates) ||
         calls(node, schema_call_tolerates_text))
         return false;
-    if (is_call(node->op))
+    if (node->op == OP_CALL || node->op == OP_CALL_CHECKED || node->op == OP_DISPATCH)
         return !str_is(node->overloads[0]->name, "size") && !passes_on(node);
     if (cel_op_is_loop(node->op) && arg == 0)
         return false;
     return holding_of(node->type) < holding;
-}
-
-/* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
-static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
-    return node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
-           (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot);
 }
 
 /* --- the walk ----------------------------------------------------------------------------- */
@@ -236,25 +220,19 @@ static void need_entry(
         need_part(needs, part);
 }
 
-/* Also of NodePod, whose tolerations count. */
-static void need_tolerations(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *call) {
-    const CelType *pod = cel_graph_node(graph, call->args[0])->type;
-
-    if (schema_record_of(pod) != &schema_pod_record)
-        need_part(needs, OF_POD(POD_TOLERATIONS));
-}
-
 static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *node) {
     SchemaPart part = part_of(graph, node);
 
     if (!is_keyed(part) || node->op == OP_OPT_FIELD)
         need_part(needs, part);
     if (groups(node))
-        need_grouping(needs, graph, node);
+        need_label(needs, cel_graph_node(graph, node->args[1]));
     if (selects(node))
         need_part(needs, PART_LABELS);
-    if (calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text))
-        need_tolerations(needs, graph, node);
+    /* Also of NodePod, whose tolerations count. */
+    if ((calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text)) &&
+        schema_record_of(cel_graph_node(graph, node->args[0])->type) != &schema_pod_record)
+        need_part(needs, OF_POD(POD_TOLERATIONS));
     for (uint32_t i = 0; i < node->n_args; i++) {
         Holding holding = holding_of(cel_graph_node(graph, node->args[i])->type);
 
@@ -265,38 +243,31 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
     }
 }
 
-static void need_root(SchemaNeeds *needs, const CelGraph *graph, uint32_t root) {
-    need_part(needs, keyed_part(graph, root));
-    need_all_of(needs, holding_of(cel_graph_node(graph, root)->type));
-}
-
-static uint32_t highest_of(const uint32_t *roots, size_t n) {
-    uint32_t highest = 0;
-
-    for (size_t i = 0; i < n; i++)
-        highest = roots[i] > highest ? roots[i] : highest;
-    return highest;
-}
-
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs) {
-    size_t n_nodes = n > 0 ? highest_of(roots, n) + (size_t)1 : 0;
-    bool *is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
+    size_t n_nodes = 0;
+    bool *is_seen;
 
+    for (size_t i = 0; i < n; i++)
+        n_nodes = roots[i] >= n_nodes ? roots[i] + (size_t)1 : n_nodes;
+    is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
     if (!is_seen) {
         needs->has_failed = true;
         return;
     }
     for (size_t i = 0; i < n; i++) {
         is_seen[roots[i]] = true;
-        need_root(needs, graph, roots[i]);
+        need_part(needs, keyed_part(graph, roots[i]));
+        need_all_of(needs, holding_of(cel_graph_node(graph, roots[i])->type));
     }
     for (size_t i = n_nodes; i-- > 0;) { /* arguments have lower numbers */
         const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
 
         if (!is_seen[i])
             continue;
-        if (is_untyped(schema, node))
+        /* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
+        if (node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
+            (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot))
             need_all_of(needs, HOLDS_NODE);
         need_node(needs, graph, node);
         for (uint32_t k = 0; k < node->n_args; k++)
@@ -305,14 +276,6 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
 }
 
 /* --- annotations of running pods ---------------------------------------------------------- */
-
-/* A look-up of which key is not known: a missing part. */
-static bool is_unnamed(const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
-    Str key;
-
-    return keyed_part(graph, node->args[arg]) == OF_POD(POD_ANNOTATIONS) &&
-           !find_key(graph, node, arg, &key);
-}
 
 bool schema_check_annotations(
     const CelGraph *graph, uint32_t root, Arena *scratch, SchemaReport *report, void *context) {
@@ -331,7 +294,10 @@ bool schema_check_annotations(
         if (node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
             report(context, node);
         for (uint32_t k = 0; k < node->n_args; k++) {
-            if (is_unnamed(graph, node, k))
+            Str key;
+
+            if (keyed_part(graph, node->args[k]) == OF_POD(POD_ANNOTATIONS) &&
+                !find_key(graph, node, k, &key)) /* which one is missing is not known */
                 report(context, cel_graph_node(graph, node->args[k]));
             is_seen[node->args[k]] = true;
         }

@@ -5,8 +5,8 @@
 
 #include "schema/schema-internal.h"
 
+#include "base/hash.h"
 #include "base/vec.h"
-#include "schema/label-index.h"
 #include "schema/leaf.h"
 
 struct SchemaReads {
@@ -22,21 +22,16 @@ static const Schema *schema_of(const PlanHost *host) {
 
 /* --- leaves ------------------------------------------------------------------------------ */
 
-/* Its strings live as long as the Schema. False: out of memory. */
-static bool keep_leaf(Arena *arena, Leaf *leaf) {
-    leaf->key = arena_copy(arena, leaf->key);
-    if (leaf->otherwise.kind == CEL_STRING)
-        leaf->otherwise = cel_string(arena_copy(arena, cel_str(leaf->otherwise)));
-    return leaf->key.ptr && (leaf->otherwise.kind != CEL_STRING || leaf->otherwise.text);
-}
-
 static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
     Leaf *added;
 
     for (size_t i = 0; i < reads->leaves.n; i++)
         if (leaf_equal(&reads->leaves.items[i], leaf))
             return (uint32_t)i;
-    added = keep_leaf(reads->arena, leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
+    leaf->key = arena_copy(reads->arena, leaf->key);
+    if (leaf->otherwise.kind == CEL_STRING)
+        leaf->otherwise = cel_string(arena_copy(reads->arena, cel_str(leaf->otherwise)));
+    added = arena_has_failed(reads->arena) ? NULL : VEC_PUSH(&reads->leaves, reads->arena);
     if (!added)
         return PLAN_NO_LEAF;
     *added = *leaf;
@@ -84,12 +79,6 @@ static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
     return added != NULL;
 }
 
-static bool is_variable(const CelGraph *graph, uint32_t node, uint32_t slot) {
-    const CelGraphNode *variable = cel_graph_node(graph, node);
-
-    return variable->op == OP_VARIABLE && variable->immediate == slot;
-}
-
 static bool calls(const CelGraphNode *node, CelFunction *fn) {
     return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
            node->overloads[0]->spec->fn == fn;
@@ -98,9 +87,12 @@ static bool calls(const CelGraphNode *node, CelFunction *fn) {
 /* @fn of the variable in @slot and a constant key: the key's number. */
 static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t number, CelFunction *fn,
     uint32_t slot, uint32_t *ret) {
-    const CelGraphNode *call = cel_graph_node(graph, number), *key;
+    const CelGraphNode *call = cel_graph_node(graph, number), *variable, *key;
 
-    if (!calls(call, fn) || !is_variable(graph, call->args[0], slot))
+    if (!calls(call, fn))
+        return false;
+    variable = cel_graph_node(graph, call->args[0]);
+    if (variable->op != OP_VARIABLE || variable->immediate != slot)
         return false;
     key = cel_graph_node(graph, call->args[1]);
     return key->op == OP_CONSTANT && key->constant.kind == CEL_STRING &&
@@ -184,6 +176,80 @@ bool schema_plan_host_init(Schema *schema, Arena *arena) {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* Policies with many rules read dozens of keys of each node. An index of a block reads all labels
+ * of its nodes once; then a column of a key is there without a search in each node. Open addressing
+ * over a fixed number of keys. */
+
+#define PLACES (2 * LABEL_INDEX_KEYS_MAX) /* a power of two */
+
+typedef struct IndexedKey {
+    Str key;
+    const Str *values[CHUNK_ROWS];
+} IndexedKey;
+
+typedef struct LabelIndex {
+    uint16_t places[PLACES]; /* number of the key + 1; 0: free */
+    size_t n;
+    IndexedKey keys[LABEL_INDEX_KEYS_MAX];
+} LabelIndex;
+
+/* Where @key is, or could be. Nodes of a store share the strings of their keys. */
+static size_t place_of(const LabelIndex *index, Str key) {
+    size_t place = hash_str(key) % PLACES;
+
+    for (; index->places[place] != 0; place = (place + 1) % PLACES) {
+        Str other = index->keys[index->places[place] - 1].key;
+
+        if (other.len == key.len && (other.ptr == key.ptr || str_eq(other, key)))
+            break;
+    }
+    return place;
+}
+
+static bool add_label(LabelIndex *index, size_t row, const Label *label) {
+    size_t place = place_of(index, label->key);
+
+    if (index->places[place] == 0) {
+        if (index->n == LABEL_INDEX_KEYS_MAX)
+            return false;
+        index->keys[index->n] = (IndexedKey){.key = label->key};
+        index->places[place] = (uint16_t)++index->n;
+    }
+    index->keys[index->places[place] - 1].values[row] = &label->value;
+    return true;
+}
+
+/* Of the labels (or @annotations) of @n rows, at most CHUNK_ROWS; borrows from the table. NULL: too
+ * many keys, or no memory. */
+static LabelIndex *index_labels(
+    const NodeTable *table, const uint32_t *rows, size_t n, bool annotations, Arena *arena) {
+    LabelIndex *index = ARENA_RAW(arena, LabelIndex, 1);
+
+    if (!index)
+        return NULL;
+    memset(index->places, 0, sizeof(index->places));
+    index->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const Node *node = table_node(table, rows[i]);
+        const Labels *labels = node && annotations ? &node->annotations
+                               : node              ? &node->labels
+                                                   : NULL;
+
+        for (size_t k = 0; labels && k < labels->n; k++)
+            if (!add_label(index, i, &labels->items[k]))
+                return NULL;
+    }
+    return index;
+}
+
+/* The values of @key, one a row; NULL: not set. */
+static const Str *const *find_values(const LabelIndex *index, Str key) {
+    static const Str *const none[CHUNK_ROWS];
+    uint16_t number = index->places[place_of(index, key)];
+
+    return number > 0 ? index->keys[number - 1].values : none;
+}
+
 static CelValue table_row(const PlanTable *table, uint32_t row, CelRun *run) {
     return schema_row(run, table->rows, row);
 }
@@ -200,9 +266,9 @@ static const Str *const *find_known(const PlanTable *table, const struct SchemaR
         return NULL;
     index = &block->indexes[annotations];
     if (!*index && !block->is_read[annotations])
-        *index = label_index_new(table->rows, rows, n, annotations, block->arena);
+        *index = index_labels(table->rows, rows, n, annotations, block->arena);
     block->is_read[annotations] = true;
-    return *index ? label_index_find(*index, leaf->key) : NULL;
+    return *index ? find_values(*index, leaf->key) : NULL;
 }
 
 static void table_load(const PlanTable *table, uint32_t number, const uint32_t *rows, size_t n,

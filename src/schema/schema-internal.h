@@ -10,6 +10,22 @@
 #include "schema/record.h"
 #include "schema/schema.h"
 
+/* --- schema.c */
+
+typedef struct SchemaVariable {
+    Str name;
+    const CelType *type;
+    uint8_t group;
+    size_t slot; /* offset in Schema */
+    const char *about;
+} SchemaVariable;
+
+extern const SchemaVariable schema_variables[];
+extern const size_t schema_n_variables;
+
+/* The record of @type, or of what an optional holds; NULL: none. */
+const SchemaRecord *schema_record_in(const CelType *type);
+
 /* --- lists.c */
 
 /* Lists and maps of the model as values: elements are wrapped when they are fetched.
@@ -181,6 +197,11 @@ CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_text;
 
 /* --- plan-host.c */
+
+/* Keys of labels for which there is an index: plans that read fewer find them faster without one,
+ * and a block that has more gets none. */
+#define LABEL_INDEX_KEYS_MIN 48u
+#define LABEL_INDEX_KEYS_MAX 512u
 
 /* Initializes schema->host (columnar/plan.h): reads of the table without the scalar machine. False:
  * out of memory. */

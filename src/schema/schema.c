@@ -64,22 +64,28 @@ const SchemaRecord *schema_record_of(const CelType *type) {
                : NULL;
 }
 
-static bool add_variables(Schema *schema) {
-    CelEnv *env = schema->env;
-
-    return cel_env_add_variable(
-               env, STR("pod"), &schema_pod_record.of, 0, SCHEMA_POD, &schema->pod_slot) == 0 &&
-           cel_env_add_variable(env, STR("namespace"), &schema_namespace_record.of, 0, SCHEMA_POD,
-               &schema->namespace_slot) == 0 &&
-           cel_env_add_variable(
-               env, STR("node"), &schema_node_record.of, 0, SCHEMA_NODE, &schema->node_slot) == 0 &&
-           cel_env_add_variable(env, STR("cluster"), &schema_cluster_record.of, 0, SCHEMA_CLUSTER,
-               &schema->cluster_slot) == 0 &&
-           cel_env_add_variable(
-               env, STR("now"), &cel_timestamp_type, 0, SCHEMA_NOW, &schema->now_slot) == 0 &&
-           cel_env_add_variable(env, STR("decision"), &schema_decision_record.of, 0,
-               SCHEMA_DECISION, &schema->decision_slot) == 0;
+const SchemaRecord *schema_record_in(const CelType *type) {
+    while (type->kind == CEL_T_OPTIONAL)
+        type = cel_type_param(type, 0);
+    return schema_record_of(type);
 }
+
+const SchemaVariable schema_variables[] = {
+    {STR("pod"), &schema_pod_record.of, SCHEMA_POD, offsetof(Schema, pod_slot),
+        "the pod to be placed; read once per request"},
+    {STR("namespace"), &schema_namespace_record.of, SCHEMA_POD, offsetof(Schema, namespace_slot),
+        "the namespace of that pod; read once per request. berth watches namespaces only if a "
+        "policy reads it"},
+    {STR("node"), &schema_node_record.of, SCHEMA_NODE, offsetof(Schema, node_slot),
+        "the candidate node; expressions that read it alone are cached"},
+    {STR("cluster"), &schema_cluster_record.of, SCHEMA_CLUSTER, offsetof(Schema, cluster_slot),
+        "totals of all nodes; read once per request"},
+    {STR("now"), &cel_timestamp_type, SCHEMA_NOW, offsetof(Schema, now_slot),
+        "the time of the request"},
+    {STR("decision"), &schema_decision_record.of, SCHEMA_DECISION, offsetof(Schema, decision_slot),
+        "the decision that the pod is bound by; only in `bind.annotations`"},
+};
+const size_t schema_n_variables = ELEMENTS_OF(schema_variables);
 
 Schema *schema_new(Arena *arena) {
     Schema *schema = ARENA_NEW(arena, Schema);
@@ -95,9 +101,14 @@ Schema *schema_new(Arena *arena) {
     for (size_t i = 0; i < schema_n_functions; i++)
         if (cel_env_add_overload(schema->env, &schema_functions[i]) != 0)
             return NULL;
-    if (!add_variables(schema) || !schema_plan_host_init(schema, arena))
-        return NULL;
-    return schema;
+    for (size_t i = 0; i < schema_n_variables; i++) {
+        const SchemaVariable *variable = &schema_variables[i];
+
+        if (cel_env_add_variable(schema->env, variable->name, variable->type, 0, variable->group,
+                (uint32_t *)(void *)((char *)schema + variable->slot)) != 0)
+            return NULL;
+    }
+    return schema_plan_host_init(schema, arena) ? schema : NULL;
 }
 
 CelValue schema_pod(const Pod *pod, Arena *arena) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/rng.h"
-#include "schema/label-index.h"
+#include "schema/schema-internal.h"
 #include "schema/test-graph.h"
 
 #define N_NODES 200u

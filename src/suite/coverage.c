@@ -16,15 +16,6 @@ const char *coverage_gap(const CoveredRule *rule) {
     return rule->passes ? NULL : "never passes a node";
 }
 
-/* Tests in several folders name one file by different paths. */
-static Str real_file(Coverage *coverage, Str file) {
-    char real[PATH_MAX];
-    Str path = arena_copy(coverage->arena, file);
-
-    return path.ptr && realpath(path.ptr, real) ? arena_copy(coverage->arena, str_from_c(real))
-                                                : path;
-}
-
 static CoveredRule *find(
     Coverage *coverage, Str real, const Policy *policy, Str rule, bool is_score) {
     CoveredRule *added;
@@ -78,36 +69,31 @@ static void note_score(CoveredRule *rule, const Score *score, const Explanation 
 
 static int note_policy(
     Coverage *coverage, const PolicyExplanation *policy, const Explanation *explanation) {
-    Str real = real_file(coverage, policy->policy->place.file);
+    Str real = arena_copy(coverage->arena, policy->policy->place.file);
+    char path[PATH_MAX];
     bool applies = policy->fit == FIT_APPLIES;
     size_t n_scores = policy->policy->is_observed ? 0 : policy->policy->n_scores;
 
-    for (size_t i = 0; i < policy->policy->n_filters; i++) {
-        const Filter *filter = &policy->policy->filters[i];
-        CoveredRule *rule = find(coverage, real, policy->policy, filter->name, false);
+    /* Tests in several folders name one file by different paths. */
+    if (real.ptr && realpath(real.ptr, path))
+        real = arena_copy(coverage->arena, str_from_c(path));
+    for (size_t i = 0; i < policy->policy->n_filters + n_scores; i++) {
+        bool is_score = i >= policy->policy->n_filters;
+        const Score *score =
+            is_score ? &policy->policy->scores[i - policy->policy->n_filters] : NULL;
+        const Filter *filter = is_score ? NULL : &policy->policy->filters[i];
+        CoveredRule *rule =
+            find(coverage, real, policy->policy, is_score ? score->name : filter->name, is_score);
 
         if (!rule)
             return -ENOMEM;
         rule->is_applied |= applies;
-        if (applies)
+        if (applies && is_score)
+            note_score(rule, score, explanation);
+        else if (applies)
             note_filter(rule, filter, explanation);
     }
-    for (size_t i = 0; i < n_scores; i++) {
-        const Score *score = &policy->policy->scores[i];
-        CoveredRule *rule = find(coverage, real, policy->policy, score->name, true);
-
-        if (!rule)
-            return -ENOMEM;
-        rule->is_applied |= applies;
-        if (applies)
-            note_score(rule, score, explanation);
-    }
     return 0;
-}
-
-/* A policy that is written in a case is for this case only. */
-static bool is_of_case(const Policy *policy, const SuiteDecision *decision) {
-    return decision->has_own_policies && str_eq(policy->place.file, decision->test->place.file);
 }
 
 int coverage_note(void *context, const SuiteDecision *decision) {
@@ -116,7 +102,9 @@ int coverage_note(void *context, const SuiteDecision *decision) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < explanation->n_policies; i++)
-        if (!is_of_case(explanation->policies[i].policy, decision))
+        /* A policy that is written in a case is for this case only. */
+        if (!decision->has_own_policies ||
+            !str_eq(explanation->policies[i].policy->place.file, decision->test->place.file))
             r = note_policy(coverage, &explanation->policies[i], explanation);
     return arena_has_failed(coverage->arena) ? -ENOMEM : r;
 }

@@ -200,15 +200,6 @@ static Str verdict_yaml(const Check *check, const NodeExplanation *node, const W
     return buf_error(&out) ? STR_NULL : arena_copy(check->run->arena, buf_str(&out));
 }
 
-static void fail_verdict(
-    Check *check, const YamlNode *value, const NodeExplanation *node, const WantedRule *wanted) {
-    _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
-
-    print_verdict(check, node, &got);
-    fail(check, value, subject_of(check, check->is_observed ? "observed node" : "node", node->node),
-        &got, verdict_yaml(check, node, wanted));
-}
-
 /* A verdict that was read: a word, or a rule. */
 typedef struct Verdict {
     bool is_word;
@@ -234,12 +225,15 @@ static bool read_verdict(Check *check, const YamlNode *value, Verdict *ret) {
 
 static void check_verdict(
     Check *check, const YamlNode *value, const Verdict *verdict, const NodeExplanation *node) {
+    _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
     const FailedRule *failed = find_rejecting(check, node);
-    bool holds = verdict->is_word ? verdict->word == verdict_of(check, node)
-                                  : failed && is_wanted(failed, &verdict->rule);
 
-    if (!holds)
-        fail_verdict(check, value, node, verdict->is_word ? NULL : &verdict->rule);
+    if (verdict->is_word ? verdict->word == verdict_of(check, node)
+                         : failed && is_wanted(failed, &verdict->rule))
+        return;
+    print_verdict(check, node, &got);
+    fail(check, value, subject_of(check, check->is_observed ? "observed node" : "node", node->node),
+        &got, verdict_yaml(check, node, verdict->is_word ? NULL : &verdict->rule));
 }
 
 /* Of all others the first that fail are enough. */
@@ -309,10 +303,8 @@ static bool read_range(Check *check, const YamlNode *value, double *ret_min, dou
         *ret_min -= half;
         return true;
     }
-    if (value->n != 2) {
-        reader_error(reader, value, "a range of scores is [LEAST, MOST]");
-        return false;
-    }
+    if (value->n != 2)
+        return reader_error(reader, value, "a range of scores is [LEAST, MOST]");
     return reader_number(reader, value->items[0], "a score", 0, 100, ret_min) &&
            reader_number(reader, value->items[1], "a score", *ret_min, 100, ret_max);
 }
@@ -334,13 +326,6 @@ static void check_score(Check *check, const YamlPair *pair) {
         print_verdict(check, node, &got);
     fail(check, pair->value, subject_of(check, "score of node", node->node), &got,
         node->is_scored ? score_yaml(check, pair->value, node->score) : STR_NULL);
-}
-
-static void check_scores(Check *check, const YamlNode *scores) {
-    if (!scores || !reader_mapping(&check->run->reader, scores, "scores"))
-        return;
-    for (size_t i = 0; i < scores->n; i++)
-        check_score(check, &scores->pairs[i]);
 }
 
 /* --- the best, and their order --------------------------------------------------------------- */
@@ -412,12 +397,6 @@ static void check_best(Check *check, const YamlNode *best) {
     fail(check, best, STR("best"), &got, right);
 }
 
-/* Whether @node comes after @before, which scores higher. */
-static bool is_in_order(const NodeExplanation *before, const NodeExplanation *node) {
-    return is_candidate(node) &&
-           (!before || (is_candidate(before) && before->score > node->score + SCORE_ERROR));
-}
-
 /* The listed nodes as they are ranked, with their scores; @names: without. */
 static void print_ranking(Check *check, const YamlNode *ranking, Buf *out, Buf *names) {
     for (size_t i = 0; i < check->explanation->n_passed; i++) {
@@ -450,7 +429,9 @@ static void check_ranking(Check *check, const YamlNode *ranking) {
     for (size_t i = 0; i < ranking->n; i++) {
         const NodeExplanation *node = find_node(check, ranking->items[i]);
 
-        is_right &= is_in_order(before, node);
+        is_right &=
+            is_candidate(node) && /* and each scores higher than the next */
+            (!before || (is_candidate(before) && before->score > node->score + SCORE_ERROR));
         before = node;
     }
     if (is_right)
@@ -472,6 +453,8 @@ int suite_check(
     check_verdicts(&check, expected.observed, /* is_observed= */ true);
     check_best(&check, expected.best);
     check_ranking(&check, expected.ranking);
-    check_scores(&check, expected.scores);
+    if (expected.scores && reader_mapping(&run->reader, expected.scores, "scores"))
+        for (size_t i = 0; i < expected.scores->n; i++)
+            check_score(&check, &expected.scores->pairs[i]);
     return arena_has_failed(run->arena) ? -ENOMEM : 0;
 }

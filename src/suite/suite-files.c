@@ -36,18 +36,6 @@ static int add_file(Finding *finding, const char *path) {
     return 0;
 }
 
-/* A link to a folder is none: it could lead back. */
-static bool is_folder(const char *path) {
-    struct stat status;
-
-    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static bool is_test(const char *path) {
-    return str_has_suffix(str_from_c(path), STR(".test.yaml")) ||
-           str_has_suffix(str_from_c(path), STR(".test.yml"));
-}
-
 static int is_visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
@@ -61,15 +49,17 @@ static int add_folder(Finding *finding, const char *path, unsigned depth) {
     if (n < 0)
         return fail(finding, -errno, path, strerror(errno));
     for (int i = 0; i < n; i++) {
+        struct stat status;
         Str inner = strcmp(path, ".") == 0
                         ? arena_printf(finding->arena, "%s", entries[i]->d_name)
                         : arena_printf(finding->arena, "%s%s%s", path, slash, entries[i]->d_name);
 
         if (r == 0 && !inner.ptr)
             r = -ENOMEM;
-        else if (r == 0 && is_folder(inner.ptr))
-            r = add_folder(finding, inner.ptr, depth + 1);
-        else if (r == 0 && is_test(inner.ptr))
+        else if (r == 0 && lstat(inner.ptr, &status) == 0 && S_ISDIR(status.st_mode))
+            r = add_folder(finding, inner.ptr, depth + 1); /* a link to one could lead back */
+        else if (r == 0 && (str_has_suffix(inner, STR(".test.yaml")) ||
+                               str_has_suffix(inner, STR(".test.yml"))))
             r = add_file(finding, inner.ptr);
         free(entries[i]);
     }

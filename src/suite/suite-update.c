@@ -15,10 +15,6 @@ static int compare_places(const void *a, const void *b) {
     return (x->place.column > y->place.column) - (x->place.column < y->place.column);
 }
 
-static bool is_at(const SuiteFailure *a, const SuiteFailure *b) {
-    return a->place.line == b->place.line && a->place.column == b->place.column;
-}
-
 /* Failures with a right value, in the order of the text. "*" can fail for several nodes, and then
  * has no value that is right for all. */
 static size_t collect(const Suite *suite, const SuiteFailure **ret) {
@@ -32,7 +28,7 @@ static size_t collect(const Suite *suite, const SuiteFailure **ret) {
     for (size_t i = 0; i < n;) {
         size_t next = i + 1;
 
-        while (next < n && is_at(ret[i], ret[next]))
+        while (next < n && compare_places(&ret[i], &ret[next]) == 0)
             next++;
         if (next == i + 1 && ret[i]->right.len > 0)
             ret[n_kept++] = ret[i];

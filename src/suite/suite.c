@@ -262,19 +262,6 @@ static int run_document(SuiteRun *run, Suite *ret) {
     return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
 }
 
-static int read_text(const char *path, Arena *arena, DiagList *diags, Str *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
-    char error[FILE_ERROR_MAX];
-    int r = file_read(path, &text, error);
-
-    if (r < 0 && r != -ENOMEM) {
-        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
-        return SUITE_E_UNREADABLE;
-    }
-    *ret = r == 0 ? arena_copy(arena, buf_str(&text)) : STR_NULL;
-    return ret->ptr ? 0 : -ENOMEM;
-}
-
 static int run_text(SuiteRun *run, Suite *ret) {
     YamlStream stream;
     int r = yaml_parse(ret->file, ret->text, run->arena, run->reader.diags, &stream);
@@ -310,7 +297,10 @@ int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *cont
     int r;
 
     *ret = (Suite){.file = file};
-    r = file.ptr && scratch ? read_text(path, arena, diags, &ret->text) : -ENOMEM;
+    r = file.ptr && scratch ? file_read_text(path, YAML_SOURCE_MAX, arena, diags, &ret->text)
+                            : -ENOMEM;
+    if (r == FILE_E_UNREADABLE)
+        return SUITE_E_UNREADABLE;
     if (r == 0)
         r = run_text(&run, ret);
     suite_cluster_done(&run.cluster);

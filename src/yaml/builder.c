@@ -9,7 +9,6 @@
 #include "yaml/yaml-internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -52,13 +51,12 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
 /* The same, with a word of the source in it, cut to a readable length. */
 static void complain_about(
     YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
-    Buf text = BUF_INIT(512);
     Str shown = utf8_take(word, SHOWN_MAX);
 
-    buf_printf(&text, "%s\"%.*s%s\"", before, STR_FMT(shown), shown.len < word.len ? "…" : "");
-    buf_append(&text, after);
-    builder_complain(builder, place, buf_str(&text), hint);
-    buf_done(&text);
+    builder_complain(builder, place,
+        arena_printf(builder->diags->arena, "%s\"%.*s%s\"%.*s", before, STR_FMT(shown),
+            shown.len < word.len ? "…" : "", STR_FMT(after)),
+        hint);
 }
 
 /* --- building --- */
@@ -79,26 +77,16 @@ YamlFrame *builder_top(YamlBuilder *builder) {
     return builder->n_frames > 0 ? &builder->frames[builder->n_frames - 1] : NULL;
 }
 
-static bool is_key_next(YamlBuilder *builder) {
-    YamlFrame *top = builder_top(builder);
-
-    return top && top->node->kind == YAML_MAPPING && !top->key;
-}
-
 /* Reports duplicate keys. A number and a string with the same text are the same key, as in JSON. */
 static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
 
-    if (first != MAP_NONE) {
-        char hint[64];
-        int len = snprintf(hint, sizeof(hint), "first given at line %zu",
-            builder->children[frame->first + first].key->place.line);
-
-        complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
-            str_of(hint, len > 0 ? (size_t)len : 0));
-        return 0;
-    }
-    return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
+    if (first == MAP_NONE)
+        return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
+    complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
+        arena_printf(builder->diags->arena, "first given at line %zu",
+            builder->children[frame->first + first].key->place.line));
+    return 0;
 }
 
 static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
@@ -330,6 +318,7 @@ static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNo
 
 static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     enum fy_scalar_style style = fy_token_scalar_style(token);
+    const YamlFrame *top = builder_top(builder);
     int r;
 
     node->place = place_of_scalar(builder, token, style);
@@ -342,7 +331,8 @@ static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *n
         scalar_resolve(node);
     else
         node->kind = YAML_STRING;
-    if (node->is_plain && is_key_next(builder) && str_eq(node->text, STR("<<"))) {
+    if (node->is_plain && top && top->node->kind == YAML_MAPPING && !top->key &&
+        str_eq(node->text, STR("<<"))) {
         builder_complain(builder, node->place, STR("merge keys are not supported"),
             STR("write the merged keys out"));
         builder->n_unsupported++;

@@ -117,16 +117,14 @@ static int count_events(const YamlBuilder *builder, Str text, size_t *ret) {
 
 static int complain_held(YamlBuilder *builder) {
     size_t size = builder->source.text.len;
-    char hint[256];
-    int len = snprintf(hint, sizeof(hint),
+    Str hint = arena_printf(builder->diags->arena,
         "reading it would take more than %zu KiB of memory, the limit for a text of %zu bytes; "
         "write lists and mappings in block style, one entry a line, or the whole file as JSON",
         (YAML_COST_MIN + YAML_COST_FACTOR * size) / 1024, size);
 
     builder->at = builder_next_value(builder);
     builder_complain(builder, builder_place(builder, builder->at, 1),
-        STR("too many brackets, commas and colons in one value to read"),
-        str_of(hint, len > 0 ? (size_t)len : 0));
+        STR("too many brackets, commas and colons in one value to read"), hint);
     return YAML_BUILDER_STOPPED;
 }
 
@@ -200,15 +198,6 @@ static int parse_documents(YamlBuilder *builder, Str input) {
     return r < 0 ? r : 0;
 }
 
-/* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line break. */
-static Str end_with_newline(Str text, Buf *copy) {
-    if (str_is_empty(text) || text.ptr[text.len - 1] == '\n')
-        return text;
-    buf_append(copy, text);
-    buf_append_char(copy, '\n');
-    return buf_str(copy);
-}
-
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
     YamlBuilder builder = {
         .source = source_of(file, source),
@@ -228,7 +217,14 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         return -EINVAL;
     r = flow_parse(&builder);
     if (r == YAML_FLOW_NONE) {
-        input = end_with_newline(builder.source.text, &copy);
+        input = builder.source.text;
+        /* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line
+         * break. */
+        if (!str_has_suffix(input, STR("\n")) && !str_is_empty(input)) {
+            buf_append(&copy, input);
+            buf_append_char(&copy, '\n');
+            input = buf_str(&copy);
+        }
         r = buf_error(&copy) ? -ENOMEM : parse_documents(&builder, input);
     }
     builder_done(&builder);
@@ -248,31 +244,23 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     return 0;
 }
 
-const YamlNode *yaml_find(const YamlNode *node, Str key) {
-    if (!node || node->kind != YAML_MAPPING)
-        return NULL;
-    for (size_t i = 0; i < node->n; i++)
+YamlNode *yaml_find(const YamlNode *node, Str key) {
+    for (size_t i = 0; node && node->kind == YAML_MAPPING && i < node->n; i++)
         if (str_eq(node->pairs[i].key->text, key))
             return node->pairs[i].value;
     return NULL;
 }
 
 const char *yaml_kind_name(YamlKind kind) {
-    switch (kind) {
-    case YAML_NULL:
-        return "nothing";
-    case YAML_BOOL:
-        return "a boolean";
-    case YAML_INT:
-        return "a whole number";
-    case YAML_FLOAT:
-        return "a number";
-    case YAML_STRING:
-        return "a string";
-    case YAML_SEQUENCE:
-        return "a sequence";
-    case YAML_MAPPING:
-        return "a mapping";
-    }
-    return "nothing";
+    static const char *const names[] = {
+        [YAML_NULL] = "nothing",
+        [YAML_BOOL] = "a boolean",
+        [YAML_INT] = "a whole number",
+        [YAML_FLOAT] = "a number",
+        [YAML_STRING] = "a string",
+        [YAML_SEQUENCE] = "a sequence",
+        [YAML_MAPPING] = "a mapping",
+    };
+
+    return names[kind];
 }

@@ -60,10 +60,19 @@ typedef struct YamlStream {
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret);
 
 /* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */
-const YamlNode *yaml_find(const YamlNode *node, Str key);
+YamlNode *yaml_find(const YamlNode *node, Str key);
 
 /* The place of @width bytes of @source from @offset on, as far as they are on one line. */
 Place yaml_place(Str file, Str source, size_t offset, size_t width);
+
+static inline bool yaml_is_scalar(const YamlNode *node) {
+    return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
+}
+
+/* The text of a string; STR_NULL: @node is NULL or something else. */
+static inline Str yaml_text(const YamlNode *node) {
+    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
+}
 
 /* "a mapping", "a string", … */
 const char *yaml_kind_name(YamlKind kind);

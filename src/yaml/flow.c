@@ -193,16 +193,6 @@ static FlowToken flow_next(Flow *flow) {
     return take_scalar(flow, c);
 }
 
-/* The first pass. FLOW_END: the text can be read here. */
-static FlowToken find_end(Flow flow) {
-    FlowToken token;
-
-    do
-        token = flow_next(&flow);
-    while (token < FLOW_END);
-    return token;
-}
-
 /* --- nodes --- */
 
 /* 'it''s' */
@@ -246,9 +236,13 @@ static int add_scalar(YamlBuilder *builder, const Flow *flow) {
 
 int flow_parse(YamlBuilder *builder) {
     Flow flow = {.source = &builder->source, .state = FLOW_AT_ITEM};
-    FlowToken token = find_end(flow);
+    Flow first = flow; /* the first pass: whether the text can be read here */
+    FlowToken token;
     int r = 0;
 
+    do
+        token = flow_next(&first);
+    while (token < FLOW_END);
     if (token == FLOW_OTHER)
         return YAML_FLOW_NONE;
     while (r == 0 && builder->diags->n_errors < builder->errors_max) {

@@ -1,40 +1,17 @@
 /* YAML to JSON: numbers keep their digits where JSON can read them. */
 
-#include "base/ascii.h"
 #include "yaml/document.h"
+#include "json/read.h"
 #include "json/write.h"
-
-static bool is_digit(Str text, size_t at) {
-    return at < text.len && ascii_is_digit(text.ptr[at]);
-}
-
-static size_t skip_digits(Str text, size_t at) {
-    while (is_digit(text, at))
-        at++;
-    return at;
-}
 
 /* Whether @text, a YAML number, is a JSON number too, unlike "+1", "007", "1.", ".5", "0x1f". */
 static bool is_json_number(Str text) {
-    size_t at = text.len > 0 && text.ptr[0] == '-' ? 1 : 0;
+    JsonReader reader;
 
-    if (!is_digit(text, at))
-        return false;
-    at = text.ptr[at] == '0' ? at + 1 : skip_digits(text, at);
-    if (at < text.len && text.ptr[at] == '.') {
-        if (!is_digit(text, at + 1))
-            return false;
-        at = skip_digits(text, at + 1);
-    }
-    if (at < text.len && (text.ptr[at] == 'e' || text.ptr[at] == 'E')) {
-        at++;
-        if (at < text.len && (text.ptr[at] == '+' || text.ptr[at] == '-'))
-            at++;
-        if (!is_digit(text, at))
-            return false;
-        at = skip_digits(text, at);
-    }
-    return at == text.len;
+    json_reader_init(&reader, text);
+    json_skip(&reader, NULL);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK;
 }
 
 static void write_number(JsonWriter *writer, const YamlNode *node) {

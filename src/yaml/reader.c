@@ -8,39 +8,18 @@
 
 #include "base/ascii.h"
 
-__attribute__((format(printf, 5, 0))) static void report(YamlReader *reader, DiagLevel level,
-    const YamlNode *at, Str hint, const char *format, va_list arguments) {
+bool reader_report(
+    YamlReader *reader, DiagLevel level, const YamlNode *at, Str hint, const char *format, ...) {
     char text[512];
-    int len = vsnprintf(text, sizeof(text), format, arguments);
-    Str message = str_of(text, len < 0                      ? 0
-                               : (size_t)len < sizeof(text) ? (size_t)len
-                                                            : sizeof(text) - 1);
-
-    diag_add(reader->diags, level, at->place, reader->source, message, hint);
-}
-
-void reader_error(YamlReader *reader, const YamlNode *at, const char *format, ...) {
     va_list arguments;
+    int len;
 
     va_start(arguments, format);
-    report(reader, DIAG_ERROR, at, STR_NULL, format, arguments);
+    len = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-}
-
-void reader_error_hint(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    report(reader, DIAG_ERROR, at, hint, format, arguments);
-    va_end(arguments);
-}
-
-void reader_warning(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    report(reader, DIAG_WARNING, at, hint, format, arguments);
-    va_end(arguments);
+    diag_add(
+        reader->diags, level, at->place, reader->source, str_from_c(len < 0 ? "" : text), hint);
+    return false;
 }
 
 /* "did you mean …?", or all known names. */
@@ -61,39 +40,27 @@ static void suggest(
 
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known) {
-    char text[512], hint[1024];
+    char hint[1024];
 
-    (void)snprintf(text, sizeof(text), "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
     suggest(key->text, what, known, n_known, hint, sizeof(hint));
-    diag_add(reader->diags, level, key->place, reader->source, str_from_c(text), str_from_c(hint));
+    reader_report(reader, level, key, str_from_c(hint), "unknown field \"%.*s\" in %s",
+        STR_FMT(key->text), what);
 }
 
 /* --- values ---------------------------------------------------------------- */
 
 /* FOUND: a number as written, a string in quotes. */
-void reader_wrong_kind(
+bool reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
-    switch (value->kind) {
-    case YAML_NULL:
-        reader_error_hint(reader, value, hint, "%s must be %s, not empty", what, wanted);
-        return;
-    case YAML_SEQUENCE:
-    case YAML_MAPPING:
-        reader_error_hint(reader, value, hint, "%s must be %s, not %s", what, wanted,
-            value->kind == YAML_SEQUENCE ? "a list" : "a mapping");
-        return;
-    default:
-        reader_error_hint(reader, value, hint,
-            value->kind == YAML_STRING ? "%s must be %s, not the string \"%.*s\""
-                                       : "%s must be %s, not %.*s",
-            what, wanted, STR_FMT(value->text));
-    }
-}
+    Str found = value->kind == YAML_NULL       ? STR("empty")
+                : value->kind == YAML_SEQUENCE ? STR("a list")
+                : value->kind == YAML_MAPPING  ? STR("a mapping")
+                                               : value->text;
 
-static bool wrong_kind(
-    YamlReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    reader_wrong_kind(reader, value, what, wanted, STR_NULL);
-    return false;
+    return reader_error_hint(reader, value, hint,
+        value->kind == YAML_STRING ? "%s must be %s, not the string \"%.*s\""
+                                   : "%s must be %s, not %.*s",
+        what, wanted, STR_FMT(found));
 }
 
 bool reader_string(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
@@ -101,16 +68,15 @@ bool reader_string(YamlReader *reader, const YamlNode *value, const char *what, 
         *ret = value->text;
         return true;
     }
-    if (value->kind == YAML_INT || value->kind == YAML_FLOAT || value->kind == YAML_BOOL)
-        reader_wrong_kind(reader, value, what, "a string", STR("put it in quotes"));
-    else
-        (void)wrong_kind(reader, value, what, "a string");
-    return false;
+    return reader_wrong_kind(reader, value, what, "a string",
+        value->kind == YAML_INT || value->kind == YAML_FLOAT || value->kind == YAML_BOOL
+            ? STR("put it in quotes")
+            : STR_NULL);
 }
 
 bool reader_bool(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
     if (value->kind != YAML_BOOL)
-        return wrong_kind(reader, value, what, "true or false");
+        return reader_wrong_kind(reader, value, what, "true or false", STR_NULL);
     *ret = value->boolean;
     return true;
 }
@@ -129,12 +95,10 @@ static bool is_huge(const YamlNode *value) {
 bool reader_int(YamlReader *reader, const YamlNode *value, const char *what, int64_t min,
     int64_t max, int64_t *ret) {
     if (value->kind != YAML_INT && !is_huge(value))
-        return wrong_kind(reader, value, what, "a whole number");
-    if (value->kind != YAML_INT || value->integer < min || value->integer > max) {
-        reader_error(reader, value, "%s must be between %lld and %lld", what, (long long)min,
+        return reader_wrong_kind(reader, value, what, "a whole number", STR_NULL);
+    if (value->kind != YAML_INT || value->integer < min || value->integer > max)
+        return reader_error(reader, value, "%s must be between %lld and %lld", what, (long long)min,
             (long long)max);
-        return false;
-    }
     *ret = value->integer;
     return true;
 }
@@ -142,19 +106,19 @@ bool reader_int(YamlReader *reader, const YamlNode *value, const char *what, int
 bool reader_number(YamlReader *reader, const YamlNode *value, const char *what, double min,
     double max, double *ret) {
     if (value->kind != YAML_INT && value->kind != YAML_FLOAT)
-        return wrong_kind(reader, value, what, "a number");
-    if (!isfinite(value->real) || value->real < min || value->real > max) {
-        reader_error(reader, value, "%s must be between %.15g and %.15g", what, min, max);
-        return false;
-    }
+        return reader_wrong_kind(reader, value, what, "a number", STR_NULL);
+    if (!isfinite(value->real) || value->real < min || value->real > max)
+        return reader_error(reader, value, "%s must be between %.15g and %.15g", what, min, max);
     *ret = value->real;
     return true;
 }
 
 bool reader_mapping(YamlReader *reader, const YamlNode *value, const char *what) {
-    return value->kind == YAML_MAPPING || wrong_kind(reader, value, what, "a mapping");
+    return value->kind == YAML_MAPPING ||
+           reader_wrong_kind(reader, value, what, "a mapping", STR_NULL);
 }
 
 bool reader_sequence(YamlReader *reader, const YamlNode *value, const char *what) {
-    return value->kind == YAML_SEQUENCE || wrong_kind(reader, value, what, "a list");
+    return value->kind == YAML_SEQUENCE ||
+           reader_wrong_kind(reader, value, what, "a list", STR_NULL);
 }

@@ -15,21 +15,23 @@ typedef struct YamlReader {
     Str source; /* the file's text, for source lines */
 } YamlReader;
 
-/* Reports an error at @at. The second form adds a suggestion. */
-void reader_error(YamlReader *reader, const YamlNode *at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void reader_error_hint(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void reader_warning(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Reports something at @at; @hint, a suggestion, may be empty. Always false: what the reader of a
+ * wrong value returns. */
+bool reader_report(YamlReader *reader, DiagLevel level, const YamlNode *at, Str hint,
+    const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define reader_error_hint(reader, at, hint, ...)                                                   \
+    reader_report((reader), DIAG_ERROR, (at), (hint), __VA_ARGS__)
+#define reader_error(reader, at, ...) reader_error_hint(reader, at, STR_NULL, __VA_ARGS__)
+#define reader_warning(reader, at, hint, ...)                                                      \
+    reader_report((reader), DIAG_WARNING, (at), (hint), __VA_ARGS__)
 
 /* Reports a field that is not in @known, with the nearest name or all of them. @what names the
  * mapping in messages ("a filter"). */
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known);
 
-/* Reports that @value is not @wanted ("a list"); @hint may be empty. */
-void reader_wrong_kind(
+/* Reports that @value is not @wanted ("a list"); @hint may be empty. False. */
+bool reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint);
 
 /* Each returns false, with an error reported, when the value is something else.

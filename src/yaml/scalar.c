@@ -8,75 +8,43 @@
 #include "base/ascii.h"
 #include "base/double.h"
 
+#define SPELLINGS_MAX 5u
+
 static const struct {
-    Str word;
+    Str spellings[SPELLINGS_MAX]; /* those behind the last have no ptr */
     YamlKind kind;
     bool boolean;
     double real;
 } words[] = {
-    {STR(""), YAML_NULL},
-    {STR("~"), YAML_NULL},
-    {STR("null"), YAML_NULL},
-    {STR("Null"), YAML_NULL},
-    {STR("NULL"), YAML_NULL},
-    {STR("true"), YAML_BOOL, .boolean = true},
-    {STR("True"), YAML_BOOL, .boolean = true},
-    {STR("TRUE"), YAML_BOOL, .boolean = true},
-    {STR("false"), YAML_BOOL},
-    {STR("False"), YAML_BOOL},
-    {STR("FALSE"), YAML_BOOL},
-    {STR(".inf"), YAML_FLOAT, .real = INFINITY},
-    {STR(".Inf"), YAML_FLOAT, .real = INFINITY},
-    {STR(".INF"), YAML_FLOAT, .real = INFINITY},
-    {STR("+.inf"), YAML_FLOAT, .real = INFINITY},
-    {STR("+.Inf"), YAML_FLOAT, .real = INFINITY},
-    {STR("+.INF"), YAML_FLOAT, .real = INFINITY},
-    {STR("-.inf"), YAML_FLOAT, .real = -INFINITY},
-    {STR("-.Inf"), YAML_FLOAT, .real = -INFINITY},
-    {STR("-.INF"), YAML_FLOAT, .real = -INFINITY},
-    {STR(".nan"), YAML_FLOAT, .real = NAN},
-    {STR(".NaN"), YAML_FLOAT, .real = NAN},
-    {STR(".NAN"), YAML_FLOAT, .real = NAN},
+    {{STR(""), STR("~"), STR("null"), STR("Null"), STR("NULL")}, YAML_NULL},
+    {{STR("true"), STR("True"), STR("TRUE")}, YAML_BOOL, .boolean = true},
+    {{STR("false"), STR("False"), STR("FALSE")}, YAML_BOOL},
+    {{STR(".inf"), STR(".Inf"), STR(".INF")}, YAML_FLOAT, .real = INFINITY},
+    {{STR("+.inf"), STR("+.Inf"), STR("+.INF")}, YAML_FLOAT, .real = INFINITY},
+    {{STR("-.inf"), STR("-.Inf"), STR("-.INF")}, YAML_FLOAT, .real = -INFINITY},
+    {{STR(".nan"), STR(".NaN"), STR(".NAN")}, YAML_FLOAT, .real = NAN},
 };
 
 static bool resolve_word(YamlNode *node) {
     for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq(node->text, words[i].word)) {
-            node->kind = words[i].kind;
-            node->boolean = words[i].boolean;
-            node->real = words[i].real;
-            return true;
-        }
+        for (size_t k = 0; k < SPELLINGS_MAX && words[i].spellings[k].ptr; k++)
+            if (str_eq(node->text, words[i].spellings[k])) {
+                node->kind = words[i].kind;
+                node->boolean = words[i].boolean;
+                node->real = words[i].real;
+                return true;
+            }
     return false;
-}
-
-static size_t count_digits(Str text) {
-    size_t n = 0;
-
-    while (n < text.len && ascii_is_digit(text.ptr[n]))
-        n++;
-    return n;
-}
-
-static Str skip_sign(Str text) {
-    return text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? str_skip(text, 1) : text;
 }
 
 /* 0x1f and 0o17, without a sign. False for anything else, and on overflow. */
 static bool parse_based(Str text, int64_t *ret) {
+    int base = str_has_prefix(text, STR("0x")) ? 16 : str_has_prefix(text, STR("0o")) ? 8 : 0;
     uint64_t value = 0;
-    int base;
 
-    if (str_has_prefix(text, STR("0x")))
-        base = 16;
-    else if (str_has_prefix(text, STR("0o")))
-        base = 8;
-    else
+    if (base == 0 || text.len == 2)
         return false;
-    text = str_skip(text, 2);
-    if (text.len == 0)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 2; i < text.len; i++) {
         int digit = ascii_hex_value(text.ptr[i]);
 
         if (digit < 0 || digit >= base || value > (uint64_t)INT64_MAX / (unsigned)base)
@@ -89,20 +57,24 @@ static bool parse_based(Str text, int64_t *ret) {
     return true;
 }
 
-static bool resolve_int(YamlNode *node) {
-    Str digits = skip_sign(node->text);
-    int64_t value;
+static bool is_decimal(Str text) {
+    size_t i = 0;
 
-    if (digits.len > 0 && count_digits(digits) == digits.len) {
-        /* base's parser takes no '+' */
-        if (!str_to_int64(node->text.ptr[0] == '+' ? digits : node->text, &value))
-            return false;
-    } else if (!parse_based(node->text, &value)) {
+    if (text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+'))
+        text = str_skip(text, 1);
+    while (i < text.len && ascii_is_digit(text.ptr[i]))
+        i++;
+    return i > 0 && i == text.len;
+}
+
+static bool resolve_int(YamlNode *node) {
+    Str unsigned_text = str_skip(node->text, str_has_prefix(node->text, STR("+")) ? 1 : 0);
+
+    if (is_decimal(node->text) ? !str_to_int64(unsigned_text, &node->integer) /* takes no '+' */
+                               : !parse_based(node->text, &node->integer))
         return false;
-    }
     node->kind = YAML_INT;
-    node->integer = value;
-    node->real = (double)value;
+    node->real = (double)node->integer;
     return true;
 }
 

@@ -97,10 +97,6 @@ static bool check_size(YamlSource *source, DiagList *diags) {
     return false;
 }
 
-static bool is_control(char c) {
-    return (unsigned char)c < 0x20 && !source_is_blank(c);
-}
-
 /* libfyaml treats some bytes that are not text as the end of the stream, without an error. */
 static bool check_bytes(YamlSource *source, DiagList *diags) {
     static const Str hint = STR("save the file as UTF-8 text");
@@ -108,7 +104,7 @@ static bool check_bytes(YamlSource *source, DiagList *diags) {
     size_t valid = utf8_valid_length(text);
     size_t i = 0;
 
-    while (i < valid && !is_control(text.ptr[i]))
+    while (i < valid && ((unsigned char)text.ptr[i] >= 0x20 || source_is_blank(text.ptr[i])))
         i++;
     if (i == text.len)
         return true;

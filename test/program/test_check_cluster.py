@@ -89,6 +89,16 @@ def test_names_that_nothing_in_the_cluster_has(check):
         assert f"  = did you mean {hint}?\n" in result.stdout
 
 
+def test_requirements_that_no_pod_meets(check):
+    result = check("""\
+  match: {podSelector: {matchExpressions: [{key: app, operator: NotIn, values: [web, train]}]}}
+  filters: [{name: ready, nodeReady: true}]
+""", "--cluster", "cluster.json")
+    assert result.returncode == FINE
+    assert messages(result) == [
+        'warning: no pod of the cluster meets the requirement on the label "app": the policy applies to none']
+
+
 def test_rules_that_reject_every_node(check):
     result = check("""\
   filters:
