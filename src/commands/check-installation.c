@@ -251,7 +251,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
 static BindWiring bind_wiring(const InstallationFacts *facts) {
     bool is_known = false, is_bound = true;
 
-    for (BerthEntry found = {.at = 0}; berth_entry_next(facts, &found);) {
+    FOR_EACH_ENTRY (found, facts) {
         is_known = true;
         is_bound &= !str_is_empty(found.entry->bind_verb);
     }
