@@ -13,7 +13,6 @@
 #include "base/vec.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
-#include "json/fields.h"
 
 #define TEXTS_MAX 256u /* of one list */
 #define SOURCE_FACTS_MAX 256u
@@ -207,13 +206,8 @@ static bool berth_status_read(
         {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
     };
     Status status = {.fact = *ret, .needs = *needs, .now_nsec = now_nsec};
-    JsonReader reader;
+    bool is_read = COLLECT_READ(body, arena, fields, &status);
 
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return false;
-    JSON_READ_FIELDS(&reader, arena, fields, &status);
-    json_end(&reader);
     *ret = status.fact;
     *needs = status.needs;
     ret->clock_skew_sec = seconds_until(status.time, now_nsec);
@@ -222,7 +216,7 @@ static bool berth_status_read(
     ret->has_filters = status.n_filters > 0;
     ret->has_scores = status.n_scores > 0;
     ret->has_lease = !str_is_empty(needs->leases[LEASE_OF_BINDS].name);
-    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
+    return is_read && !str_is_empty(ret->version);
 }
 
 /* --- /api/v1/sources ------------------------------------------------------------------------- */
@@ -262,16 +256,14 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
 static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
     static const JsonField fields[] = {{"metrics", JSON_FIELD_ARRAY, .read = read_source}};
     Sources sources = {.needs = needs};
-    JsonReader reader;
+    bool is_read = COLLECT_READ(body, arena, fields, &sources);
 
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &sources);
-    json_end(&reader);
     ret->sources = sources.list.items;
     ret->n_sources = sources.list.n;
-    return json_error(&reader) == JSON_OK;
+    return is_read;
 }
 
+#define READINESS_PATH "/readyz?verbose"
 #define READINESS_MAX 1024u
 
 /* Retries while berths report different clusters. */
@@ -279,29 +271,20 @@ static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeed
 #define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
-/* False with fact->error: nothing came. */
-static bool request(Collector *collector, const BerthAccess *access, const char *path,
+/* A page. False with fact->error: none came; of health, any status is a page. */
+static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX] = "out of memory for the request";
     int r = berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error);
+    bool is_health = strcmp(path, READINESS_PATH) == 0;
 
     collector->is_out_of_memory |= r < 0;
-    if (r != 0)
-        fact->error = arena_copy(collector->arena, str_from_c(error));
-    return r == 0;
-}
-
-/* False with fact->error: no page came. */
-static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
-    BlockingReply *ret, BerthFact *fact) {
-    char error[BERTH_CLIENT_ERROR_MAX];
-
-    if (!request(collector, access, path, ret, fact))
-        return false;
-    if (ret->status == 200)
+    if (r == 0 && (is_health || ret->status == 200))
         return true;
-    fact->is_forbidden = ret->status == 401 || ret->status == 403;
-    berth_client_explain(access, ret, collector->arena, error);
+    if (r == 0) {
+        fact->is_forbidden = ret->status == 401 || ret->status == 403;
+        berth_client_explain(access, ret, collector->arena, error);
+    }
     fact->error = arena_copy(collector->arena, str_from_c(error));
     return false;
 }
@@ -317,7 +300,7 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
     BlockingReply reply;
     Str rest, line;
 
-    if (!request(collector, access, "/readyz?verbose", &reply, fact))
+    if (!fetch_page(collector, access, READINESS_PATH, &reply, fact))
         return false;
     fact->is_ready = reply.status == 200;
     rest = reply.body;

@@ -23,6 +23,7 @@
 #include "kube/access.h"
 #include "kube/blocking-client.h"
 #include "kube/client.h"
+#include "json/fields.h"
 
 #define COLLECT_PODS_MAX 16u /* --scheduler-pod */
 #define COLLECT_SEC 60       /* for everything: of servers that take their time there may be many */
@@ -107,6 +108,11 @@ void collect_probes(Collector *collector); /* last */
 static inline bool collect_has_failed(const Collector *collector) {
     return collector->is_out_of_memory || arena_has_failed(collector->arena);
 }
+
+/* Reads @body, an object; see json/fields.h. False: it is something else. */
+bool collect_read(Str body, Arena *arena, const JsonField *fields, size_t n, void *target);
+#define COLLECT_READ(body, arena, fields, target)                                                  \
+    collect_read((body), (arena), (fields), ELEMENTS_OF(fields), (target))
 
 /* Whether it is time to stop asking. */
 bool collect_is_late(const Collector *collector);
