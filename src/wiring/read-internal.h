@@ -32,10 +32,11 @@ typedef struct WiringField {
     const char *name;
     WiringRead *read; /* NULL: any value, not read */
     size_t offset;
+    bool takes_null; /* else read() is not called for an empty value */
 } WiringField;
 
-#define WIRING_FIELD(type, member, key, how)                                                       \
-    { .name = (key), .read = (how), .offset = offsetof(type, member) }
+#define WIRING_FIELD(type, member, key, how, ...)                                                  \
+    { .name = (key), .read = (how), .offset = offsetof(type, member), __VA_ARGS__ }
 
 #define WIRING_FIELDS_MAX 32u
 
@@ -43,6 +44,8 @@ typedef struct WiringField {
  * extender"). False: it is not a mapping. */
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
+#define WIRING_READ_FIELDS(reading, mapping, what, fields, into)                                   \
+    wiring_read_fields((reading), (mapping), (what), true, (fields), ELEMENTS_OF(fields), (into))
 
 /* Readers for a table: */
 WiringRead wiring_read_string, wiring_read_bool, wiring_read_int64, wiring_read_time;
