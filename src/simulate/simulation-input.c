@@ -19,7 +19,6 @@
 #include "input/workload.h"
 #include "scheduler/forecast.h"
 #include "scheduler/services.h"
-#include "simulate/simulation-terms.h"
 #include "simulate/trace.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -328,6 +327,110 @@ static int read_cluster(Draft *draft) {
     return 0;
 }
 
+/* --- terms -------------------------------------------------------------- */
+
+/* All return 0; 1: there were too many terms; or -ENOMEM. */
+static int add_spread(const Draft *draft, PodRequest *request) {
+    Labels services;
+    int r;
+
+    arena_reset(draft->scratch);
+    r = services_find(&draft->services, &request->pod, draft->scratch, &services);
+    if (r < 0)
+        return r;
+    return term_index_add_spread(draft->input->terms, &request->pod, &services, &request->terms);
+}
+
+static int find_kinds(Draft *draft) {
+    SimulationInput *input = draft->input;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+        r = add_spread(draft, draft->requests.items[i]);
+        draft->has_lost_terms |= r == 1;
+    }
+    if (r >= 0)
+        r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
+    for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
+        ExistingPod *existing = &input->existing[i];
+
+        r = term_index_classify(input->terms, existing->pod, &existing->footprint.terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        r = term_index_classify(input->terms, &request->pod, &request->terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    return r;
+}
+
+/* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
+static int find_claims(const Draft *draft, PodRequest *request) {
+    const RelatedObjects *objects = snapshot_related(draft->input->snapshot);
+    const PodDetails *details = request->pod.details;
+    Related related = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < details->n_volumes; i++)
+        n += !str_is_empty(details->volumes[i].claim_name);
+    if (n == 0)
+        return 0;
+    if (related_objects_find(objects, &request->pod, draft->input->arena, &related) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < related.n_claims; i++) {
+        const VolumeClaim *claim = &related.claims[i];
+
+        if (claim->volume.is_limited)
+            request->unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
+        if (!str_is_empty(claim->volume.name) &&
+            !str_is_one_of(STR("ReadWriteOncePod"), claim->access_modes, claim->n_access_modes))
+            n--;
+    }
+    if (n > 0)
+        request->unmodelled |= 1u << UNMODELLED_VOLUMES;
+    else
+        request->claims = related.claims;
+    request->n_claims = n > 0 ? 0 : related.n_claims;
+    return 0;
+}
+
+static void find_unmodelled(const Draft *draft) {
+    SimulationInput *input = draft->input;
+
+    for (size_t i = 0; i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        if (draft->has_lost_terms)
+            request->unmodelled |= 1u << UNMODELLED_TERMS;
+        if (term_index_is_unsure(input->terms, &request->terms))
+            request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
+        input->lacks_services |=
+            draft->services.n == 0 && request->terms.n_spread == 0 && request->pod.labels.n > 0;
+    }
+    for (size_t i = 0; i < input->n_arrivals; i++) {
+        uint32_t unmodelled = input->arrivals[i].request->unmodelled;
+
+        for (unsigned k = 0; k < UNMODELLED_MAX; k++)
+            input->n_unmodelled[k] += unmodelled >> k & 1;
+        input->n_any_unmodelled += unmodelled != 0;
+    }
+}
+
+/* Which pods the terms and spread constraints of others select, and which pods use features that
+ * are not modelled. */
+static int find_terms(Draft *draft) {
+    int r = find_kinds(draft);
+
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++)
+        r = find_claims(draft, draft->requests.items[i]);
+    if (r < 0)
+        return r;
+    find_unmodelled(draft);
+    return 0;
+}
+
 /* --- all together ------------------------------------------------------- */
 
 /* Drops pods on unknown nodes. */
@@ -470,19 +573,6 @@ static int read_pods(Draft *draft) {
         return set_error(draft, draft->path,
             "contains no pod to place: no Pod, and no Deployment, Job or other object with pods");
     return r;
-}
-
-static int find_terms(Draft *draft) {
-    SimulationTerms terms = {
-        .input = draft->input,
-        .requests = draft->requests.items,
-        .n_requests = draft->requests.n,
-        .services = &draft->services,
-        .has_lost = draft->has_lost_terms,
-        .scratch = draft->scratch,
-    };
-
-    return simulation_terms_find(&terms);
 }
 
 static int load(Draft *draft) {
