@@ -16,7 +16,7 @@ static void build(ScenarioRun *run) {
     run_place(run, workload_named("render"));
     run_choose_pod(run);
     run_place(run, run->workload);
-    run_expect(run, str_is_empty(run->pod->model.node_name), "the pod found a node");
+    run_expect(run, run->pod && str_is_empty(run->pod->model.node_name), "the pod found a node");
 }
 
 static void show(ScenarioRun *run) {
