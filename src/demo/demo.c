@@ -115,15 +115,11 @@ static int annotate(Demo *demo) {
     return annotator_write(demo->env.cluster, view, clock_wall_nsec());
 }
 
-/* Another attempt that changes nothing is not printed. */
-static bool is_news(const Placement *placement) {
-    return placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
-           !str_is_empty(placement->error);
-}
-
 static void print_and_count(Demo *demo, const Placement *placement, const DemoStatus *status) {
     stats_add(&demo->stats, placement);
-    if (is_news(placement))
+    /* Another attempt that changes nothing is not printed. */
+    if (placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
+        !str_is_empty(placement->error))
         printer_placement(&demo->printer, placement);
     if (story_tell(&demo->story, &demo->printer, status, placement))
         demo->pause_msec = READ_PACES * demo->options->pace_msec;
@@ -196,14 +192,8 @@ static int start_measuring(Demo *demo) {
 
 static int prepare(Demo *demo) {
     const DemoOptions *options = demo->options;
-    EnvironmentOptions env = {
-        .n_nodes = options->n_nodes,
-        .seed = options->seed,
-        .address = options->address,
-        .port = options->port,
-    };
     int64_t pace_nsec = options->pace_msec * NSEC_PER_MSEC;
-    int r = environment_open(&demo->env, &env);
+    int r = environment_open(&demo->env, options);
 
     if (r == 0)
         r = demo_cluster_use_gpus(demo->env.cluster);

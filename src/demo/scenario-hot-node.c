@@ -77,7 +77,7 @@ static void add_load(ScenarioRun *run) {
     row = find_node(run, pod, table);
     if (row != NO_ROW)
         (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(table->names->names[row]));
-    (void)mock_metrics_add_load(run->env.metrics, str_from_c(run->node), HOT_SHARE);
+    mock_metrics_add_load(run->env.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
 /* The measured load shows it. */
