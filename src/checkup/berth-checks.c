@@ -51,12 +51,13 @@ void judge_verbs_answer(const CheckSubject *at, Verdict *verdict) {
 void judge_versions_equal(const CheckSubject *at, Verdict *verdict) {
     const BerthFact *first = berth_next(at->facts, NULL);
 
-    FOR_EACH_BERTH (berth, at->facts, verdict)
+    FOR_EACH_BERTH (berth, at->facts, verdict) {
         if (berth == first)
             verdict_note(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->version));
         else if (!str_eq(berth->version, first->version))
             verdict_warn(verdict, "kubectl -n berth-system rollout status deployment", "%.*s: %.*s",
                 STR_FMT(berth->url), STR_FMT(berth->version));
+    }
     if (berth_count(at->facts) == 1)
         verdict_skip(verdict, "there is one berth");
 }

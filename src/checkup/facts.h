@@ -41,12 +41,14 @@ typedef struct SourceFact {
     Str metric, source;
     Str state; /* "ok", …, as /api/v1/sources has it */
     Str error; /* empty: none */
+    bool is_of_pods;
     size_t n_nodes, n_covered;
 } SourceFact;
 
 typedef struct SchedulerFact { /* a schedulerName that has sent requests */
     Str name;
     uint64_t n_requests;
+    Str last_request_time;
     double last_request_sec; /* ago */
 } SchedulerFact;
 

@@ -57,7 +57,7 @@ void judge_preempt_verb(const CheckSubject *at, Verdict *verdict) {
 void judge_bind_verb(const CheckSubject *at, Verdict *verdict) {
     bool is_set = !str_is_empty(at->entry->bind_verb);
 
-    FOR_EACH_BERTH (berth, at->facts, verdict)
+    FOR_EACH_BERTH (berth, at->facts, verdict) {
         if (is_set && !berth->answers_bind)
             verdict_fail(verdict, "berth serve --bind ...   # or leave bindVerb out",
                 "%s: bindVerb is set, and %.*s does not bind", at->where, STR_FMT(berth->url));
@@ -65,6 +65,7 @@ void judge_bind_verb(const CheckSubject *at, Verdict *verdict) {
             verdict_warn(verdict,
                 "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind",
                 "%s: %.*s would bind, and bindVerb is not set", at->where, STR_FMT(berth->url));
+    }
 }
 
 void judge_sole_binder(const CheckSubject *at, Verdict *verdict) {

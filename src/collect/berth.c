@@ -10,7 +10,6 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/nsec.h"
-#include "base/vec.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
 
@@ -23,12 +22,9 @@
 typedef struct Status {
     BerthFact fact;
     BerthNeeds needs;
-    int64_t now_nsec;
     int64_t max_score, n_filters, n_scores;
     Str time, certificate_end;
 } Status;
-
-/* --- values ---------------------------------------------------------------------------------- */
 
 /* Seconds from our clock to the time in @text; 0: not a time. */
 static double seconds_until(Str text, int64_t now_nsec) {
@@ -102,33 +98,14 @@ static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, &fact->webhook_chain);
 }
 
-static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Entry {
-        SchedulerFact fact;
-        Str last;
-    } Entry;
+static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Entry, fact.name)},
-        {"asked", JSON_FIELD_COUNT, offsetof(Entry, fact.n_requests)},
-        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Entry, last)},
+        {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
+        {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
+        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
     };
-    Status *status = target;
-    VEC(SchedulerFact) schedulers = {0};
 
-    json_array(reader);
-    while (json_element(reader)) {
-        SchedulerFact *scheduler =
-            schedulers.n < SCHEDULERS_MAX ? VEC_PUSH(&schedulers, arena) : NULL;
-        Entry entry = {0};
-
-        JSON_READ_FIELDS(reader, arena, fields, &entry);
-        if (!scheduler)
-            continue;
-        entry.fact.last_request_sec = fmax(0, -seconds_until(entry.last, status->now_nsec));
-        *scheduler = entry.fact;
-    }
-    status->fact.schedulers = schedulers.items;
-    status->fact.n_schedulers = schedulers.n;
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 /* --- /api/v1/status -------------------------------------------------------------------------- */
@@ -203,9 +180,9 @@ static bool berth_status_read(
         {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
         {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
-        {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
+        LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
     };
-    Status status = {.fact = *ret, .needs = *needs, .now_nsec = now_nsec};
+    Status status = {.fact = *ret, .needs = *needs};
     bool is_read = COLLECT_READ(body, arena, fields, &status);
 
     *ret = status.fact;
@@ -215,51 +192,42 @@ static bool berth_status_read(
     ret->max_score = status.max_score < MAX_SCORE ? (int)status.max_score : MAX_SCORE;
     ret->has_filters = status.n_filters > 0;
     ret->has_scores = status.n_scores > 0;
+    for (size_t i = 0; i < ret->n_schedulers; i++)
+        ret->schedulers[i].last_request_sec =
+            fmax(0, -seconds_until(ret->schedulers[i].last_request_time, now_nsec));
     ret->has_lease = !str_is_empty(needs->leases[LEASE_OF_BINDS].name);
     return is_read && !str_is_empty(ret->version);
 }
 
 /* --- /api/v1/sources ------------------------------------------------------------------------- */
 
-typedef struct Sources {
-    VEC(SourceFact) list;
-    BerthNeeds *needs;
-} Sources;
-
 static void read_source(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Metric {
-        SourceFact fact;
-        bool is_of_pods;
-    } Metric;
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Metric, fact.metric)},
-        {"source", JSON_FIELD_TEXT, offsetof(Metric, fact.source)},
-        {"state", JSON_FIELD_TEXT, offsetof(Metric, fact.state)},
-        {"error", JSON_FIELD_TEXT, offsetof(Metric, fact.error)},
-        {"perPod", JSON_FIELD_BOOL, offsetof(Metric, is_of_pods)},
-        {"nodes.covered", JSON_FIELD_COUNT, offsetof(Metric, fact.n_covered)},
-        {"nodes.of", JSON_FIELD_COUNT, offsetof(Metric, fact.n_nodes)},
+        {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
+        {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
+        {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
+        {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
+        {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
+        {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
+        {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
     };
-    Sources *sources = target;
-    SourceFact *place = sources->list.n < SOURCE_FACTS_MAX ? VEC_PUSH(&sources->list, arena) : NULL;
-    Metric metric = {0};
 
-    JSON_READ_FIELDS(reader, arena, fields, &metric);
-    if (!place)
-        return;
-    *place = metric.fact;
-    if (str_is(metric.fact.source, "metrics.k8s.io"))
-        *(metric.is_of_pods ? &sources->needs->measures_pods : &sources->needs->measures_nodes) =
-            true;
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
-    static const JsonField fields[] = {{"metrics", JSON_FIELD_ARRAY, .read = read_source}};
-    Sources sources = {.needs = needs};
-    bool is_read = COLLECT_READ(body, arena, fields, &sources);
+    static const JsonField fields[] = {
+        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
+    bool is_read = COLLECT_READ(body, arena, fields, ret);
 
-    ret->sources = sources.list.items;
-    ret->n_sources = sources.list.n;
+    for (size_t i = 0; i < ret->n_sources; i++) {
+        bool is_of_pods = ret->sources[i].is_of_pods;
+
+        if (!str_is(ret->sources[i].source, "metrics.k8s.io"))
+            continue;
+        needs->measures_pods |= is_of_pods;
+        needs->measures_nodes |= !is_of_pods;
+    }
     return is_read;
 }
 
