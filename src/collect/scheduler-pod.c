@@ -88,10 +88,9 @@ static bool find_flag(const Container *container, Str flag, Str *ret) {
 
 static bool is_scheduler(const Container *container) {
     Str program = word_at(container, 0);
-    size_t slash = str_find_last(program, '/');
 
     return str_has_prefix(
-        slash == SIZE_MAX ? program : str_skip(program, slash + 1), STR("kube-scheduler"));
+        str_skip(program, str_find_last(program, '/') + 1), STR("kube-scheduler"));
 }
 
 /* Images with an entry point of their own need no command: then only the flags identify it. */

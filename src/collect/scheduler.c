@@ -189,9 +189,7 @@ static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text)
 /* --- a v1alpha1 and its Policy, in two files ------------------------------------------------- */
 
 static Str base_name(Str path) {
-    size_t slash = str_find_last(path, '/');
-
-    return slash == SIZE_MAX ? path : str_skip(path, slash + 1);
+    return str_skip(path, str_find_last(path, '/') + 1); /* without one from 0 on */
 }
 
 static bool is_policy(const SchedulerConfigFact *fact) {

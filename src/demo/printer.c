@@ -131,16 +131,15 @@ static void print_source(
 }
 
 static void print_sources(const Program *rules, const char *url, Buf *out) {
-    if (rules->n_gauges == 0)
-        return;
     print_source(out, rules, GAUGE_PROMETHEUS, url, ", a mock of Prometheus");
     print_source(out, rules, GAUGE_RESOURCES, url, ", a mock of metrics-server");
     print_source(out, rules, GAUGE_CUSTOM, url, ", a mock of an adapter for custom.metrics.k8s.io");
     print_source(
         out, rules, GAUGE_ANNOTATION, "", "annotations of nodes, which the demo keeps writing");
-    buf_append(out,
-        STR("The values are made up: workloads use less or more than they request, and some nodes "
-            "have other load.\n"));
+    if (rules->n_gauges > 0)
+        buf_append(out, STR("The values are made up: workloads use less or more than they request, "
+                            "and some nodes "
+                            "have other load.\n"));
 }
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status) {

@@ -386,15 +386,6 @@ static void pass_time(Run *run, double to) {
     run->now = to;
 }
 
-/* The time at which the run ends, INFINITY: after the last event. */
-static double find_end(const Run *run) {
-    const SimulationInput *input = run->input;
-
-    if (run->options->until >= 0)
-        return run->options->until;
-    return input->has_endless ? INFINITY : input->last_at;
-}
-
 /* INFINITY: there is none. */
 static double next_event(const Run *run) {
     double at = run->ends.n > 0 ? run->ends.items[0].at : INFINITY;
@@ -455,7 +446,8 @@ static int take_pods(Run *run) {
 }
 
 static int run_events(Run *run) {
-    double end = find_end(run);
+    double last = run->input->has_endless ? INFINITY : run->input->last_at;
+    double end = run->options->until >= 0 ? run->options->until : last;
     int r = 0;
 
     sample(run);
@@ -489,13 +481,6 @@ static int compare_reasons(const void *a, const void *b) {
     return str_cmp(x->text, y->text);
 }
 
-static PendingReason *find_reason(SimulationResult *result, Str text) {
-    for (size_t i = 0; i < result->n_reasons; i++)
-        if (str_eq(result->reasons[i].text, text))
-            return &result->reasons[i];
-    return NULL;
-}
-
 static int summarize_reasons(Run *run) {
     SimulationResult *result = run->result;
     size_t n_max = REASON_EXTENDER + run->verbs.n_reasons + 1;
@@ -511,7 +496,7 @@ static int summarize_reasons(Run *run) {
     }
     for (size_t i = 0; i < n_max; i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(4096);
-        PendingReason *known;
+        size_t k = 0;
         Str kept;
 
         if (counts[i] == 0)
@@ -520,12 +505,11 @@ static int summarize_reasons(Run *run) {
         kept = arena_copy(result->arena, buf_str(&text));
         if (!kept.ptr)
             return -ENOMEM;
-        known = find_reason(result, kept);
-        if (!known) {
-            known = &result->reasons[result->n_reasons++];
-            known->text = kept;
-        }
-        known->n_pods += counts[i];
+        while (k < result->n_reasons && !str_eq(result->reasons[k].text, kept))
+            k++;
+        result->n_reasons += k == result->n_reasons;
+        result->reasons[k].text = kept;
+        result->reasons[k].n_pods += counts[i];
     }
     qsort(result->reasons, result->n_reasons, sizeof(*result->reasons), compare_reasons);
     return 0;

@@ -278,13 +278,6 @@ static int add_existing(Draft *draft, const PodRequest *request) {
     return 0;
 }
 
-static int add_pending(Draft *draft, Str object) {
-    if (draft->files->with_pending)
-        return add_pod(draft, object);
-    draft->input->n_left_pending++;
-    return 0;
-}
-
 static int visit_cluster(void *context, const Object *object) {
     Draft *draft = context;
     PodRequest request;
@@ -300,8 +293,12 @@ static int visit_cluster(void *context, const Object *object) {
     r = decode_request(draft, object, object->json, draft->scratch, &request);
     if (r < 0 || request.pod.is_terminal)
         return r;
-    return str_is_empty(request.pod.node_name) ? add_pending(draft, object->json)
-                                               : add_existing(draft, &request);
+    if (!str_is_empty(request.pod.node_name))
+        return add_existing(draft, &request);
+    if (draft->files->with_pending)
+        return add_pod(draft, object->json);
+    draft->input->n_left_pending++;
+    return 0;
 }
 
 static int read_cluster(Draft *draft) {
@@ -458,11 +455,6 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Whether the name is the pod's own, and not made from that of its workload or trace. */
-static bool has_own_name(const Arrival *arrival) {
-    return str_eq(arrival->name, arrival->request->pod.name);
-}
-
 /* Names must be unique; one that was made here gets a number appended. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
@@ -471,8 +463,9 @@ static int name_arrivals(Draft *draft, Map *names) {
         Arrival *arrival = &draft->arrivals.items[i];
         Str name = full_name(arena, arrival->request->pod.namespace, arrival->name);
         bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
+        bool is_made = !str_eq(arrival->name, arrival->request->pod.name);
 
-        if (is_taken && !draft->files->trace && has_own_name(arrival)) {
+        if (is_taken && !draft->files->trace && !is_made) {
             (void)snprintf(draft->error, SIMULATION_ERROR_MAX,
                 "%s: there are two pods named \"%.*s\"", draft->path, STR_FMT(name));
             return -EINVAL;
