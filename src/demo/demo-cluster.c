@@ -86,28 +86,27 @@ static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
     return pod;
 }
 
-/* Decodes the JSON written here, so that the served node equals the dumped one. @text is for the
- * JSON, which @node has in @arena. 0, or -ENOMEM. */
+/* Decodes the JSON written here, so that the served node equals the dumped one. 0, or -ENOMEM. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
-    Buf *text, Arena *arena, DemoNode *node) {
+    Arena *arena, DemoNode *node) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
     JsonReader reader;
 
-    buf_reset(text);
-    demo_node_write(number, cluster->begun_sec, changes, rng, text);
-    node->json = arena_copy(arena, buf_str(text));
-    if (buf_error(text) < 0 || !node->json.ptr)
+    demo_node_write(number, cluster->begun_sec, changes, rng, &text);
+    node->json = arena_copy(arena, buf_str(&text));
+    if (buf_error(&text) < 0 || !node->json.ptr)
         return -ENOMEM;
     json_reader_init(&reader, node->json);
     node_decode(&reader, arena, &node->model);
     return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
 }
 
-static int make_node(DemoCluster *cluster, size_t number, Buf *text) {
+static int make_node(DemoCluster *cluster, size_t number) {
     DemoNode *node = &cluster->nodes[number];
     int r;
 
     node->rng = cluster->rng;
-    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, text, cluster->arena, node);
+    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, cluster->arena, node);
     if (r < 0)
         return r;
     node->name = node->model.name;
@@ -211,11 +210,10 @@ static int fill_store(DemoCluster *cluster) {
 }
 
 static int populate(DemoCluster *cluster) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
     int r = pod_maker_init(&cluster->maker, cluster->arena);
 
     for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = make_node(cluster, i, &text);
+        r = make_node(cluster, i);
     for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
         r = load_node(cluster, i);
     set_ends(cluster);
@@ -407,8 +405,8 @@ void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod) {
     (void)pthread_mutex_unlock(&cluster->lock);
 }
 
-int demo_cluster_clear(DemoCluster *cluster) {
-    size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted, n_left;
+void demo_cluster_clear(DemoCluster *cluster) {
+    size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted;
 
     (void)pthread_mutex_lock(&cluster->lock);
     for (size_t i = 0; i < cluster->n_pods; i++)
@@ -416,9 +414,7 @@ int demo_cluster_clear(DemoCluster *cluster) {
     end_pods(cluster);
     cluster->n_ended = n_ended; /* cleared, not ended */
     cluster->n_deleted = n_deleted;
-    n_left = cluster->n_pods;
     (void)pthread_mutex_unlock(&cluster->lock);
-    return n_left == 0 ? 0 : -ENOMEM;
 }
 
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
@@ -497,7 +493,6 @@ void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, 
 /* --- changes of nodes ------------------------------------------------------- */
 
 static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(DEMO_OBJECT_MAX * 4);
     DemoNode *node = &cluster->nodes[number], marked = *node;
     Rng rng = node->rng;
@@ -505,7 +500,7 @@ static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes)
 
     if (!arena)
         return -ENOMEM;
-    r = write_node(cluster, number, changes, &rng, &text, arena, &marked);
+    r = write_node(cluster, number, changes, &rng, arena, &marked);
     if (r == 0)
         r = error_fold(store_apply_node(cluster->store, &marked.model));
     if (r < 0)

@@ -73,7 +73,8 @@ void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
 
 /* --- templates -------------------------------------------------------------------------------- */
 
-static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena) {
+static int make_template(PodMaker *maker, size_t number, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
     DemoPod pod = {
         .workload = &workloads[number / WORKLOAD_PEOPLE],
         .person = (unsigned)(number % WORKLOAD_PEOPLE),
@@ -81,10 +82,9 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
     JsonReader reader;
     Str json;
 
-    buf_reset(text);
-    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, text);
-    json = arena_copy(arena, buf_str(text));
-    if (buf_error(text) < 0 || !json.ptr)
+    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, &text);
+    json = arena_copy(arena, buf_str(&text));
+    if (buf_error(&text) < 0 || !json.ptr)
         return -ENOMEM;
     json_reader_init(&reader, json);
     pod_request_decode(&reader, arena, &maker->templates[number]);
@@ -92,7 +92,6 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
 }
 
 int pod_maker_init(PodMaker *maker, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
     size_t n = n_workloads * WORKLOAD_PEOPLE;
     int r = 0;
 
@@ -100,7 +99,7 @@ int pod_maker_init(PodMaker *maker, Arena *arena) {
     if (!maker->templates)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = make_template(maker, i, &text, arena);
+        r = make_template(maker, i, arena);
     return r;
 }
 
