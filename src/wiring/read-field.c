@@ -18,11 +18,15 @@
 
 /* --- fields ---------------------------------------------------------------- */
 
+static bool is_there(const WiringReading *reading, const WiringField *field) {
+    return field->versions == 0 || (field->versions & reading->version) != 0;
+}
+
 /* NULL: there is none. */
-static const WiringField *find_field(
-    const WiringField *fields, size_t n_fields, Str key, bool (*is_same)(Str a, Str b)) {
+static const WiringField *find_field(const WiringReading *reading, const WiringField *fields,
+    size_t n_fields, Str key, bool (*is_same)(Str a, Str b)) {
     for (size_t i = 0; i < n_fields; i++)
-        if (is_same(key, str_from_c(fields[i].name)))
+        if (is_there(reading, &fields[i]) && is_same(key, str_from_c(fields[i].name)))
             return &fields[i];
     return NULL;
 }
@@ -39,12 +43,14 @@ static void complain_of_case(
 static void complain_of_key(WiringReading *reading, const YamlNode *key, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields) {
     Str known[WIRING_FIELDS_MAX];
+    size_t n = 0;
 
     assert(n_fields <= WIRING_FIELDS_MAX);
     for (size_t i = 0; i < n_fields; i++)
-        known[i] = str_from_c(fields[i].name);
+        if (is_there(reading, &fields[i]))
+            known[n++] = str_from_c(fields[i].name);
     reader_unknown_field(
-        &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n_fields);
+        &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n);
 }
 
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
@@ -55,9 +61,9 @@ bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const c
         return false;
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key, *value = mapping->pairs[i].value;
-        const WiringField *field = find_field(fields, n_fields, key->text, str_eq);
+        const WiringField *field = find_field(reading, fields, n_fields, key->text, str_eq);
         const WiringField *near =
-            field ? field : find_field(fields, n_fields, key->text, str_eq_nocase);
+            field ? field : find_field(reading, fields, n_fields, key->text, str_eq_nocase);
 
         if (!near)
             complain_of_key(reading, key, what, is_exact, fields, n_fields);

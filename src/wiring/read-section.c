@@ -31,13 +31,10 @@ static const WiringField election_fields[] = {
     WIRING_FIELD(Election, lock, "resourceLock", wiring_read_string),
     WIRING_FIELD(Election, name, "resourceName", wiring_read_string),
     WIRING_FIELD(Election, namespace, "resourceNamespace", wiring_read_string),
-    /* Only v1alpha1: */
-    WIRING_FIELD(Election, old_name, "lockObjectName", wiring_read_string),
-    WIRING_FIELD(Election, old_namespace, "lockObjectNamespace", wiring_read_string),
+    WIRING_FIELD(Election, old_name, "lockObjectName", wiring_read_string, .versions = IN_ALPHA1),
+    WIRING_FIELD(
+        Election, old_namespace, "lockObjectNamespace", wiring_read_string, .versions = IN_ALPHA1),
 };
-
-#define N_ELECTION_ALPHA1 ELEMENTS_OF(election_fields)
-#define N_ELECTION (N_ELECTION_ALPHA1 - 2)
 
 static int64_t given(int64_t nsec, int64_t otherwise) {
     return nsec != 0 ? nsec : otherwise;
@@ -68,8 +65,7 @@ void wiring_read_election(
     size_t n_errors = reading->reader.diags->n_errors;
     SchedulerConfig *config = into;
 
-    if (!wiring_read_fields(reading, value, name, /* is_exact= */ true, election_fields,
-            reading->is_alpha1 ? N_ELECTION_ALPHA1 : N_ELECTION, &election))
+    if (!WIRING_READ_FIELDS(reading, value, name, election_fields, &election))
         return;
     if (str_is_empty(election.name))
         election.name = election.old_name;

@@ -96,82 +96,56 @@ static void finish_profiles(WiringReading *reading, const YamlNode *root) {
 
 /* --- documents -------------------------------------------------------------------- */
 
-#define SECTION(key, how)                                                                          \
-    { .name = (key), .read = (how) }
+#define SECTION(key, how, in)                                                                      \
+    { .name = (key), .read = (how), .versions = (in) }
 
-static const WiringField config_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("extenders", wiring_read_extenders),
-    SECTION("profiles", read_profiles),
-    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
-    SECTION("leaderElection", wiring_read_election),
-    SECTION("clientConnection", wiring_read_connection),
-    SECTION("parallelism", wiring_read_parallelism),
-    SECTION("enableProfiling", wiring_read_flag),
-    SECTION("enableContentionProfiling", wiring_read_flag),
-    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
-    SECTION("podMaxBackoffSeconds", NULL),
-    SECTION("delayCacheUntilActive", wiring_read_flag),
-    /* Only the versions before v1: */
-    SECTION("healthzBindAddress", NULL),
-    SECTION("metricsBindAddress", NULL),
-    /* Only v1alpha2: */
-    SECTION("disablePreemption", NULL),
-    SECTION("bindTimeoutSeconds", NULL),
-};
+#define IN_PROFILED (IN_V1 | IN_BETA | IN_ALPHA2) /* versions with profiles */
+#define IN_CONFIG (IN_PROFILED | IN_ALPHA1)
+#define IN_ALPHA (IN_ALPHA2 | IN_ALPHA1)
 
-#define N_FIELDS_ALPHA ELEMENTS_OF(config_fields)
-#define N_FIELDS_BETA (N_FIELDS_ALPHA - 2)
-#define N_FIELDS_V1 (N_FIELDS_BETA - 2)
-
-static const WiringField alpha1_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("schedulerName", NULL), /* read_only_name() */
-    SECTION("algorithmSource", wiring_read_algorithm),
-    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
-    SECTION("leaderElection", wiring_read_election),
-    SECTION("clientConnection", wiring_read_connection),
-    SECTION("enableProfiling", wiring_read_flag),
-    SECTION("enableContentionProfiling", wiring_read_flag),
-    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
-    SECTION("podMaxBackoffSeconds", NULL),
-    SECTION("healthzBindAddress", NULL),
-    SECTION("metricsBindAddress", NULL),
-    SECTION("disablePreemption", NULL),
-    SECTION("bindTimeoutSeconds", NULL),
-    SECTION("hardPodAffinitySymmetricWeight", NULL),
-    SECTION("plugins", read_mapping),
-    SECTION("pluginConfig", read_list),
-};
-
-static const WiringField policy_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("extenders", wiring_read_extenders),
-    SECTION("predicates", NULL),
-    SECTION("priorities", NULL),
-    SECTION("hardPodAffinitySymmetricWeight", NULL),
-    SECTION("alwaysCheckAllPredicates", NULL),
+static const WiringField root_fields[] = {
+    SECTION("apiVersion", NULL, 0),
+    SECTION("kind", NULL, 0),
+    SECTION("extenders", wiring_read_extenders, IN_PROFILED | IN_POLICY),
+    SECTION("predicates", NULL, IN_POLICY),
+    SECTION("priorities", NULL, IN_POLICY),
+    SECTION("profiles", read_profiles, IN_PROFILED),
+    SECTION("schedulerName", NULL, IN_ALPHA1), /* read_only_name() */
+    SECTION("algorithmSource", wiring_read_algorithm, IN_ALPHA1),
+    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage,
+        .versions = IN_CONFIG),
+    SECTION("leaderElection", wiring_read_election, IN_CONFIG),
+    SECTION("clientConnection", wiring_read_connection, IN_CONFIG),
+    SECTION("parallelism", wiring_read_parallelism, IN_PROFILED),
+    SECTION("enableProfiling", wiring_read_flag, IN_CONFIG),
+    SECTION("enableContentionProfiling", wiring_read_flag, IN_CONFIG),
+    SECTION("podInitialBackoffSeconds", NULL, IN_CONFIG), /* wiring_check_backoff() */
+    SECTION("podMaxBackoffSeconds", NULL, IN_CONFIG),
+    SECTION("delayCacheUntilActive", wiring_read_flag, IN_PROFILED),
+    SECTION("healthzBindAddress", NULL, IN_BETA | IN_ALPHA),
+    SECTION("metricsBindAddress", NULL, IN_BETA | IN_ALPHA),
+    SECTION("disablePreemption", NULL, IN_ALPHA),
+    SECTION("bindTimeoutSeconds", NULL, IN_ALPHA),
+    SECTION("hardPodAffinitySymmetricWeight", NULL, IN_ALPHA1 | IN_POLICY),
+    SECTION("alwaysCheckAllPredicates", NULL, IN_POLICY),
+    SECTION("plugins", read_mapping, IN_ALPHA1),
+    SECTION("pluginConfig", read_list, IN_ALPHA1),
 };
 
 typedef struct Version {
     WiringRelease release;
-    bool is_legacy;
-    size_t n_fields;
-    const WiringField *fields;
+    unsigned version;
 } Version;
 
 static const Version versions[] = {
-    {{WIRING_V1, STR(GROUP "v1"), 25, 0}, false, N_FIELDS_V1, config_fields},
-    {{WIRING_V1, STR(GROUP "v1beta3"), 23, 28}, false, N_FIELDS_BETA, config_fields},
-    {{WIRING_V1, STR(GROUP "v1beta2"), 22, 27}, false, N_FIELDS_BETA, config_fields},
-    {{WIRING_V1, STR(GROUP "v1beta1"), 19, 22}, false, N_FIELDS_BETA, config_fields},
-    {{WIRING_V1, STR(GROUP "v1alpha2"), 18, 18}, true, N_FIELDS_ALPHA, config_fields},
-    {{WIRING_V1, STR(GROUP "v1alpha1"), 16, 18}, true, ELEMENTS_OF(alpha1_fields), alpha1_fields},
-    {{WIRING_POLICY, STR("v1"), 16, 22}, true, ELEMENTS_OF(policy_fields), policy_fields},
-    {{WIRING_POLICY, STR(GROUP "v1"), 17, 22}, true, ELEMENTS_OF(policy_fields), policy_fields},
+    {{WIRING_V1, STR(GROUP "v1"), 25, 0}, IN_V1},
+    {{WIRING_V1, STR(GROUP "v1beta3"), 23, 28}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1beta2"), 22, 27}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1beta1"), 19, 22}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1alpha2"), 18, 18}, IN_ALPHA2},
+    {{WIRING_V1, STR(GROUP "v1alpha1"), 16, 18}, IN_ALPHA1},
+    {{WIRING_POLICY, STR("v1"), 16, 22}, IN_POLICY},
+    {{WIRING_POLICY, STR(GROUP "v1"), 17, 22}, IN_POLICY},
 };
 
 static const Version *find_version(WiringFormat format, Str api_version) {
@@ -224,17 +198,16 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
         complain_of_version(reading, api_version);
         return;
     }
-    reading->is_legacy = version->is_legacy;
+    reading->version = version->version;
+    reading->is_legacy = (version->version & IN_ALPHA) != 0;
     reading->is_beta = version->release.last > 0;
-    reading->is_alpha1 = version->fields == alpha1_fields;
     if (reading->is_beta)
         reader_warning(&reading->reader, api_version, STR("1.25 and later read " GROUP "v1"),
             "only kube-scheduler %s reads this apiVersion",
             wiring_release_print(&version->release, text));
     config->has_leader_election = true;
-    (void)wiring_read_fields(reading, root, "KubeSchedulerConfiguration",
-        /* is_exact= */ true, version->fields, version->n_fields, config);
-    if (reading->is_alpha1)
+    (void)WIRING_READ_FIELDS(reading, root, "KubeSchedulerConfiguration", root_fields, config);
+    if (reading->version == IN_ALPHA1)
         read_only_name(reading, root);
     else
         finish_profiles(reading, root);
@@ -245,8 +218,9 @@ static void read_policy(WiringReading *reading, const YamlNode *root, const Yaml
     if (!wiring_release_find(WIRING_POLICY, api_version->text))
         reader_error(&reading->reader, api_version,
             "apiVersion of a Policy must be v1, not \"%.*s\"", STR_FMT(api_version->text));
+    reading->version = IN_POLICY;
     reading->is_legacy = true;
-    (void)WIRING_READ_FIELDS(reading, root, "Policy", policy_fields, reading->config);
+    (void)WIRING_READ_FIELDS(reading, root, "Policy", root_fields, reading->config);
 }
 
 /* Other kinds that users pass by mistake. */
