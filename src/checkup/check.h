@@ -97,10 +97,9 @@ const char *check_state_name(CheckState state); /* "passed", "warned", "failed",
 /* How many came out so. */
 size_t checkup_count(const Checkup *checkup, CheckState state);
 
-/* As above, and a line that counts. The second is for terminals that have no other letters: "ok",
- * "!", "x". */
-void checkup_print(const Checkup *checkup, bool has_colour, Buf *out);
-void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out);
+/* As above, and a line that counts. @is_ascii: for terminals that have no other letters: "ok", "!",
+ * "x". */
+void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out);
 
 /* {"state", "counts": {"passed", "warned", "failed", "skipped"}, "checks": [{"code", "group",
  * "title", "state", "cause", "fix", "hint"}]}, and a newline; hint: where it is explained. */

@@ -184,38 +184,28 @@ static void print_summary(const Printer *printer, const Checkup *checkup) {
         checkup_count(checkup, CHECK_FAILED), checkup_count(checkup, CHECK_SKIPPED));
 }
 
-static void print_all(Printer *printer, const Checkup *checkup) {
+void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out) {
+    Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = is_ascii};
+
     for (size_t i = 0; i < checkup->n; i++) {
         size_t width = visible_width(str_from_c(checkup->checks[i]->title));
 
-        printer->width = width > printer->width ? width : printer->width;
+        printer.width = width > printer.width ? width : printer.width;
     }
     for (size_t i = 0, n; i < checkup->n; i += n) {
         CheckGroup group = checkup->checks[i]->group;
 
         if (i == 0 || group != checkup->checks[i - 1]->group)
-            print_heading(printer, group, i == 0);
+            print_heading(&printer, group, i == 0);
         n = count_run(checkup, i);
         if (n >= RUN_MIN) {
-            print_run(printer, checkup, i, n);
+            print_run(&printer, checkup, i, n);
         } else {
-            print_check(printer, checkup->checks[i], &checkup->findings[i]);
+            print_check(&printer, checkup->checks[i], &checkup->findings[i]);
             n = 1;
         }
     }
-    print_summary(printer, checkup);
-}
-
-void checkup_print(const Checkup *checkup, bool has_colour, Buf *out) {
-    Printer printer = {.out = out, .has_colour = has_colour};
-
-    print_all(&printer, checkup);
-}
-
-void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out) {
-    Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = true};
-
-    print_all(&printer, checkup);
+    print_summary(&printer, checkup);
 }
 
 void checkup_print_codes(Buf *out) {
