@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/double.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -24,6 +25,10 @@
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 #define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
+#define POOL_PRICE STR("berth.dev/price-per-hour")
+#define POOL_MAX STR("berth.dev/max-nodes")
+#define HOSTNAME STR("kubernetes.io/hostname")
+
 typedef struct Draft {
     const SimulationFiles *files;
     const char *path; /* the file that is read */
@@ -35,11 +40,13 @@ typedef struct Draft {
     VEC(Arrival) arrivals;
     VEC(PodRequest *) requests; /* of the arrivals */
     Services services;
+    Node pool_node; /* of the file of a pool */
+    size_t n_pool_nodes;
     bool has_lost_terms; /* there were too many */
 } Draft;
 
-static int set_error(Draft *draft, const char *path, const char *what) {
-    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: %s", path, what);
+static int set_error(Draft *draft, const char *what) {
+    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: %s", draft->path, what);
     return -EINVAL;
 }
 
@@ -50,7 +57,7 @@ static int add_arrival(
     Arrival *arrival;
 
     if (draft->arrivals.n >= SIMULATION_PODS_MAX)
-        return set_error(draft, draft->path, "more than 1,000,000 pods");
+        return set_error(draft, "more than 1,000,000 pods");
     arrival = VEC_PUSH(&draft->arrivals, draft->input->arena);
     if (!arrival)
         return -ENOMEM;
@@ -234,10 +241,9 @@ static int add_node(Draft *draft, const Object *object) {
     if (json_error(&reader) != JSON_OK)
         return object_failed(object, &reader);
     if (store_find_node(draft->nodes, node.name))
-        return set_error(draft, draft->path, "there are two nodes of one name");
+        return set_error(draft, "there are two nodes of one name");
     r = store_apply_node(draft->nodes, &node);
-    return r == STORE_FULL ? set_error(draft, draft->path, "more than 50,000 nodes")
-                           : error_fold(r);
+    return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes") : error_fold(r);
 }
 
 static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
@@ -301,26 +307,119 @@ static int visit_cluster(void *context, const Object *object) {
     return 0;
 }
 
+/* --- the pool of an autoscaler ------------------------------------------ */
+
+static int visit_pool(void *context, const Object *object) {
+    Draft *draft = context;
+    Str text;
+    JsonReader reader;
+
+    if (!str_is(object->kind, "Node"))
+        return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
+    if (draft->n_pool_nodes++ > 0)
+        return set_error(draft, "there are several Nodes; expected one");
+    text = arena_copy(draft->input->arena, object->json);
+    if (!text.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, text);
+    node_decode(&reader, draft->input->arena, &draft->pool_node);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
+/* Of an annotation; @ret stays if there is none. */
+static bool read_number(const Node *node, Str key, double max, double *ret) {
+    const Str *text = labels_find(&node->annotations, key);
+    bool overflow;
+
+    return !text || (double_parse(*text, ret, &overflow) && *ret >= 0 && *ret <= max);
+}
+
+/* A new node is ready, has no history, and has a name and hostname of its own. */
+static int add_pool_node(Draft *draft, size_t number, Str *ret_name) {
+    static const Condition ready[] = {{.type = STR("Ready"), .status = STR("True")}};
+    Label *labels = ARENA_ARRAY(draft->input->arena, Label, draft->pool_node.labels.n + 1);
+    Node node = draft->pool_node;
+    int r;
+
+    node.name = arena_printf(draft->input->arena, "%.*s-%zu", STR_FMT(node.name), number + 1);
+    if (!labels || !node.name.ptr)
+        return -ENOMEM;
+    for (size_t i = 0; i < node.labels.n; i++) {
+        labels[i] = node.labels.items[i];
+        if (str_eq(labels[i].key, HOSTNAME))
+            labels[i].value = node.name;
+    }
+    node.labels.items = labels;
+    node.uid = STR_NULL;
+    node.created_at = 0;
+    node.is_ready = true;
+    node.is_unschedulable = false;
+    node.conditions = ready;
+    node.n_conditions = ELEMENTS_OF(ready);
+    node.n_addresses = 0;
+    *ret_name = node.name;
+    if (store_find_node(draft->nodes, node.name))
+        return set_error(draft, "the cluster has nodes of that name; change the Node's name");
+    r = store_apply_node(draft->nodes, &node);
+    return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes, with those of the cluster")
+                           : error_fold(r);
+}
+
+/* Adds the nodes of the pool to those of the cluster. */
+static int read_pool(Draft *draft) {
+    AutoscalePool *ret = &draft->input->autoscale_pool;
+    double max = AUTOSCALE_POOL_DEFAULT;
+    int r;
+
+    draft->path = draft->files->pool;
+    r = objects_each(draft->path, visit_pool, draft, draft->error);
+    if (r < 0)
+        return r;
+    if (draft->n_pool_nodes == 0)
+        return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
+    if (!read_number(&draft->pool_node, POOL_PRICE, 1e9, &ret->price))
+        return set_error(draft, "berth.dev/price-per-hour is a number, 0 or more");
+    if (!read_number(&draft->pool_node, POOL_MAX, AUTOSCALE_POOL_MAX, &max) || max < 1)
+        return set_error(draft, "berth.dev/max-nodes is 1 to 10000");
+    if (draft->pool_node.allocatable.n == 0)
+        return set_error(draft, "the Node has no status.allocatable");
+    ret->name = draft->pool_node.name;
+    ret->names = ARENA_ARRAY(draft->input->arena, Str, (size_t)max);
+    if (!ret->names)
+        return -ENOMEM;
+    for (ret->n = 0; r == 0 && ret->n < (size_t)max; ret->n++)
+        r = add_pool_node(draft, ret->n, &ret->names[ret->n]);
+    return r;
+}
+
+static int find_pool_rows(SimulationInput *input) {
+    AutoscalePool *pool = &input->autoscale_pool;
+
+    pool->rows = ARENA_ARRAY(input->arena, uint32_t, pool->n + 1);
+    for (size_t i = 0; pool->rows && i < pool->n; i++)
+        pool->rows[i] = table_find(input->table, pool->names[i]);
+    return pool->rows ? 0 : -ENOMEM;
+}
+
 static int read_cluster(Draft *draft) {
     int r;
 
     draft->path = draft->files->cluster;
     r = objects_each(draft->path, visit_cluster, draft, draft->error);
     if (r == 0 && draft->files->pool)
-        r = autoscale_pool_read(draft->files->pool, draft->nodes, draft->input->arena,
-            &draft->input->autoscale_pool, draft->error);
+        r = read_pool(draft);
     if (r == 0)
         r = store_publish(draft->nodes, &draft->input->snapshot);
     if (r < 0)
         return r;
+    draft->path = draft->files->cluster;
     draft->input->table = snapshot_table(draft->input->snapshot);
-    r = autoscale_pool_find_rows(
-        &draft->input->autoscale_pool, draft->input->table, draft->input->arena);
+    r = find_pool_rows(draft->input);
     if (r < 0)
         return r;
     if (draft->input->table->names->n_nodes == 0)
-        return set_error(draft, draft->path,
-            "contains no Node; make it with: kubectl get nodes,pods -A -o json");
+        return set_error(
+            draft, "contains no Node; make it with: kubectl get nodes,pods -A -o json");
     return 0;
 }
 
@@ -563,7 +662,7 @@ static int read_pods(Draft *draft) {
         r = trace_each(draft->path, visit_trace, draft, draft->error);
     }
     if (r == 0 && draft->arrivals.n == 0)
-        return set_error(draft, draft->path,
+        return set_error(draft,
             "contains no pod to place: no Pod, and no Deployment, Job or other object with pods");
     return r;
 }
