@@ -63,6 +63,19 @@ typedef struct SlotFact { /* pods on a node, as an extended resource */
     int64_t limit;
 } SlotFact;
 
+/* What the holder of a Lease does, of several berths. */
+typedef enum LeaseUse {
+    LEASE_OF_BINDS,
+    LEASE_OF_PUBLISHING,
+    LEASE_OF_NOMINATIONS,
+    LEASE_OF_POLICIES, /* writes their status */
+    _LEASE_USES,
+} LeaseUse;
+
+typedef struct LeaseFact {
+    Str namespace, name; /* empty: it has none */
+} LeaseFact;
+
 typedef struct BerthFact {
     Str url;
     Str error;         /* not empty: it did not answer, and the rest is not known */
@@ -102,6 +115,9 @@ typedef struct BerthFact {
     double certificate_sec; /* until it ends */
     Str *client_names;      /* clients that may send requests; none: no certificate is required */
     size_t n_client_names;
+    LeaseFact leases[_LEASE_USES];
+    bool watches_namespaces;       /* a policy reads them, */
+    bool watches_claims;           /* or claims, and so volumes */
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
     Str sandbox_active, sandbox_missing; /* both empty: it did not report them */

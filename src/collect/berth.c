@@ -21,7 +21,6 @@
 /* The page while it is read. */
 typedef struct Status {
     BerthFact fact;
-    BerthNeeds needs;
     int64_t max_score, n_filters, n_scores;
     Str time, certificate_end;
 } Status;
@@ -113,24 +112,23 @@ static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
 #define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
 #define LEASE(path, use)                                                                           \
-    {path ".namespace", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].namespace)}, {         \
-        path ".name", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].name)                    \
+    {path ".namespace", JSON_FIELD_TEXT, AT(leases[use].namespace)}, {                             \
+        path ".name", JSON_FIELD_TEXT, AT(leases[use].name)                                        \
     }
 
 /* A resource that it watches besides nodes and pods. */
 static void read_watch(JsonReader *reader, Arena *arena, void *target) {
-    BerthNeeds *needs = target;
+    BerthFact *fact = &((Status *)target)->fact;
     Str resource = STR_NULL;
 
     json_string_member(reader, arena, STR("resource"), &resource);
-    needs->watches_namespaces |= str_is(resource, "namespaces");
-    needs->watches_claims |= str_is(resource, "persistentvolumeclaims");
+    fact->watches_namespaces |= str_is(resource, "namespaces");
+    fact->watches_claims |= str_is(resource, "persistentvolumeclaims");
 }
 
-/* The next two add to *ret and *needs; strings are slices of @body or in @arena. False when @body
+/* The next two add to *ret; strings are slices of @body or in @arena. False when @body
  * is no such page; *ret is half filled in then. @now_nsec: since 1970, when the page came. */
-static bool berth_status_read(
-    Str body, int64_t now_nsec, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
+static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
         {"identity", JSON_FIELD_TEXT, AT(identity)},
@@ -152,7 +150,7 @@ static bool berth_status_read(
         {"cluster.nodes", JSON_FIELD_COUNT, AT(n_nodes)},
         {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
         {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
-        {"cluster.watches", JSON_FIELD_ARRAY, offsetof(Status, needs), read_watch},
+        {"cluster.watches", JSON_FIELD_ARRAY, .read = read_watch},
         LEASE("bind.lease", LEASE_OF_BINDS),
         {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
         {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
@@ -182,11 +180,10 @@ static bool berth_status_read(
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
         LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
     };
-    Status status = {.fact = *ret, .needs = *needs};
+    Status status = {.fact = *ret};
     bool is_read = COLLECT_READ(body, arena, fields, &status);
 
     *ret = status.fact;
-    *needs = status.needs;
     ret->clock_skew_sec = seconds_until(status.time, now_nsec);
     ret->certificate_sec = seconds_until(status.certificate_end, now_nsec);
     ret->max_score = status.max_score < MAX_SCORE ? (int)status.max_score : MAX_SCORE;
@@ -195,7 +192,7 @@ static bool berth_status_read(
     for (size_t i = 0; i < ret->n_schedulers; i++)
         ret->schedulers[i].last_request_sec =
             fmax(0, -seconds_until(ret->schedulers[i].last_request_time, now_nsec));
-    ret->has_lease = !str_is_empty(needs->leases[LEASE_OF_BINDS].name);
+    ret->has_lease = !str_is_empty(ret->leases[LEASE_OF_BINDS].name);
     return is_read && !str_is_empty(ret->version);
 }
 
@@ -215,20 +212,11 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
+static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
-    bool is_read = COLLECT_READ(body, arena, fields, ret);
 
-    for (size_t i = 0; i < ret->n_sources; i++) {
-        bool is_of_pods = ret->sources[i].is_of_pods;
-
-        if (!str_is(ret->sources[i].source, "metrics.k8s.io"))
-            continue;
-        needs->measures_pods |= is_of_pods;
-        needs->measures_nodes |= !is_of_pods;
-    }
-    return is_read;
+    return COLLECT_READ(body, arena, fields, ret);
 }
 
 #define READINESS_PATH "/readyz?verbose"
@@ -279,44 +267,28 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
     return true;
 }
 
-static void collect_pages(
-    Collector *collector, const BerthAccess *access, BerthFact *fact, BerthNeeds *needs) {
+static void collect_pages(Collector *collector, const BerthAccess *access, BerthFact *fact) {
     BlockingReply reply;
 
     if (!collect_readiness(collector, access, fact) ||
         !fetch_page(collector, access, "/api/v1/status", &reply, fact))
         return;
-    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact, needs))
+    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/status");
     else if (fetch_page(collector, access, "/api/v1/sources", &reply, fact) &&
-             !berth_sources_read(reply.body, collector->arena, fact, needs))
+             !berth_sources_read(reply.body, collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/sources");
-}
-
-static void add_needs(Collector *collector, const BerthNeeds *needs) {
-    BerthNeeds *all = &collector->needs;
-
-    all->measures_nodes |= needs->measures_nodes;
-    all->measures_pods |= needs->measures_pods;
-    all->watches_namespaces |= needs->watches_namespaces;
-    all->watches_claims |= needs->watches_claims;
-    for (LeaseUse use = 0; use < _LEASE_USES; use++)
-        if (str_is_empty(all->leases[use].name))
-            all->leases[use] = needs->leases[use];
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
     BerthAccess access = collector->options->access;
-    BerthNeeds needs = {0};
 
     access.server = server;
     *fact = (BerthFact){.url = str_from_c(server)};
-    if (collect_is_late(collector)) {
+    if (collect_is_late(collector))
         fact->error = STR(COLLECT_LATE);
-        return;
-    }
-    collect_pages(collector, &access, fact, &needs);
-    add_needs(collector, &needs);
+    else
+        collect_pages(collector, &access, fact);
 }
 
 /* The default address was not given by the user: if no berth is there, that is reported only when

@@ -52,28 +52,6 @@ typedef struct CollectOptions {
     bool is_offline;
 } CollectOptions;
 
-/* What the holder of a Lease does, of several berths. */
-typedef enum LeaseUse {
-    LEASE_OF_BINDS,
-    LEASE_OF_PUBLISHING,
-    LEASE_OF_NOMINATIONS,
-    LEASE_OF_POLICIES, /* writes their status */
-    _LEASE_USES,
-} LeaseUse;
-
-typedef struct LeaseNeed {
-    Str namespace, name; /* empty: it has none */
-} LeaseNeed;
-
-/* Used only to select permissions. */
-typedef struct BerthNeeds {
-    LeaseNeed leases[_LEASE_USES];
-    bool measures_nodes;     /* a metric comes from metrics.k8s.io, of nodes, */
-    bool measures_pods;      /* or of pods */
-    bool watches_namespaces; /* a policy reads them, */
-    bool watches_claims;     /* or claims, and so volumes */
-} BerthNeeds;
-
 /* One round. */
 typedef struct Collector {
     const CollectOptions *options;
@@ -83,7 +61,6 @@ typedef struct Collector {
     int64_t give_up_nsec; /* monotonic; no request starts after it. 0: no deadline */
 
     /* For later parts. */
-    BerthNeeds needs;    /* of all berths; leases are the first one's */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
     /* Lines about how facts were found. */

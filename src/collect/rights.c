@@ -103,6 +103,18 @@ static const Right rights[] = {
 
 /* --- selection --------------------------------------------------------------------- */
 
+static bool is_lease(Feature feature) {
+    return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
+}
+
+static bool measures(const BerthFact *berth, bool is_of_pods) {
+    for (size_t i = 0; i < berth->n_sources; i++)
+        if (str_is(berth->sources[i].source, "metrics.k8s.io") &&
+            berth->sources[i].is_of_pods == is_of_pods)
+            return true;
+    return false;
+}
+
 static bool does(const BerthFact *berth, Feature feature) {
     switch (feature) {
     case FEATURE_BIND:
@@ -115,50 +127,42 @@ static bool does(const BerthFact *berth, Feature feature) {
         return berth->has_publish;
     case FEATURE_NOMINATE:
         return berth->has_nominator;
-    default:
+    case FEATURE_POLICIES:
         return berth->has_cluster_policies;
+    case FEATURE_NODE_METRICS:
+    case FEATURE_POD_METRICS:
+        return measures(berth, feature == FEATURE_POD_METRICS);
+    case FEATURE_NAMESPACES:
+        return berth->watches_namespaces;
+    case FEATURE_CLAIMS:
+        return berth->watches_claims;
+    default:
+        return is_lease(feature) && !str_is_empty(berth->leases[feature - FEATURE_LEASES].name);
     }
 }
 
-static bool is_lease(Feature feature) {
-    return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
-}
-
-/* 1: some berth uses it; 0: none does; -1: no berth could be reached. */
-static int has_feature(const Collector *collector, Feature feature) {
-    const InstallationFacts *facts = collector->facts;
+/* 1: some berth uses it, *ret_berth; 0: none does; -1: no berth could be reached. What a berth
+ * reads and its Leases count also if a later page of it could not be read. */
+static int has_feature(
+    const InstallationFacts *facts, Feature feature, const BerthFact **ret_berth) {
     int has = -1;
 
-    if (is_lease(feature))
-        return !str_is_empty(collector->needs.leases[feature - FEATURE_LEASES].name);
-    switch (feature) {
-    case FEATURE_ALWAYS:
-        return 1;
-    case FEATURE_NODE_METRICS:
-        return collector->needs.measures_nodes;
-    case FEATURE_POD_METRICS:
-        return collector->needs.measures_pods;
-    case FEATURE_NAMESPACES:
-        return collector->needs.watches_namespaces;
-    case FEATURE_CLAIMS:
-        return collector->needs.watches_claims;
-    case FEATURE_NONE:
-        return 0;
-    default:
-        break;
+    if (feature == FEATURE_ALWAYS || feature == FEATURE_NONE)
+        return feature == FEATURE_ALWAYS;
+    for (size_t i = 0; has <= 0 && i < facts->n_berths; i++) {
+        if (feature <= FEATURE_POLICIES && !str_is_empty(facts->berths[i].error))
+            continue;
+        has = does(&facts->berths[i], feature);
+        *ret_berth = &facts->berths[i];
     }
-    for (size_t i = 0; i < facts->n_berths; i++)
-        if (str_is_empty(facts->berths[i].error) && has <= 0)
-            has = does(&facts->berths[i], feature);
     return has;
 }
 
-static void choose_rights(Collector *collector) {
-    InstallationFacts *facts = collector->facts;
-
+static void choose_rights(InstallationFacts *facts) {
     for (size_t i = 0; i < ELEMENTS_OF(rights); i++) {
         const Right *right = &rights[i];
-        int has = has_feature(collector, right->feature);
+        const BerthFact *berth = NULL;
+        int has = has_feature(facts, right->feature, &berth);
         Str verbs = str_from_c(right->verbs), verb;
 
         if (has < 0 || (has == 0 && !right->is_refused))
@@ -176,11 +180,11 @@ static void choose_rights(Collector *collector) {
                            : "no berth that was checked uses it",
                 .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
             };
-            if (!is_lease(right->feature))
+            if (!is_lease(right->feature) || !berth)
                 continue;
-            fact->namespace = collector->needs.leases[right->feature - FEATURE_LEASES].namespace;
+            fact->namespace = berth->leases[right->feature - FEATURE_LEASES].namespace;
             if (!str_is(verb, "create")) /* which cannot be limited to a name */
-                fact->name = collector->needs.leases[right->feature - FEATURE_LEASES].name;
+                fact->name = berth->leases[right->feature - FEATURE_LEASES].name;
         }
     }
 }
@@ -188,10 +192,8 @@ static void choose_rights(Collector *collector) {
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void write_given(JsonWriter *writer, Str key, Str value) {
-    if (str_is_empty(value))
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, value);
+    if (!str_is_empty(value))
+        json_write_member(writer, key, value);
 }
 
 /* A service account is known by its groups, too. */
@@ -360,7 +362,7 @@ void collect_rights(Collector *collector) {
             "no permissions were checked: name the account with --service-account NAMESPACE/NAME");
         return;
     }
-    choose_rights(collector);
+    choose_rights(facts);
     for (size_t i = 0; i < facts->n_rights; i++)
         if (goes_on)
             goes_on = review(collector, is_self, &facts->rights[i]);
