@@ -5,55 +5,48 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "wiring/scheduler-config.h"
-
 bool config_is_readable(const SchedulerConfigFact *fact) {
     return str_is_empty(fact->error) && !fact->is_invalid;
 }
 
 /* --- entries -------------------------------------------------------------------------------- */
 
-static void set_where(BerthEntry *found) {
-    const Place *place = &found->entry->place;
-
-    if (place->line > 0)
-        (void)snprintf(found->where, sizeof(found->where), "%.*s:%zu", STR_FMT(found->fact->origin),
-            place->line);
-    else
-        (void)snprintf(found->where, sizeof(found->where), "%.*s", STR_FMT(found->fact->origin));
-}
-
-bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry) {
-    while (entry->at < facts->n_configs) {
-        const SchedulerConfigFact *fact = &facts->configs[entry->at++];
+bool entry_next(CheckSubject *at) {
+    while (at->next < at->facts->n_configs) {
+        const SchedulerConfigFact *fact = &at->facts->configs[at->next++];
+        size_t line;
 
         if (!config_is_readable(fact) || fact->berth_index >= fact->config.n_extenders)
             continue;
-        entry->fact = fact;
-        entry->entry = &fact->config.extenders[fact->berth_index];
-        set_where(entry);
+        at->config = fact;
+        at->entry = &fact->config.extenders[fact->berth_index];
+        line = at->entry->place.line;
+        if (line > 0)
+            (void)snprintf(at->where, sizeof(at->where), "%.*s:%zu", STR_FMT(fact->origin), line);
+        else
+            (void)snprintf(at->where, sizeof(at->where), "%.*s", STR_FMT(fact->origin));
         return true;
     }
     return false;
 }
 
-bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry found = {0};
+bool entry_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return verdict_expect(verdict, entry_next(&(CheckSubject){.facts = facts}),
+        "no configuration that could be read lists berth (B101 to B103)");
+}
 
-    if (berth_entry_next(facts, &found))
-        return true;
-    verdict_skip(verdict, "no configuration that could be read lists berth (B101 to B103)");
+/* The next entry with HTTPS. */
+static bool https_next(CheckSubject *at) {
+    while (entry_next(at))
+        if (address_is_https(at->entry->url_prefix))
+            return true;
     return false;
 }
 
-bool berth_entry_is_loopback(const InstallationFacts *facts) {
-    BerthEntry found = {0};
-    size_t n = 0;
-
-    for (; berth_entry_next(facts, &found); n++)
-        if (!address_is_loopback(found.entry->url_prefix))
-            return false;
-    return n > 0;
+static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return entry_expect(facts, verdict) &&
+           verdict_expect(verdict, https_next(&(CheckSubject){.facts = facts}),
+               "kube-scheduler uses plain HTTP");
 }
 
 /* --- berths --------------------------------------------------------------------------------- */
@@ -74,53 +67,143 @@ size_t berth_count(const InstallationFacts *facts) {
 }
 
 bool berth_expect(const InstallationFacts *facts, Verdict *verdict) {
-    if (berth_count(facts) > 0)
-        return true;
-    verdict_skip(verdict, facts->is_offline ? "no berth is contacted with --offline"
-                                            : "no berth could be reached (B201)");
+    return verdict_expect(verdict, berth_count(facts) > 0,
+        facts->is_offline ? "no berth is contacted with --offline"
+                          : "no berth could be reached (B201)");
+}
+
+const BerthFact *berth_with(const InstallationFacts *facts, size_t flag) {
+    FOR_ALL_BERTHS (berth, facts)
+        if (*(const bool *)((const char *)berth + flag))
+            return berth;
+    return NULL;
+}
+
+bool reached_next(CheckSubject *at) {
+    at->berth = berth_next(at->facts, at->berth);
+    if (at->berth)
+        (void)snprintf(at->where, sizeof(at->where), "%.*s", STR_FMT(at->berth->url));
+    return at->berth;
+}
+
+/* A berth on loopback is no concern of the network. If kube-scheduler calls berth on loopback, the
+ * URL of --server is only that of its pages. */
+static bool outside_next(CheckSubject *at) {
+    while (reached_next(at))
+        if (!address_is_loopback(at->berth->url))
+            return true;
     return false;
 }
 
-const BerthFact *watcher_next(const InstallationFacts *facts, const BerthFact *berth) {
-    while ((berth = berth_next(facts, berth)) && !berth->knows_cluster)
-        ;
-    return berth;
+static bool outside_expect(const InstallationFacts *facts, Verdict *verdict) {
+    bool is_outside = !entry_next(&(CheckSubject){.facts = facts});
+
+    FOR_EACH_ENTRY (at, facts)
+        is_outside |= !address_is_loopback(at.entry->url_prefix);
+    return berth_expect(facts, verdict) &&
+           verdict_expect(verdict, is_outside, "kube-scheduler calls berth on loopback");
 }
 
-bool watcher_expect(const InstallationFacts *facts, Verdict *verdict) {
-    if (!berth_expect(facts, verdict))
-        return false;
-    if (watcher_next(facts, NULL))
-        return true;
-    verdict_skip(verdict, "no berth has a cluster: it judges the nodes that requests carry");
+/* Those that watch the cluster. */
+static bool watcher_next(CheckSubject *at) {
+    while (reached_next(at))
+        if (at->berth->knows_cluster)
+            return true;
     return false;
 }
 
-bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n = 0;
+static bool watcher_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return berth_expect(facts, verdict) &&
+           verdict_expect(verdict, BERTH_WITH(facts, knows_cluster),
+               "no berth has a cluster: it judges the nodes that requests carry");
+}
 
-    if (!watcher_expect(facts, verdict))
-        return false;
-    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));)
-        n++;
-    if (n > 1)
-        return true;
-    verdict_skip(verdict,
-        berth_count(facts) == 1 ? "there is one berth" : "only one of the berths has a cluster");
-    return false;
+/* --- clients --------------------------------------------------------------------------------- */
+
+const BerthFact *berth_with_client_ca(const InstallationFacts *facts) {
+    FOR_ALL_BERTHS (berth, facts)
+        if (berth->n_client_names > 0)
+            return berth;
+    return NULL;
+}
+
+static bool client_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return https_expect(facts, verdict) && berth_expect(facts, verdict) &&
+           verdict_expect(
+               verdict, berth_with_client_ca(facts), "no berth requires a client certificate");
+}
+
+/* --- replicas, to be compared with the first -------------------------------------------------- */
+
+static bool other_next(CheckSubject *at) {
+    if (!at->first && reached_next(at))
+        at->first = at->berth;
+    return reached_next(at);
+}
+
+static bool others_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return berth_expect(facts, verdict) &&
+           verdict_expect(verdict, berth_count(facts) > 1, "there is one berth");
+}
+
+static bool other_watcher_next(CheckSubject *at) {
+    if (!at->first && watcher_next(at))
+        at->first = at->berth;
+    return watcher_next(at);
+}
+
+static bool other_watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return watcher_expect(facts, verdict) &&
+           verdict_expect(verdict, other_watcher_next(&(CheckSubject){.facts = facts}),
+               berth_count(facts) == 1 ? "there is one berth"
+                                       : "only one of the berths has a cluster");
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+bool pod_next(CheckSubject *at) {
+    at->pod = at->next < at->facts->n_pods ? &at->facts->pods[at->next++] : NULL;
+    if (at->pod)
+        (void)snprintf(at->where, sizeof(at->where), "%.*s/%.*s", STR_FMT(at->pod->namespace),
+            STR_FMT(at->pod->name));
+    return at->pod;
+}
+
+bool pods_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return verdict_expect(
+        verdict, facts->are_pods_known && facts->n_pods > 0, "berth's pods are not known (B603)");
+}
+
+/* --- scopes ----------------------------------------------------------------------------------- */
+
+void scope_judge(
+    CheckScope scope, CheckJudge judge, const InstallationFacts *facts, Verdict *verdict) {
+    static const struct {
+        bool (*expect)(const InstallationFacts *facts, Verdict *verdict);
+        bool (*next)(CheckSubject *at);
+    } scopes[] = {
+        [SCOPE_ENTRIES] = {entry_expect, entry_next},
+        [SCOPE_HTTPS] = {https_expect, https_next},
+        [SCOPE_CLIENTS] = {client_expect, https_next},
+        [SCOPE_BERTHS] = {berth_expect, reached_next},
+        [SCOPE_OUTSIDE] = {outside_expect, outside_next},
+        [SCOPE_WATCHERS] = {watcher_expect, watcher_next},
+        [SCOPE_OTHERS] = {others_expect, other_next},
+        [SCOPE_OTHER_WATCHERS] = {other_watchers_expect, other_watcher_next},
+        [SCOPE_PODS] = {pods_expect, pod_next},
+    };
+    CheckSubject at = {.facts = facts};
+
+    if (scope == SCOPE_ALL)
+        judge(&at, verdict);
+    else if (scopes[scope].expect(facts, verdict))
+        while (scopes[scope].next(&at))
+            judge(&at, verdict);
 }
 
 bool cluster_expect(const InstallationFacts *facts, Verdict *verdict) {
-    if (facts->was_cluster_asked && str_is_empty(facts->cluster_error))
-        return true;
-    verdict_skip(verdict, "this needs an API server: --kubeconfig or --in-cluster");
-    return false;
-}
-
-void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict)
-        FOR_EACH_BERTH (berth, facts, verdict)
-            judge(&found, berth, verdict);
+    return verdict_expect(verdict, facts->was_cluster_asked && str_is_empty(facts->cluster_error),
+        "this needs an API server: --kubeconfig or --in-cluster");
 }
 
 double berth_last_request_sec(const BerthFact *berth) {

@@ -6,34 +6,24 @@
  * and are skipped when nothing is left.
  */
 
-#include "checkup/facts.h"
 #include "checkup/verdict.h"
-
-#define BERTH_ENTRY_WHERE_MAX 256u
-
-/* An entry that lists berth. */
-typedef struct BerthEntry {
-    size_t at; /* index of the next configuration */
-    const SchedulerConfigFact *fact;
-    const ExtenderEntry *entry;
-    char where[BERTH_ENTRY_WHERE_MAX]; /* "FILE:LINE" */
-} BerthEntry;
 
 bool config_is_readable(const SchedulerConfigFact *fact);
 
-/* Goes to the next one; false: no more. */
-bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry);
+/* Calls @judge for each subject of @scope; without any, @verdict is "skipped". */
+void scope_judge(
+    CheckScope scope, CheckJudge judge, const InstallationFacts *facts, Verdict *verdict);
 
-/* For each BerthEntry @entry; without any, @verdict is "skipped". */
-#define FOR_EACH_ENTRY(entry, facts, verdict)                                                      \
-    for (BerthEntry entry = {.at = berth_entry_expect(facts, verdict) ? 0 : SIZE_MAX};             \
-         berth_entry_next(facts, &(entry));)
+/* Go to the next subject of @at, which begins with its facts only; false: no more. */
+bool entry_next(CheckSubject *at);   /* an entry that lists berth */
+bool reached_next(CheckSubject *at); /* a berth that could be reached */
+bool pod_next(CheckSubject *at);     /* a pod of berth */
 
-/* Whether there is one. False: the verdict is that it is skipped, and why. */
-bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict);
+/* For each CheckSubject @at with an entry. */
+#define FOR_EACH_ENTRY(at, facts_) for (CheckSubject at = {.facts = (facts_)}; entry_next(&(at));)
 
-/* Whether kube-scheduler calls berth on loopback only, as in one pod with it. */
-bool berth_entry_is_loopback(const InstallationFacts *facts);
+/* Whether there is one. False: @verdict is "skipped", and why; so do those below. */
+bool entry_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* The first berth that could be reached after @berth (NULL: of all); NULL: no more. */
 const BerthFact *berth_next(const InstallationFacts *facts, const BerthFact *berth);
@@ -47,23 +37,17 @@ bool berth_expect(const InstallationFacts *facts, Verdict *verdict);
     if (berth_expect(facts, verdict))                                                              \
         FOR_ALL_BERTHS (berth, facts)
 
-/* The same for those that watch the cluster. */
-const BerthFact *watcher_next(const InstallationFacts *facts, const BerthFact *berth);
-bool watcher_expect(const InstallationFacts *facts, Verdict *verdict);
+/* The first of them with @flag, a bool of BerthFact; NULL: none. */
+#define BERTH_WITH(facts, flag) berth_with((facts), offsetof(BerthFact, flag))
+const BerthFact *berth_with(const InstallationFacts *facts, size_t flag);
 
-#define FOR_EACH_WATCHER(berth, facts, verdict)                                                    \
-    if (watcher_expect(facts, verdict))                                                            \
-        for (const BerthFact *berth = NULL; ((berth) = watcher_next(facts, berth));)
+/* The first of them that requires client certificates; NULL: none. */
+const BerthFact *berth_with_client_ca(const InstallationFacts *facts);
 
-/* Whether there are two of them to compare. */
-bool watchers_expect(const InstallationFacts *facts, Verdict *verdict);
+bool pods_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* Whether objects of the cluster could be read. */
 bool cluster_expect(const InstallationFacts *facts, Verdict *verdict);
-
-/* Lets @judge compare each entry with each berth; without either, the check is skipped. */
-typedef void (*PairJudge)(const BerthEntry *found, const BerthFact *berth, Verdict *verdict);
-void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict);
 
 /* 36 of "v1.36.4"; -1: it is no such version. */
 int release_minor(Str version);

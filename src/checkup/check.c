@@ -6,11 +6,10 @@
 #include <errno.h>
 
 #include "checkup/judges.h"
-#include "checkup/verdict.h"
 
 const Check checks[] = {
-#define CHECK(code, group, is_offline, name, title, meaning)                                       \
-    {#code, CHECK_##group, title, meaning, is_offline, judge_##name},
+#define CHECK(code, group, scope, name, title, meaning)                                            \
+    {#code, CHECK_##group, title, meaning, SCOPE_##scope, judge_##name},
 #include "checkup/list.h"
 #undef CHECK
 };
@@ -44,40 +43,32 @@ const char *check_state_name(CheckState state) {
 
 /* --- which ---------------------------------------------------------------------------------- */
 
-static bool is_called(const Check *check, Str name) {
-    return str_eq_nocase(str_from_c(check->code), name) ||
-           str_is(name, check_group_name(check->group));
-}
-
 static bool is_chosen(const Check *check, const Str *only, size_t n_only) {
     for (size_t i = 0; i < n_only; i++)
-        if (is_called(check, only[i]))
+        if (str_eq_nocase(str_from_c(check->code), only[i]) ||
+            str_is(only[i], check_group_name(check->group)))
             return true;
     return n_only == 0;
 }
 
 static bool is_known(Str name) {
     for (size_t i = 0; i < n_checks; i++)
-        if (is_called(&checks[i], name))
+        if (is_chosen(&checks[i], &name, 1))
             return true;
     return false;
 }
 
 /* --- running -------------------------------------------------------------------------------- */
 
-static int run_one(const Check *check, const InstallationFacts *facts, Arena *arena, Finding *ret) {
-    if (!facts->is_offline || check->is_offline)
-        return verdict_of(check->judge, facts, arena, ret);
-    *ret = (Finding){
+int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
+    Checkup *ret, Str *ret_unknown) {
+    static const Finding needs_more = {
         .state = CHECK_SKIPPED,
         .cause = STR("a configuration is not enough: berth check --live"),
         .fix = STR(""),
     };
-    return 0;
-}
+    int r = 0;
 
-int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
-    Checkup *ret, Str *ret_unknown) {
     *ret = (Checkup){
         .checks = ARENA_ARRAY(arena, const Check *, n_checks),
         .findings = ARENA_ARRAY(arena, Finding, n_checks),
@@ -89,18 +80,18 @@ int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, 
             *ret_unknown = only[i];
             return -EINVAL;
         }
-    for (size_t i = 0; i < n_checks; i++) {
-        int r;
+    for (size_t i = 0; r == 0 && i < n_checks; i++) {
+        bool is_beyond = facts->is_offline && checks[i].group != CHECK_SCHEDULER;
 
-        if (!is_chosen(&checks[i], only, n_only) ||
-            (facts->is_offline && !checks[i].is_offline && n_only == 0))
+        if (!is_chosen(&checks[i], only, n_only) || (is_beyond && n_only == 0))
             continue;
-        r = run_one(&checks[i], facts, arena, &ret->findings[ret->n]);
-        if (r < 0)
-            return r;
-        ret->checks[ret->n++] = &checks[i];
+        ret->checks[ret->n] = &checks[i];
+        if (is_beyond)
+            ret->findings[ret->n++] = needs_more;
+        else
+            r = verdict_of(&checks[i], facts, arena, &ret->findings[ret->n++]);
     }
-    return 0;
+    return r;
 }
 
 /* --- results -------------------------------------------------------------------------------- */

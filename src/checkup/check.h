@@ -42,17 +42,32 @@ typedef struct Finding {
     Str fix;   /* a command or a line of configuration; empty when passed */
 } Finding;
 
-typedef struct Verdict Verdict; /* verdict.h */
+/* What a check is about: it is judged once for all facts, or for each of these. */
+typedef enum CheckScope {
+    SCOPE_ALL,
+    SCOPE_ENTRIES,        /* in configurations of kube-scheduler, that list berth */
+    SCOPE_HTTPS,          /* of these, those with HTTPS */
+    SCOPE_CLIENTS,        /* the same, if a berth requires client certificates */
+    SCOPE_BERTHS,         /* that could be reached */
+    SCOPE_OUTSIDE,        /* of these, those that are not on loopback */
+    SCOPE_WATCHERS,       /* of these, those that know the cluster */
+    SCOPE_OTHERS,         /* all but the first berth, to be compared with it */
+    SCOPE_OTHER_WATCHERS, /* the same of those that know the cluster */
+    SCOPE_PODS,           /* of berth */
+} CheckScope;
 
-/* Judges the facts and reports the result. */
-typedef void (*CheckJudge)(const InstallationFacts *facts, Verdict *verdict);
+typedef struct CheckSubject CheckSubject; /* verdict.h */
+typedef struct Verdict Verdict;
+
+/* Judges the subject and reports the result. */
+typedef void (*CheckJudge)(const CheckSubject *at, Verdict *verdict);
 
 typedef struct Check {
-    const char *code; /* "B102" */
-    CheckGroup group;
+    const char *code;    /* "B102" */
+    CheckGroup group;    /* CHECK_SCHEDULER: a configuration file alone is enough */
     const char *title;   /* a statement that is true when it passes */
     const char *meaning; /* what a failure means to you */
-    bool is_offline;     /* a configuration file alone is enough */
+    CheckScope scope;
     CheckJudge judge;
 } Check;
 
@@ -82,10 +97,9 @@ const char *check_state_name(CheckState state); /* "passed", "warned", "failed",
 /* How many came out so. */
 size_t checkup_count(const Checkup *checkup, CheckState state);
 
-/* As above, and a line that counts. The second is for terminals that have no other letters: "ok",
- * "!", "x". */
-void checkup_print(const Checkup *checkup, bool has_colour, Buf *out);
-void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out);
+/* As above, and a line that counts. @is_ascii: for terminals that have no other letters: "ok", "!",
+ * "x". */
+void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out);
 
 /* {"state", "counts": {"passed", "warned", "failed", "skipped"}, "checks": [{"code", "group",
  * "title", "state", "cause", "fix", "hint"}]}, and a newline; hint: where it is explained. */

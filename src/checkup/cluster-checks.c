@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/verdict.h"
 
 /* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
  * less than that means nothing. */
@@ -14,108 +12,78 @@
 #define SKEW_WARN_SEC 2.0 /* the API server sends whole seconds only */
 #define SKEW_FAIL_SEC 60.0
 
-static void report_error(const BerthFact *berth, Verdict *verdict) {
-    if (!str_is_empty(berth->cluster_error))
-        verdict_quote(verdict, berth->cluster_error);
-    verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
+static void explain_state(const CheckSubject *at, Verdict *verdict) {
+    verdict_quote(verdict, at->berth->cluster_error);
+    verdict_fix(verdict, "curl %s/readyz?verbose", at->where);
     verdict_fix(verdict, "berth check --live --only rights");
 }
 
-void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_WATCHER (berth, facts, verdict) {
-        if (berth->is_synced)
-            continue;
-        verdict_fail(verdict, "%.*s has not yet", STR_FMT(berth->url));
-        report_error(berth, verdict);
-    }
-}
-
-void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_WATCHER (berth, facts, verdict) {
-        if (berth->is_connected)
-            continue;
-        verdict_warn(verdict, "%.*s is not", STR_FMT(berth->url));
-        report_error(berth, verdict);
-    }
-}
-
-void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_WATCHER (berth, facts, verdict) {
-        double stale = berth->staleness_sec;
-
-        if (!berth->is_synced || stale < 0)
-            verdict_fail(
-                verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
-        else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
-            verdict_warn(verdict, "%.*s: last update from the API server %s ago",
-                STR_FMT(berth->url), duration_text(stale).text);
-        else if (!(stale <= STALE_WARN_SEC))
-            verdict_fail(verdict, "%.*s: last update from the API server %s ago",
-                STR_FMT(berth->url), duration_text(stale).text);
-        else
-            continue;
-        report_error(berth, verdict);
-    }
-}
-
-void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_WATCHER (berth, facts, verdict) {
-        if (berth->n_nodes > 0) {
-            verdict_note(verdict, "%.*s: %zu nodes, %zu pods", STR_FMT(berth->url), berth->n_nodes,
-                berth->n_pods);
-            continue;
-        }
-        verdict_fail(verdict, "%.*s knows none", STR_FMT(berth->url));
-        verdict_fix(verdict, "kubectl get nodes   # with the kubeconfig that berth has");
-    }
-}
-
-void judge_node_counts_equal(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth, *first;
-
-    if (!watchers_expect(facts, verdict))
+void judge_cluster_listed(const CheckSubject *at, Verdict *verdict) {
+    if (at->berth->is_synced)
         return;
-    berth = first = watcher_next(facts, NULL);
-    while ((berth = watcher_next(facts, berth))) {
-        if (berth->n_nodes == first->n_nodes)
-            continue;
-        verdict_warn(verdict, "%.*s knows %zu nodes, %.*s %zu", STR_FMT(first->url), first->n_nodes,
-            STR_FMT(berth->url), berth->n_nodes);
-        verdict_fix(verdict, "berth check --live --only cluster   # again: is one of them behind?");
-    }
+    verdict_fail(verdict, NULL, "%s has not yet", at->where);
+    explain_state(at, verdict);
+}
+
+void judge_cluster_connected(const CheckSubject *at, Verdict *verdict) {
+    if (at->berth->is_connected)
+        return;
+    verdict_warn(verdict, NULL, "%s is not", at->where);
+    explain_state(at, verdict);
+}
+
+void judge_cluster_fresh(const CheckSubject *at, Verdict *verdict) {
+    double stale = at->berth->staleness_sec;
+
+    if (!at->berth->is_synced || stale < 0)
+        verdict_fail(verdict, NULL, "%s has no update from the API server yet", at->where);
+    else if (stale <= STALE_WARN_SEC)
+        return;
+    else
+        verdict_add(verdict, stale <= STALE_FAIL_SEC ? CHECK_WARNED : CHECK_FAILED, NULL,
+            "%s: last update from the API server %s ago", at->where, duration_text(stale).text);
+    explain_state(at, verdict);
+}
+
+void judge_cluster_has_nodes(const CheckSubject *at, Verdict *verdict) {
+    if (at->berth->n_nodes > 0)
+        verdict_note(
+            verdict, "%s: %zu nodes, %zu pods", at->where, at->berth->n_nodes, at->berth->n_pods);
+    else
+        verdict_fail(verdict, "kubectl get nodes   # with the kubeconfig that berth has",
+            "%s knows none", at->where);
+}
+
+void judge_node_counts_equal(const CheckSubject *at, Verdict *verdict) {
+    if (at->berth->n_nodes != at->first->n_nodes)
+        verdict_warn(verdict, "berth check --live --only cluster   # again: is one of them behind?",
+            "%.*s knows %zu nodes, %s %zu", STR_FMT(at->first->url), at->first->n_nodes, at->where,
+            at->berth->n_nodes);
 }
 
 /* --- clocks --------------------------------------------------------------------------------- */
 
-static bool judge_skew(double skew, Verdict *verdict, Str whose, const char *reference) {
-    const char *side = skew > 0 ? "ahead of" : "behind";
-
-    if (fabs(skew) <= SKEW_WARN_SEC)
-        return true;
-    if (fabs(skew) > SKEW_FAIL_SEC)
-        verdict_fail(
-            verdict, "%.*s is %s %s %s", STR_FMT(whose), duration_text(skew).text, side, reference);
-    else
-        verdict_warn(
-            verdict, "%.*s is %s %s %s", STR_FMT(whose), duration_text(skew).text, side, reference);
-    return false;
+static void judge_skew(
+    double skew, const char *whose, const char *reference, const char *fix, Verdict *verdict) {
+    if (fabs(skew) > SKEW_WARN_SEC)
+        verdict_add(verdict, fabs(skew) > SKEW_FAIL_SEC ? CHECK_FAILED : CHECK_WARNED, fix,
+            "%s is %s %s %s", whose, duration_text(skew).text, skew > 0 ? "ahead of" : "behind",
+            reference);
 }
 
 /* Both were compared with this machine's clock, which may be the one that is wrong. */
-void judge_berth_clock(const InstallationFacts *facts, Verdict *verdict) {
-    double reference = facts->is_skew_known ? facts->cluster_skew_sec : 0;
+void judge_berth_clock(const CheckSubject *at, Verdict *verdict) {
+    bool is_known = at->facts->is_skew_known;
 
-    FOR_EACH_BERTH (berth, facts, verdict)
-        if (!judge_skew(berth->clock_skew_sec - reference, verdict, berth->url,
-                facts->is_skew_known ? "the API server" : "this machine"))
-            verdict_fix(verdict, "timedatectl   # on berth's node: is its clock synchronised?");
+    judge_skew(at->berth->clock_skew_sec - (is_known ? at->facts->cluster_skew_sec : 0), at->where,
+        is_known ? "the API server" : "this machine",
+        "timedatectl   # on berth's node: is its clock synchronised?", verdict);
 }
 
-void judge_own_clock(const InstallationFacts *facts, Verdict *verdict) {
-    if (!facts->is_skew_known) {
+void judge_own_clock(const CheckSubject *at, Verdict *verdict) {
+    if (!at->facts->is_skew_known)
         verdict_skip(verdict, "the API server's time is not known");
-        return;
-    }
-    if (!judge_skew(-facts->cluster_skew_sec, verdict, STR("this machine"), "the API server"))
-        verdict_fix(verdict, "timedatectl   # is the clock synchronised?");
+    else
+        judge_skew(-at->facts->cluster_skew_sec, "this machine", "the API server",
+            "timedatectl   # is the clock synchronised?", verdict);
 }

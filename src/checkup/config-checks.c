@@ -1,52 +1,58 @@
 /* kube-scheduler's configuration as a whole: found, read, about berth, of this release. */
 
-#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "wiring/scheduler-config.h"
 
-static void fix_find(const InstallationFacts *facts, Verdict *verdict) {
+/* --- found, valid, about us ----------------------------------------------------------------- */
+
+void judge_config_found(const CheckSubject *at, Verdict *verdict) {
+    const InstallationFacts *facts = at->facts;
+
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        const SchedulerConfigFact *fact = &facts->configs[i];
+
+        if (fact->is_invalid || str_is_empty(fact->error))
+            verdict_note(verdict, "%.*s", STR_FMT(fact->origin));
+        else
+            verdict_fail(verdict, NULL, "%.*s: %.*s", STR_FMT(fact->origin), STR_FMT(fact->error));
+    }
+    if (facts->n_configs == 0) {
+        verdict_warn(verdict, NULL, "none was found");
+        verdict_quote(verdict, facts->config_hint);
+    }
     verdict_fix(verdict, "berth check %s FILE   # the file that --config of kube-scheduler names",
         facts->is_offline ? "--offline" : "--live --scheduler-config");
 }
 
-/* --- found, valid, about us ----------------------------------------------------------------- */
-
-void judge_config_found(const InstallationFacts *facts, Verdict *verdict) {
-    for (size_t i = 0; i < facts->n_configs; i++) {
-        const SchedulerConfigFact *fact = &facts->configs[i];
-
-        if (fact->is_invalid || str_is_empty(fact->error)) {
-            verdict_note(verdict, "%.*s", STR_FMT(fact->origin));
-            continue;
-        }
-        verdict_fail(verdict, "%.*s: %.*s", STR_FMT(fact->origin), STR_FMT(fact->error));
-        fix_find(facts, verdict);
-    }
-    if (facts->n_configs > 0)
-        return;
-    verdict_warn(verdict, "none was found");
-    verdict_quote(verdict, facts->config_hint);
-    fix_find(facts, verdict);
-}
-
-void judge_config_valid(const InstallationFacts *facts, Verdict *verdict) {
+void judge_config_valid(const CheckSubject *at, Verdict *verdict) {
     size_t n = 0;
 
-    for (size_t i = 0; i < facts->n_configs; i++) {
-        const SchedulerConfigFact *fact = &facts->configs[i];
+    for (size_t i = 0; i < at->facts->n_configs; i++) {
+        const SchedulerConfigFact *fact = &at->facts->configs[i];
 
-        if (!fact->is_invalid && !str_is_empty(fact->error))
-            continue;
-        n++;
+        n += fact->is_invalid || str_is_empty(fact->error);
         if (!fact->is_invalid)
             continue;
-        verdict_fail(verdict, "%.*s: kube-scheduler refuses it", STR_FMT(fact->origin));
+        verdict_fail(verdict, NULL, "%.*s: kube-scheduler refuses it", STR_FMT(fact->origin));
         verdict_quote(verdict, fact->error);
         verdict_fix(verdict, "berth config --format %s   # writes one that is right",
             fact->config.format == WIRING_POLICY ? "policy" : "v1");
     }
     if (n == 0)
         verdict_skip(verdict, "no configuration could be read (B101)");
+}
+
+/* The next configuration that could be read after @fact (NULL: of all); NULL: no more. */
+static const SchedulerConfigFact *readable_next(
+    const InstallationFacts *facts, const SchedulerConfigFact *fact) {
+    for (size_t i = fact ? (size_t)(fact - facts->configs) + 1 : 0; i < facts->n_configs; i++)
+        if (config_is_readable(&facts->configs[i]))
+            return &facts->configs[i];
+    return NULL;
+}
+
+static bool readable_expect(const InstallationFacts *facts, Verdict *verdict) {
+    return verdict_expect(
+        verdict, readable_next(facts, NULL), "no configuration could be read (B101, B102)");
 }
 
 static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
@@ -63,7 +69,7 @@ static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
 static bool skip_without_policy(const SchedulerConfigFact *fact, Verdict *verdict) {
     const SchedulerConfig *config = &fact->config;
 
-    if (!config_is_readable(fact) || !scheduler_config_lacks_policy(config))
+    if (!scheduler_config_lacks_policy(config))
         return false;
     if (config->policy_file.len > 0)
         verdict_skip(verdict, "%.*s: its extenders are in the Policy %.*s: name that file, too",
@@ -77,70 +83,50 @@ static bool skip_without_policy(const SchedulerConfigFact *fact, Verdict *verdic
     return true;
 }
 
-void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n = 0, n_entries = 0;
+void judge_config_lists_berth(const CheckSubject *at, Verdict *verdict) {
+    size_t n_entries = 0;
 
-    for (BerthEntry found = {0}; berth_entry_next(facts, &found); n_entries++)
-        verdict_note(verdict, "%s: extender %zu, %.*s", found.where, found.fact->berth_index + 1,
+    FOR_EACH_ENTRY (found, at->facts) {
+        verdict_note(verdict, "%s: extender %zu, %.*s", found.where, found.config->berth_index + 1,
             STR_FMT(found.entry->url_prefix));
-    for (size_t i = 0; i < facts->n_configs; i++)
-        n += config_is_readable(&facts->configs[i]);
-    if (n == 0)
-        verdict_skip(verdict, "no configuration could be read (B101, B102)");
-    if (n == 0 || n_entries > 0)
+        n_entries++;
+    }
+    if (!readable_expect(at->facts, verdict) || n_entries > 0)
         return;
-    for (size_t i = 0; i < facts->n_configs; i++)
-        if (skip_without_policy(&facts->configs[i], verdict))
+    for (const SchedulerConfigFact *fact = NULL; (fact = readable_next(at->facts, fact));)
+        if (skip_without_policy(fact, verdict))
             return;
-    verdict_fail(verdict, "no extender is berth");
-    for (size_t i = 0; i < facts->n_configs; i++)
-        if (config_is_readable(&facts->configs[i]))
-            report_others(&facts->configs[i], verdict);
-    verdict_fix(verdict, "berth config --format v1   # writes the entry");
+    verdict_fail(verdict, "berth config --format v1   # writes the entry", "no extender is berth");
+    for (const SchedulerConfigFact *fact = NULL; (fact = readable_next(at->facts, fact));)
+        report_others(fact, verdict);
 }
 
 /* --- its version ---------------------------------------------------------------------------- */
 
 /* The newest that this release reads. */
-static void fix_release(int minor, Verdict *verdict) {
-    if (minor >= 19)
-        verdict_fix(verdict, "apiVersion: kubescheduler.config.k8s.io/%s",
-            minor >= 25   ? "v1"
-            : minor >= 23 ? "v1beta3"
-                          : "v1beta1");
-    else
-        verdict_fix(verdict, "berth config --format v1alpha1   # or policy");
+static const char *fix_of_release(int minor) {
+    return minor >= 25   ? "apiVersion: kubescheduler.config.k8s.io/v1"
+           : minor >= 23 ? "apiVersion: kubescheduler.config.k8s.io/v1beta3"
+           : minor >= 19 ? "apiVersion: kubescheduler.config.k8s.io/v1beta1"
+                         : "berth config --format v1alpha1   # or policy";
 }
 
-static void judge_release(
-    const InstallationFacts *facts, const SchedulerConfigFact *fact, int minor, Verdict *verdict) {
-    const WiringRelease *release =
-        wiring_release_find(fact->config.format, fact->config.api_version);
-    char text[WIRING_RELEASE_TEXT_MAX];
+void judge_config_version(const CheckSubject *at, Verdict *verdict) {
+    int minor = release_minor(at->facts->cluster_version);
 
-    if (!release || wiring_release_has(release, minor))
+    if (!verdict_expect(verdict, minor >= 0, "the cluster's release is not known") ||
+        !readable_expect(at->facts, verdict))
         return;
-    verdict_fail(verdict, "%.*s: %s%.*s is for Kubernetes %s; the cluster is %.*s",
-        STR_FMT(fact->origin), fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
-        STR_FMT(release->api_version), wiring_release_print(release, text),
-        STR_FMT(facts->cluster_version));
-    fix_release(minor, verdict);
-}
+    for (const SchedulerConfigFact *fact = NULL; (fact = readable_next(at->facts, fact));) {
+        const WiringRelease *release =
+            wiring_release_find(fact->config.format, fact->config.api_version);
+        char text[WIRING_RELEASE_TEXT_MAX];
 
-void judge_config_version(const InstallationFacts *facts, Verdict *verdict) {
-    int minor = release_minor(facts->cluster_version);
-    size_t n = 0;
-
-    if (minor < 0) {
-        verdict_skip(verdict, "the cluster's release is not known");
-        return;
+        if (release && !wiring_release_has(release, minor))
+            verdict_fail(verdict, fix_of_release(minor),
+                "%.*s: %s%.*s is for Kubernetes %s; the cluster is %.*s", STR_FMT(fact->origin),
+                fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
+                STR_FMT(release->api_version), wiring_release_print(release, text),
+                STR_FMT(at->facts->cluster_version));
     }
-    for (size_t i = 0; i < facts->n_configs; i++) {
-        if (!config_is_readable(&facts->configs[i]))
-            continue;
-        judge_release(facts, &facts->configs[i], minor, verdict);
-        n++;
-    }
-    if (n == 0)
-        verdict_skip(verdict, "no configuration could be read (B101, B102)");
 }

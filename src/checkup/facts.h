@@ -41,12 +41,14 @@ typedef struct SourceFact {
     Str metric, source;
     Str state; /* "ok", …, as /api/v1/sources has it */
     Str error; /* empty: none */
+    bool is_of_pods;
     size_t n_nodes, n_covered;
 } SourceFact;
 
 typedef struct SchedulerFact { /* a schedulerName that has sent requests */
     Str name;
     uint64_t n_requests;
+    Str last_request_time;
     double last_request_sec; /* ago */
 } SchedulerFact;
 
@@ -60,6 +62,19 @@ typedef struct SlotFact { /* pods on a node, as an extended resource */
     Str resource;
     int64_t limit;
 } SlotFact;
+
+/* What the holder of a Lease does, of several berths. */
+typedef enum LeaseUse {
+    LEASE_OF_BINDS,
+    LEASE_OF_PUBLISHING,
+    LEASE_OF_NOMINATIONS,
+    LEASE_OF_POLICIES, /* writes their status */
+    _LEASE_USES,
+} LeaseUse;
+
+typedef struct LeaseFact {
+    Str namespace, name; /* empty: it has none */
+} LeaseFact;
 
 typedef struct BerthFact {
     Str url;
@@ -100,6 +115,9 @@ typedef struct BerthFact {
     double certificate_sec; /* until it ends */
     Str *client_names;      /* clients that may send requests; none: no certificate is required */
     size_t n_client_names;
+    LeaseFact leases[_LEASE_USES];
+    bool watches_namespaces;       /* a policy reads them, */
+    bool watches_claims;           /* or claims, and so volumes */
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
     Str sandbox_active, sandbox_missing; /* both empty: it did not report them */

@@ -1,11 +1,10 @@
 #pragma once
 
-/* The function of each row of list.h: facts in, a verdict out. */
+/* The function of each row of list.h: a subject in, a verdict out. */
 
-#include "checkup/facts.h"
-#include "checkup/verdict.h"
+#include "checkup/berths.h"
 
-#define CHECK(code, group, is_offline, name, title, meaning)                                       \
-    void judge_##name(const InstallationFacts *facts, Verdict *verdict);
+#define CHECK(code, group, scope, name, title, meaning)                                            \
+    void judge_##name(const CheckSubject *at, Verdict *verdict);
 #include "checkup/list.h"
 #undef CHECK

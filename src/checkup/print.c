@@ -9,11 +9,6 @@
 
 #define HINT_MAX 64
 
-static void write_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
-}
-
 /* "docs/troubleshooting.md#b102": a heading's anchor is in small letters. */
 static void write_hint(JsonWriter *writer, const char *code) {
     char hint[HINT_MAX];
@@ -21,27 +16,25 @@ static void write_hint(JsonWriter *writer, const char *code) {
 
     for (int i = 0; i < len && i < HINT_MAX; i++)
         hint[i] = ascii_lower(hint[i]);
-    write_text(writer, STR("hint"), str_from_c(hint));
+    json_write_member(writer, STR("hint"), str_from_c(hint));
 }
 
 static void write_check(JsonWriter *writer, const Check *check, const Finding *finding) {
     json_write_object(writer);
-    write_text(writer, STR("code"), str_from_c(check->code));
-    write_text(writer, STR("group"), str_from_c(check_group_name(check->group)));
-    write_text(writer, STR("title"), str_from_c(check->title));
-    write_text(writer, STR("state"), str_from_c(check_state_name(finding->state)));
-    write_text(writer, STR("cause"), finding->cause);
-    write_text(writer, STR("fix"), finding->fix);
+    json_write_member(writer, STR("code"), str_from_c(check->code));
+    json_write_member(writer, STR("group"), str_from_c(check_group_name(check->group)));
+    json_write_member(writer, STR("title"), str_from_c(check->title));
+    json_write_member(writer, STR("state"), str_from_c(check_state_name(finding->state)));
+    json_write_member(writer, STR("cause"), finding->cause);
+    json_write_member(writer, STR("fix"), finding->fix);
     write_hint(writer, check->code);
     json_write_end_object(writer);
 }
 
 static void write_counts(JsonWriter *writer, const Checkup *checkup) {
     json_member_object(writer, "counts");
-    for (CheckState state = CHECK_PASSED; state <= CHECK_SKIPPED; state++) {
-        json_write_key(writer, str_from_c(check_state_name(state)));
-        json_write_int(writer, (int64_t)checkup_count(checkup, state));
-    }
+    for (CheckState state = CHECK_PASSED; state <= CHECK_SKIPPED; state++)
+        json_member_int(writer, check_state_name(state), (int64_t)checkup_count(checkup, state));
     json_write_end_object(writer);
 }
 
@@ -49,7 +42,7 @@ void checkup_print_json(const Checkup *checkup, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
     json_write_object(&writer);
-    write_text(&writer, STR("state"), str_from_c(check_state_name(checkup_state(checkup))));
+    json_write_member(&writer, STR("state"), str_from_c(check_state_name(checkup_state(checkup))));
     write_counts(&writer, checkup);
     json_member_array(&writer, "checks");
     for (size_t i = 0; i < checkup->n; i++)
@@ -82,13 +75,9 @@ typedef struct Printer {
     size_t width; /* of titles */
 } Printer;
 
-static void begin(const Printer *printer, const char *colour) {
+static void paint(const Printer *printer, const char *colour) {
     if (printer->has_colour)
         buf_append(printer->out, str_from_c(colour));
-}
-
-static void end(const Printer *printer) {
-    begin(printer, plain);
 }
 
 /* --- one check ------------------------------------------------------------------------------ */
@@ -115,26 +104,32 @@ static void print_cause(const Printer *printer, const Finding *finding) {
     if (str_is_empty(finding->cause))
         return;
     if (is_dim)
-        begin(printer, dim);
+        paint(printer, dim);
     print_lines(printer, "", finding->cause);
     if (is_dim)
-        end(printer);
+        paint(printer, plain);
+}
+
+/* A line; of a skipped check all of it is dimmed. */
+static void print_head(const Printer *printer, CheckState state, const char *title, size_t width,
+    const char *first, const char *last) {
+    const Sign *sign = &signs[state];
+    Buf *out = printer->out;
+
+    paint(printer, sign->colour);
+    buf_append(out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
+    if (state != CHECK_SKIPPED)
+        paint(printer, plain);
+    buf_append_char(out, ' ');
+    visible_append_padded(out, str_from_c(title), width + CODE_GAP);
+    buf_printf(out, "%s%s%s", first, last ? " to " : "", last ? last : "");
+    if (state == CHECK_SKIPPED)
+        paint(printer, plain);
+    buf_append_char(out, '\n');
 }
 
 static void print_check(const Printer *printer, const Check *check, const Finding *finding) {
-    const Sign *sign = &signs[finding->state];
-    Buf *out = printer->out;
-
-    begin(printer, sign->colour);
-    buf_append(out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
-    if (finding->state != CHECK_SKIPPED)
-        end(printer);
-    buf_append_char(out, ' ');
-    visible_append_padded(out, str_from_c(check->title), printer->width + CODE_GAP);
-    buf_append(out, str_from_c(check->code));
-    if (finding->state == CHECK_SKIPPED)
-        end(printer);
-    buf_append_char(out, '\n');
+    print_head(printer, finding->state, check->title, printer->width, check->code, NULL);
     print_cause(printer, finding);
     if (!str_is_empty(finding->fix))
         print_lines(printer, "fix: ", finding->fix);
@@ -156,20 +151,13 @@ static size_t count_run(const Checkup *checkup, size_t i) {
 }
 
 static void print_run(const Printer *printer, const Checkup *checkup, size_t i, size_t n) {
-    const Sign *sign = &signs[CHECK_SKIPPED];
     size_t width = printer->width;
     char title[64];
 
     (void)snprintf(title, sizeof(title), "%zu checks could not be made", n);
     width = strlen(title) > width ? strlen(title) : width;
-    begin(printer, sign->colour);
-    buf_append(printer->out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
-    buf_append_char(printer->out, ' ');
-    visible_append_padded(printer->out, str_from_c(title), width + CODE_GAP);
-    buf_printf(
-        printer->out, "%s to %s", checkup->checks[i]->code, checkup->checks[i + n - 1]->code);
-    end(printer);
-    buf_append_char(printer->out, '\n');
+    print_head(printer, CHECK_SKIPPED, title, width, checkup->checks[i]->code,
+        checkup->checks[i + n - 1]->code);
     print_cause(printer, &checkup->findings[i]);
 }
 
@@ -196,38 +184,28 @@ static void print_summary(const Printer *printer, const Checkup *checkup) {
         checkup_count(checkup, CHECK_FAILED), checkup_count(checkup, CHECK_SKIPPED));
 }
 
-static void print_all(Printer *printer, const Checkup *checkup) {
+void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out) {
+    Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = is_ascii};
+
     for (size_t i = 0; i < checkup->n; i++) {
         size_t width = visible_width(str_from_c(checkup->checks[i]->title));
 
-        printer->width = width > printer->width ? width : printer->width;
+        printer.width = width > printer.width ? width : printer.width;
     }
     for (size_t i = 0, n; i < checkup->n; i += n) {
         CheckGroup group = checkup->checks[i]->group;
 
         if (i == 0 || group != checkup->checks[i - 1]->group)
-            print_heading(printer, group, i == 0);
+            print_heading(&printer, group, i == 0);
         n = count_run(checkup, i);
         if (n >= RUN_MIN) {
-            print_run(printer, checkup, i, n);
+            print_run(&printer, checkup, i, n);
         } else {
-            print_check(printer, checkup->checks[i], &checkup->findings[i]);
+            print_check(&printer, checkup->checks[i], &checkup->findings[i]);
             n = 1;
         }
     }
-    print_summary(printer, checkup);
-}
-
-void checkup_print(const Checkup *checkup, bool has_colour, Buf *out) {
-    Printer printer = {.out = out, .has_colour = has_colour};
-
-    print_all(&printer, checkup);
-}
-
-void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out) {
-    Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = true};
-
-    print_all(&printer, checkup);
+    print_summary(&printer, checkup);
 }
 
 void checkup_print_codes(Buf *out) {

@@ -2,34 +2,31 @@
 
 #include <inttypes.h>
 
-#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/verdict.h"
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-void judge_publish_works(const InstallationFacts *facts, Verdict *verdict) {
+void judge_publish_works(const CheckSubject *at, Verdict *verdict) {
     size_t n_rules = 0, n_enabled = 0, n_writers = 0;
 
-    FOR_ALL_BERTHS (berth, facts) {
+    FOR_ALL_BERTHS (berth, at->facts) {
         n_rules += berth->n_published;
         n_enabled += berth->has_publish;
         n_writers += berth->is_publish_writer;
     }
-    if (!berth_expect(facts, verdict))
+    if (!berth_expect(at->facts, verdict))
         return;
-    if (n_rules == 0) {
+    if (n_rules == 0)
         verdict_skip(verdict, "no policy publishes a filter");
-    } else if (n_enabled == 0) {
-        verdict_fail(verdict, "policies publish filters, and no berth runs with --publish");
-        verdict_fix(verdict, "berth serve --publish ...   # helm: publish.enabled=true");
-    } else if (n_writers == 0) {
-        verdict_warn(verdict, "no replica holds the lease of --publish-lease");
-        verdict_fix(verdict, "kubectl -n berth-system get lease -o wide");
-    } else if (n_writers > 1) {
-        verdict_warn(verdict, "%zu berths write: they do twice the work", n_writers);
-        verdict_fix(verdict, "berth serve --publish-lease berth-system/berth-publish ...");
-    }
+    else if (n_enabled == 0)
+        verdict_fail(verdict, "berth serve --publish ...   # helm: publish.enabled=true",
+            "policies publish filters, and no berth runs with --publish");
+    else if (n_writers == 0)
+        verdict_warn(verdict, "kubectl -n berth-system get lease -o wide",
+            "no replica holds the lease of --publish-lease");
+    else if (n_writers > 1)
+        verdict_warn(verdict, "berth serve --publish-lease berth-system/berth-publish ...",
+            "%zu berths write: they do twice the work", n_writers);
 }
 
 /* --- admission -------------------------------------------------------------------------------- */
@@ -66,19 +63,18 @@ static void judge_object(
         (is_native && str_eq(found[ADMISSION_POLICIES]->digest, wanted->digest)))
         return;
     if (is_kyverno || is_native)
-        verdict_fail(verdict,
+        verdict_fail(verdict, ADMISSION_FIX,
             "%.*s was made for other policies than those in force, or by another "
             "version of berth",
             STR_FMT(name));
-    else if (!str_is_empty(admission_error(facts))) {
+    else if (!str_is_empty(admission_error(facts)))
         verdict_skip(verdict, "they cannot be listed: %.*s", STR_FMT(admission_error(facts)));
-        return;
-    } else if (found[ADMISSION_POLICIES])
-        verdict_fail(verdict, "%.*s has no MutatingAdmissionPolicyBinding", STR_FMT(name));
+    else if (found[ADMISSION_POLICIES])
+        verdict_fail(
+            verdict, ADMISSION_FIX, "%.*s has no MutatingAdmissionPolicyBinding", STR_FMT(name));
     else
-        verdict_warn(
-            verdict, "%.*s is missing: pods must do by themselves what it does", STR_FMT(name));
-    verdict_fix(verdict, ADMISSION_FIX);
+        verdict_warn(verdict, ADMISSION_FIX,
+            "%.*s is missing: pods must do by themselves what it does", STR_FMT(name));
 }
 
 /* Whether an earlier berth needs it, too: it is reported once. */
@@ -90,54 +86,46 @@ static bool was_reported(const InstallationFacts *facts, const BerthFact *until,
     return false;
 }
 
-void judge_admission_matches(const InstallationFacts *facts, Verdict *verdict) {
+void judge_admission_matches(const CheckSubject *at, Verdict *verdict) {
     size_t n = 0;
 
-    if (!berth_expect(facts, verdict))
-        return;
-    FOR_ALL_BERTHS (berth, facts)
+    FOR_EACH_BERTH (berth, at->facts, verdict)
         n += berth->n_admission;
-    if (n == 0)
-        verdict_skip(verdict, "no policy publishes a filter");
-    if (n == 0 || !cluster_expect(facts, verdict))
+    if (berth_count(at->facts) == 0 ||
+        !verdict_expect(verdict, n > 0, "no policy publishes a filter") ||
+        !cluster_expect(at->facts, verdict))
         return;
-    FOR_ALL_BERTHS (berth, facts)
+    FOR_ALL_BERTHS (berth, at->facts)
         for (size_t i = 0; i < berth->n_admission; i++)
-            if (!was_reported(facts, berth, berth->admission[i].name))
-                judge_object(facts, &berth->admission[i], verdict);
+            if (!was_reported(at->facts, berth, berth->admission[i].name))
+                judge_object(at->facts, &berth->admission[i], verdict);
 }
 
 /* --- PlacementPolicies ------------------------------------------------------------------------ */
 
 #define DEFINITION_FIX "berth check --crd | kubectl apply --server-side -f -"
 
-void judge_definition_matches(const InstallationFacts *facts, Verdict *verdict) {
-    const ObjectsFact *found = &facts->definition;
-    const BerthFact *berth = berth_next(facts, NULL);
+void judge_definition_matches(const CheckSubject *at, Verdict *verdict) {
+    const ObjectsFact *found = &at->facts->definition;
+    const BerthFact *berth = BERTH_WITH(at->facts, has_cluster_policies);
 
-    if (!berth_expect(facts, verdict))
+    if (!berth_expect(at->facts, verdict) ||
+        !verdict_expect(verdict, berth, "no berth runs with --policies-from-cluster") ||
+        !cluster_expect(at->facts, verdict))
         return;
-    while (berth && !berth->has_cluster_policies)
-        berth = berth_next(facts, berth);
-    if (!berth)
-        verdict_skip(verdict, "no berth runs with --policies-from-cluster");
-    if (!berth || !cluster_expect(facts, verdict))
-        return;
-    if (!found->is_known) {
+    if (!found->is_known)
         verdict_skip(verdict, "it cannot be read: %.*s", STR_FMT(found->error));
-    } else if (found->n == 0) {
-        verdict_fail(verdict, "there is none");
-        verdict_fix(verdict, DEFINITION_FIX);
-    } else if (!str_eq(found->items[0].digest, berth->definition)) {
-        verdict_warn(verdict, "it is of another version of berth, or was changed");
-        verdict_fix(verdict, DEFINITION_FIX);
-    }
+    else if (found->n == 0)
+        verdict_fail(verdict, DEFINITION_FIX, "there is none");
+    else if (!str_eq(found->items[0].digest, berth->definition))
+        verdict_warn(verdict, DEFINITION_FIX, "it is of another version of berth, or was changed");
 }
 
 /* --- Karpenter -------------------------------------------------------------------------------- */
 
-static void judge_slots(const InstallationFacts *facts, const SlotFact *slots, Verdict *verdict) {
-    const OverlaysFact *overlays = &facts->overlays;
+#define OVERLAY_FIX "berth config --node-overlay NODEPOOL --policy FILE | kubectl apply -f -"
+
+static void judge_slots(const OverlaysFact *overlays, const SlotFact *slots, Verdict *verdict) {
     bool is_there = false, is_same = true;
 
     for (size_t i = 0; i < overlays->n_slots; i++) {
@@ -146,33 +134,29 @@ static void judge_slots(const InstallationFacts *facts, const SlotFact *slots, V
         is_there = true;
         is_same &= overlays->slots[i].limit == slots->limit;
     }
-    if (is_there && is_same)
-        return;
-    if (is_there)
-        verdict_fail(verdict, "a NodeOverlay has another number of %.*s than the limit, %" PRId64,
+    if (!is_there)
+        verdict_warn(verdict, OVERLAY_FIX, "no NodeOverlay has %.*s", STR_FMT(slots->resource));
+    else if (!is_same)
+        verdict_fail(verdict, OVERLAY_FIX,
+            "a NodeOverlay has another number of %.*s than the limit, %" PRId64,
             STR_FMT(slots->resource), slots->limit);
-    else
-        verdict_warn(verdict, "no NodeOverlay has %.*s", STR_FMT(slots->resource));
-    verdict_fix(verdict, "berth config --node-overlay NODEPOOL --policy FILE | kubectl apply -f -");
 }
 
-void judge_overlays_match(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth = berth_next(facts, NULL);
+void judge_overlays_match(const CheckSubject *at, Verdict *verdict) {
+    const OverlaysFact *overlays = &at->facts->overlays;
+    const BerthFact *berth = berth_next(at->facts, NULL);
 
-    if (!berth_expect(facts, verdict))
-        return;
     while (berth && berth->n_slots == 0)
-        berth = berth_next(facts, berth);
-    if (!berth)
-        verdict_skip(verdict, "no policy publishes slots");
-    if (!berth || !cluster_expect(facts, verdict))
+        berth = berth_next(at->facts, berth);
+    if (!berth_expect(at->facts, verdict) ||
+        !verdict_expect(verdict, berth, "no policy publishes slots") ||
+        !cluster_expect(at->facts, verdict))
         return;
-    if (!facts->overlays.objects.is_known)
-        verdict_skip(
-            verdict, "they cannot be listed: %.*s", STR_FMT(facts->overlays.objects.error));
-    else if (!facts->overlays.objects.has_kind)
+    if (!overlays->objects.is_known)
+        verdict_skip(verdict, "they cannot be listed: %.*s", STR_FMT(overlays->objects.error));
+    else if (!overlays->objects.has_kind)
         verdict_skip(verdict, "the cluster has no NodeOverlays of Karpenter");
     else
         for (size_t i = 0; i < berth->n_slots; i++)
-            judge_slots(facts, &berth->slots[i], verdict);
+            judge_slots(overlays, &berth->slots[i], verdict);
 }

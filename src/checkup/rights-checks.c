@@ -22,63 +22,57 @@ static RightText describe(const RightFact *right) {
     return ret;
 }
 
-void judge_server_reached(const InstallationFacts *facts, Verdict *verdict) {
-    if (!facts->was_cluster_asked) {
+void judge_server_reached(const CheckSubject *at, Verdict *verdict) {
+    const InstallationFacts *facts = at->facts;
+
+    if (!facts->was_cluster_asked)
         verdict_skip(verdict, "no API server was named: --kubeconfig FILE");
-        return;
-    }
-    if (str_is_empty(facts->cluster_error)) {
-        if (!str_is_empty(facts->cluster_version))
-            verdict_note(verdict, "Kubernetes %.*s", STR_FMT(facts->cluster_version));
-        return;
-    }
-    verdict_fail(verdict, "%.*s", STR_FMT(facts->cluster_error));
-    verdict_fix(verdict, "kubectl get --raw /readyz?verbose");
+    else if (!str_is_empty(facts->cluster_error))
+        verdict_fail(
+            verdict, "kubectl get --raw /readyz?verbose", "%.*s", STR_FMT(facts->cluster_error));
+    else if (!str_is_empty(facts->cluster_version))
+        verdict_note(verdict, "Kubernetes %.*s", STR_FMT(facts->cluster_version));
 }
 
 /* --- missing -------------------------------------------------------------------------------- */
 
 /* The roles that come with berth, as commands that make them. */
 typedef struct RoleText {
-    Str group, resource, subresource;
+    Str group, resources[2], subresource;
     Str verb; /* empty: any */
     const char *role, *rule;
 } RoleText;
 
 static const RoleText roles[] = {
-    {STR(""), STR("pods"), STR("binding"), STR(""), "berth-bind",
+    {STR(""), {STR("pods")}, STR("binding"), STR(""), "berth-bind",
         "--verb=create --resource=pods/binding"},
-    {STR(""), STR("nodes"), STR(""), STR("patch"), "berth-wake-up",
+    {STR(""), {STR("nodes")}, STR(""), STR("patch"), "berth-wake-up",
         "--verb=patch --resource=nodes"},
-    {STR(""), STR("nodes"), STR(""), STR(""), "berth-decide",
+    {STR(""), {STR("nodes"), STR("pods")}, STR(""), STR(""), "berth-decide",
         "--verb=get,list,watch --resource=nodes,pods"},
-    {STR(""), STR("pods"), STR(""), STR(""), "berth-decide",
-        "--verb=get,list,watch --resource=nodes,pods"},
-    {STR(""), STR("namespaces"), STR(""), STR(""), "berth-namespaces",
+    {STR(""), {STR("namespaces")}, STR(""), STR(""), "berth-namespaces",
         "--verb=get,list,watch --resource=namespaces"},
-    {STR(""), STR("persistentvolumeclaims"), STR(""), STR(""), "berth-claims",
+    {STR(""), {STR("persistentvolumeclaims"), STR("persistentvolumes")}, STR(""), STR(""),
+        "berth-claims",
         "--verb=get,list,watch --resource=persistentvolumeclaims,persistentvolumes"},
-    {STR(""), STR("persistentvolumes"), STR(""), STR(""), "berth-claims",
-        "--verb=get,list,watch --resource=persistentvolumeclaims,persistentvolumes"},
-    {STR("events.k8s.io"), STR("events"), STR(""), STR(""), "berth-events",
+    {STR("events.k8s.io"), {STR("events")}, STR(""), STR(""), "berth-events",
         "--verb=create --resource=events.events.k8s.io"},
-    {STR("coordination.k8s.io"), STR("leases"), STR(""), STR("create"), "berth-lease-create",
+    {STR("coordination.k8s.io"), {STR("leases")}, STR(""), STR("create"), "berth-lease-create",
         "--verb=create --resource=leases.coordination.k8s.io"},
-    {STR("coordination.k8s.io"), STR("leases"), STR(""), STR(""), "berth-lease",
+    {STR("coordination.k8s.io"), {STR("leases")}, STR(""), STR(""), "berth-lease",
         "--verb=get,update --resource=leases.coordination.k8s.io"},
-    {STR("berth.dev"), STR("placementpolicies"), STR(""), STR(""), "berth-policies",
+    {STR("berth.dev"), {STR("placementpolicies")}, STR(""), STR(""), "berth-policies",
         "--verb=get,list,watch --resource=placementpolicies.berth.dev"},
-    {STR("berth.dev"), STR("placementpolicies"), STR("status"), STR(""), "berth-policies-status",
+    {STR("berth.dev"), {STR("placementpolicies")}, STR("status"), STR(""), "berth-policies-status",
         "--verb=patch --resource=placementpolicies.berth.dev/status"},
-    {STR("metrics.k8s.io"), STR("nodes"), STR(""), STR(""), "berth-metrics",
-        "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
-    {STR("metrics.k8s.io"), STR("pods"), STR(""), STR(""), "berth-metrics",
+    {STR("metrics.k8s.io"), {STR("nodes"), STR("pods")}, STR(""), STR(""), "berth-metrics",
         "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
 };
 
 static const RoleText *role_of(const RightFact *right) {
     for (size_t i = 0; i < ELEMENTS_OF(roles); i++)
-        if (str_eq(roles[i].group, right->group) && str_eq(roles[i].resource, right->resource) &&
+        if (str_eq(roles[i].group, right->group) &&
+            str_is_one_of(right->resource, roles[i].resources, ELEMENTS_OF(roles[i].resources)) &&
             str_eq(roles[i].subresource, right->subresource) &&
             (str_is_empty(roles[i].verb) || str_eq(roles[i].verb, right->verb)))
             return &roles[i];
@@ -147,31 +141,33 @@ static void report_unknown(const InstallationFacts *facts, RightWanted wanted, V
             STR_FMT(str_is_empty(unknown->error) ? STR("no answer") : unknown->error));
 }
 
-void judge_rights_complete(const InstallationFacts *facts, Verdict *verdict) {
-    for (size_t i = 0; i < facts->n_rights; i++) {
-        const RightFact *right = &facts->rights[i];
+void judge_rights_complete(const CheckSubject *at, Verdict *verdict) {
+    for (size_t i = 0; i < at->facts->n_rights; i++) {
+        const RightFact *right = &at->facts->rights[i];
 
         if (right->wanted != RIGHT_NEEDED || right->answer != RIGHT_DENIED)
             continue;
-        verdict_fail(verdict, "%.*s may not %s, %s", STR_FMT(facts->subject), describe(right).text,
-            right->why ? right->why : "which it needs");
-        fix_missing(facts, right, verdict);
+        verdict_fail(verdict, NULL, "%.*s may not %s, %s", STR_FMT(at->facts->subject),
+            describe(right).text, right->why ? right->why : "which it needs");
+        fix_missing(at->facts, right, verdict);
     }
-    report_unknown(facts, RIGHT_NEEDED, verdict);
+    report_unknown(at->facts, RIGHT_NEEDED, verdict);
 }
 
-void judge_rights_minimal(const InstallationFacts *facts, Verdict *verdict) {
-    for (size_t i = 0; i < facts->n_rights; i++) {
-        const RightFact *right = &facts->rights[i];
+void judge_rights_minimal(const CheckSubject *at, Verdict *verdict) {
+    Str subject = at->facts->subject;
+
+    for (size_t i = 0; i < at->facts->n_rights; i++) {
+        const RightFact *right = &at->facts->rights[i];
 
         if (right->wanted != RIGHT_FORBIDDEN || right->answer != RIGHT_ALLOWED)
             continue;
-        verdict_fail(verdict, "%.*s may %s: %s", STR_FMT(facts->subject), describe(right).text,
+        verdict_fail(verdict, NULL, "%.*s may %s: %s", STR_FMT(subject), describe(right).text,
             right->why ? right->why : "berth never needs it");
         verdict_fix(verdict,
             "kubectl get clusterrolebindings,rolebindings -A -o wide | grep '%.*s'   # then delete "
             "what gives it",
-            STR_FMT(str_skip(facts->subject, str_find_last(facts->subject, ':') + 1)));
+            STR_FMT(str_skip(subject, str_find_last(subject, ':') + 1)));
     }
-    report_unknown(facts, RIGHT_FORBIDDEN, verdict);
+    report_unknown(at->facts, RIGHT_FORBIDDEN, verdict);
 }

@@ -1,17 +1,8 @@
 /* Checks of the pods and nodes that kube-schedulers send to berth. */
 
-#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "wiring/scheduler-config.h"
 
 /* --- managed resources ---------------------------------------------------------------------- */
-
-static bool berth_manages(const BerthFact *berth, Str name) {
-    for (size_t i = 0; i < berth->n_managed; i++)
-        if (str_eq(berth->managed[i], name))
-            return true;
-    return false;
-}
 
 static bool entry_manages(const ExtenderEntry *entry, Str name) {
     for (size_t i = 0; i < entry->n_managed; i++)
@@ -20,41 +11,45 @@ static bool entry_manages(const ExtenderEntry *entry, Str name) {
     return false;
 }
 
-static void compare_managed(const BerthEntry *found, const BerthFact *berth, Verdict *verdict) {
-    for (size_t i = 0; i < found->entry->n_managed; i++) {
-        Str name = found->entry->managed[i].name;
+static void compare_managed(const CheckSubject *at, const BerthFact *berth, Verdict *verdict) {
+    for (size_t i = 0; i < at->entry->n_managed; i++) {
+        Str name = at->entry->managed[i].name;
 
-        if (berth_manages(berth, name))
+        if (str_is_one_of(name, berth->managed, berth->n_managed))
             continue;
-        verdict_fail(verdict, "%s: %.*s is managed; %.*s runs without it", found->where,
+        verdict_fail(verdict, NULL, "%s: %.*s is managed; %.*s runs without it", at->where,
             STR_FMT(name), STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
     }
     for (size_t i = 0; i < berth->n_managed; i++) {
-        if (entry_manages(found->entry, berth->managed[i]))
+        Str name = berth->managed[i];
+
+        if (entry_manages(at->entry, name))
             continue;
-        verdict_fail(verdict, "%.*s runs with %.*s; managedResources at %s do not have it",
-            STR_FMT(berth->url), STR_FMT(berth->managed[i]), found->where);
+        verdict_fail(verdict, NULL, "%.*s runs with %.*s; managedResources at %s do not have it",
+            STR_FMT(berth->url), STR_FMT(name), at->where);
         verdict_fix(verdict,
             "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
-            STR_FMT(berth->managed[i]));
+            STR_FMT(name));
     }
 }
 
-void judge_managed_resources(const InstallationFacts *facts, Verdict *verdict) {
-    pairs_judge(facts, compare_managed, verdict);
+void judge_managed_resources(const CheckSubject *at, Verdict *verdict) {
+    FOR_EACH_BERTH (berth, at->facts, verdict)
+        compare_managed(at, berth, verdict);
 }
 
-void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
+void judge_ignored_resources(const CheckSubject *at, Verdict *verdict) {
     size_t n = 0;
 
-    FOR_EACH_ENTRY (found, facts, verdict) {
+    (void)entry_expect(at->facts, verdict);
+    FOR_EACH_ENTRY (found, at->facts) {
         for (size_t i = 0; i < found.entry->n_managed; i++, n++) {
             const ManagedResource *resource = &found.entry->managed[i];
 
             if (!resource->is_ignored_by_scheduler)
                 continue;
-            verdict_warn(verdict,
+            verdict_warn(verdict, NULL,
                 "%s: %.*s is ignoredByScheduler: only berth counts it, and no pod is preempted for "
                 "it",
                 found.where, STR_FMT(resource->name));
@@ -80,48 +75,32 @@ static size_t sample_size(size_t n, int percentage) {
     return size < SAMPLE_FLOOR ? SAMPLE_FLOOR : size;
 }
 
-static size_t most_nodes(const InstallationFacts *facts) {
-    size_t most = 0;
+void judge_sample(const CheckSubject *at, Verdict *verdict) {
+    static const char fix[] = "percentageOfNodesToScore: 100";
+    int percentage = at->config->config.percentage;
+    size_t n = 0; /* nodes that some berth knows */
 
-    FOR_ALL_BERTHS (berth, facts)
-        if (berth->n_nodes > most)
-            most = berth->n_nodes;
-    return most;
-}
-
-static void judge_sample_of(const BerthEntry *found, size_t n, Verdict *verdict) {
-    int percentage = found->fact->config.percentage;
-    size_t size = sample_size(n, percentage);
-
-    if (percentage >= 100 || (n > 0 && size >= n))
+    FOR_ALL_BERTHS (berth, at->facts)
+        n = berth->n_nodes > n ? berth->n_nodes : n;
+    if (percentage >= 100 || (n > 0 && sample_size(n, percentage) >= n))
         return;
     if (n == 0)
-        verdict_warn(verdict,
+        verdict_warn(verdict, fix,
             "%.*s: percentageOfNodesToScore is not 100: from 100 nodes on berth gets a "
             "sample, 500 of 5,000",
-            STR_FMT(found->fact->origin));
+            STR_FMT(at->config->origin));
     else
-        verdict_warn(verdict,
+        verdict_warn(verdict, fix,
             "%.*s: of %zu nodes berth gets %zu at most (percentageOfNodesToScore %s)",
-            STR_FMT(found->fact->origin), n, size,
+            STR_FMT(at->config->origin), n, sample_size(n, percentage),
             percentage > 0 ? "is lower than 100" : "is not set");
-    verdict_fix(verdict, "percentageOfNodesToScore: 100");
-}
-
-void judge_sample(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n = most_nodes(facts);
-
-    FOR_EACH_ENTRY (found, facts, verdict)
-        judge_sample_of(&found, n, verdict);
 }
 
 /* --- berth's own pods ----------------------------------------------------------------------- */
 
 static bool serves(const SchedulerConfig *config, Str name) {
-    for (size_t i = 0; i < config->n_scheduler_names; i++)
-        if (str_eq(config->scheduler_names[i], name))
-            return true;
-    return config->n_scheduler_names == 0 && str_is(name, "default-scheduler");
+    return str_is_one_of(name, config->scheduler_names, config->n_scheduler_names) ||
+           (config->n_scheduler_names == 0 && str_is(name, "default-scheduler"));
 }
 
 /* Whether a pod without managed resources waits for this entry. Exempt pods (--exempt) wait, too;
@@ -130,18 +109,6 @@ static bool holds_up(const ExtenderEntry *entry) {
     bool is_needed = !str_is_empty(entry->filter_verb) || !str_is_empty(entry->bind_verb);
 
     return is_needed && !entry->is_ignorable && entry->n_managed == 0;
-}
-
-static void judge_pod_at(const PodFact *pod, const BerthEntry *found, Verdict *verdict) {
-    if (!serves(&found->fact->config, pod->scheduler_name) || !holds_up(found->entry))
-        return;
-    verdict_fail(verdict,
-        "%s: %.*s places pod %.*s/%.*s, and calls berth for it: while berth is down it cannot "
-        "start",
-        found->where, STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
-    verdict_fix(verdict,
-        "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName for "
-        "berth's pods");
 }
 
 /* Whether a scheduler without a known configuration has sent requests. */
@@ -160,26 +127,32 @@ static bool is_served(const InstallationFacts *facts, Str name) {
     return false;
 }
 
-static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdict *verdict) {
-    if (pod->is_static)
+static void judge_pod(const CheckSubject *at, Verdict *verdict) {
+    Str scheduler = at->pod->scheduler_name;
+
+    if (at->pod->is_static)
         return;
-    FOR_EACH_ENTRY (found, facts, verdict)
-        judge_pod_at(pod, &found, verdict);
-    if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
-        verdict_skip(verdict,
-            "%.*s places pod %.*s/%.*s and calls berth; its configuration is not known",
-            STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
+    FOR_EACH_ENTRY (found, at->facts)
+        if (serves(&found.config->config, scheduler) && holds_up(found.entry))
+            verdict_fail(verdict,
+                "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName "
+                "for berth's pods",
+                "%s: %.*s places pod %s, and calls berth for it: while berth is down it cannot "
+                "start",
+                found.where, STR_FMT(scheduler), at->where);
+    if (!is_served(at->facts, scheduler) && has_asked(at->facts, scheduler))
+        verdict_skip(verdict, "%.*s places pod %s and calls berth; its configuration is not known",
+            STR_FMT(scheduler), at->where);
 }
 
-void judge_self_deadlock(const InstallationFacts *facts, Verdict *verdict) {
-    if (!berth_entry_expect(facts, verdict))
+void judge_self_deadlock(const CheckSubject *at, Verdict *verdict) {
+    if (!entry_expect(at->facts, verdict))
         return;
-    if (!facts->are_pods_known || facts->n_pods == 0) {
+    if (!at->facts->are_pods_known || at->facts->n_pods == 0)
         verdict_skip(verdict, "it is not known which scheduler places berth's pods");
-        return;
-    }
-    for (size_t i = 0; i < facts->n_pods; i++)
-        judge_pod(facts, &facts->pods[i], verdict);
+    else
+        for (CheckSubject each = {.facts = at->facts}; pod_next(&each);)
+            judge_pod(&each, verdict);
 }
 
 /* --- several configurations ----------------------------------------------------------------- */
@@ -198,7 +171,8 @@ static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
 }
 
 /* Where berth is, and how it is got to, may well differ. */
-static void compare_entries(const BerthEntry *first, const BerthEntry *other, Verdict *verdict) {
+static void compare_entries(
+    const CheckSubject *first, const CheckSubject *other, Verdict *verdict) {
     const ExtenderEntry *a = first->entry, *b = other->entry;
     const struct {
         const char *what;
@@ -216,39 +190,32 @@ static void compare_entries(const BerthEntry *first, const BerthEntry *other, Ve
         if (aspects[i].is_same)
             continue;
         verdict_warn(
-            verdict, "%s and %s differ in %s", first->where, other->where, aspects[i].what);
+            verdict, NULL, "%s and %s differ in %s", first->where, other->where, aspects[i].what);
         verdict_fix(verdict, "make %s the same in both", aspects[i].what);
     }
 }
 
-void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry first = {0}, found;
+void judge_configs_agree(const CheckSubject *at, Verdict *verdict) {
+    CheckSubject first = {.facts = at->facts}, found;
     size_t n = 1;
 
-    if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &first))
+    if (!entry_expect(at->facts, verdict) || !entry_next(&first))
         return;
-    for (found = first; berth_entry_next(facts, &found); n++)
+    for (found = first; entry_next(&found); n++)
         compare_entries(&first, &found, verdict);
     if (n == 1)
         verdict_skip(verdict, "one configuration lists berth");
 }
 
 /* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
-void judge_leader_election(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        if (found.fact->config.has_leader_election)
-            continue;
-        if (!facts->are_pods_known || !address_is_loopback(found.entry->url_prefix)) {
-            verdict_skip(verdict,
-                "%.*s: leaderElect: false is right as long as there is one of them",
-                STR_FMT(found.fact->origin));
-            continue;
-        }
-        if (facts->n_pods < 2)
-            continue;
-        verdict_fail(verdict,
+void judge_leader_election(const CheckSubject *at, Verdict *verdict) {
+    if (at->config->config.has_leader_election)
+        return;
+    if (!at->facts->are_pods_known || !address_is_loopback(at->entry->url_prefix))
+        verdict_skip(verdict, "%.*s: leaderElect: false is right as long as there is one of them",
+            STR_FMT(at->config->origin));
+    else if (at->facts->n_pods >= 2)
+        verdict_fail(verdict, "leaderElection: {leaderElect: true}",
             "%.*s: leaderElect: false, and there are %zu pods with a kube-scheduler each",
-            STR_FMT(found.fact->origin), facts->n_pods);
-        verdict_fix(verdict, "leaderElection: {leaderElect: true}");
-    }
+            STR_FMT(at->config->origin), at->facts->n_pods);
 }

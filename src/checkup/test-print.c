@@ -26,7 +26,7 @@ static void test_text(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
     (void)state;
-    checkup_print(&checkup, /* has_colour= */ false, &out);
+    checkup_print(&checkup, /* has_colour= */ false, /* is_ascii= */ false, &out);
     assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
@@ -54,7 +54,7 @@ static void test_ascii(void **state) {
     const Checkup two = {.checks = list + 2, .findings = findings + 2, .n = 2};
 
     (void)state;
-    checkup_print_ascii(&two, /* has_colour= */ false, &out);
+    checkup_print(&two, /* has_colour= */ false, /* is_ascii= */ true, &out);
     assert_text("text", buf_str(&out),
         "berth\n"
         "-----\n"
@@ -73,8 +73,8 @@ static void test_colour(void **state) {
     const Checkup last = {.checks = list + 3, .findings = findings + 3, .n = 1};
 
     (void)state;
-    checkup_print(&first, /* has_colour= */ true, &out);
-    checkup_print(&last, /* has_colour= */ true, &out);
+    checkup_print(&first, /* has_colour= */ true, /* is_ascii= */ false, &out);
+    checkup_print(&last, /* has_colour= */ true, /* is_ascii= */ false, &out);
     assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
@@ -99,7 +99,7 @@ static void test_runs(void **state) {
     const Checkup runs = {.checks = all, .findings = found, .n = ELEMENTS_OF(found)};
 
     (void)state;
-    checkup_print(&runs, /* has_colour= */ false, &out);
+    checkup_print(&runs, /* has_colour= */ false, /* is_ascii= */ false, &out);
     assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
@@ -121,7 +121,7 @@ static void test_none(void **state) {
     const Checkup none = {.n = 0};
 
     (void)state;
-    checkup_print(&none, /* has_colour= */ false, &out);
+    checkup_print(&none, /* has_colour= */ false, /* is_ascii= */ false, &out);
     assert_text("text", buf_str(&out), "0 passed, 0 warnings, 0 failed, 0 skipped\n");
 }
 

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "checkup/berths.h"
 #include "checkup/judges.h"
 #include "wiring/verb.h"
 
@@ -13,107 +12,71 @@
 #define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
 #define RELEASE_EMPTY_NODES 33 /* from 1.33 on whole nodes in answers look empty to plugins */
 
-/* Features of at least one berth. */
-typedef struct Offers {
-    bool filters, scores, binds;
-} Offers;
-
-static Offers offers_of(const InstallationFacts *facts) {
-    Offers offers = {.filters = false};
-
-    FOR_ALL_BERTHS (berth, facts) {
-        offers.filters |= berth->has_filters;
-        offers.scores |= berth->has_scores;
-        offers.binds |= berth->answers_bind;
-    }
-    return offers;
-}
-
 /* --- verbs ---------------------------------------------------------------------------------- */
 
-static void judge_no_filter_verb(
-    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
-    if (!str_is_empty(found->entry->bind_verb))
-        verdict_fail(verdict,
+void judge_filter_verb(const CheckSubject *at, Verdict *verdict) {
+    static const char fix[] = "filterVerb: filter";
+
+    if (!str_is_empty(at->entry->filter_verb))
+        return;
+    if (!str_is_empty(at->entry->bind_verb))
+        verdict_fail(verdict, fix,
             "%s: bindVerb without filterVerb: berth binds only what a filter has passed",
-            found->where);
-    else if (!berth_expect(facts, verdict) || !offers_of(facts).filters)
-        return;
-    else
-        verdict_fail(verdict, "%s: no filterVerb, and there are filters", found->where);
-    verdict_fix(verdict, "filterVerb: filter");
+            at->where);
+    else if (berth_expect(at->facts, verdict) && BERTH_WITH(at->facts, has_filters))
+        verdict_fail(verdict, fix, "%s: no filterVerb, and there are filters", at->where);
 }
 
-void judge_filter_verb(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict)
-        if (str_is_empty(found.entry->filter_verb))
-            judge_no_filter_verb(facts, &found, verdict);
-}
+void judge_prioritize_verb(const CheckSubject *at, Verdict *verdict) {
+    bool has_scores = BERTH_WITH(at->facts, has_scores);
 
-void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
-    bool has_scores = offers_of(facts).scores;
-
-    if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
+    if (!entry_expect(at->facts, verdict) || !berth_expect(at->facts, verdict))
         return;
-    FOR_EACH_ENTRY (found, facts, verdict) {
+    FOR_EACH_ENTRY (found, at->facts) {
         bool is_set = !str_is_empty(found.entry->prioritize_verb);
 
-        if (has_scores && !is_set) {
-            verdict_fail(verdict, "%s: no prioritizeVerb, and there are scores", found.where);
-            verdict_fix(verdict, "prioritizeVerb: prioritize, weight: 5");
-        } else if (is_set && !has_scores) {
-            verdict_warn(verdict,
+        if (has_scores && !is_set)
+            verdict_fail(verdict, "prioritizeVerb: prioritize, weight: 5",
+                "%s: no prioritizeVerb, and there are scores", found.where);
+        else if (is_set && !has_scores)
+            verdict_warn(verdict, "leave prioritizeVerb out, or write a policy with scores",
                 "%s: prioritizeVerb is set, and no policy scores: every pod waits for one more "
                 "reply",
                 found.where);
-            verdict_fix(verdict, "leave prioritizeVerb out, or write a policy with scores");
-        }
     }
 }
 
-void judge_preempt_verb(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        if (str_is_empty(found.entry->filter_verb) || !str_is_empty(found.entry->preempt_verb))
-            continue;
-        verdict_warn(verdict,
+void judge_preempt_verb(const CheckSubject *at, Verdict *verdict) {
+    if (!str_is_empty(at->entry->filter_verb) && str_is_empty(at->entry->preempt_verb))
+        verdict_warn(verdict, "preemptVerb: preempt",
             "%s: filterVerb without preemptVerb: pods may be evicted from nodes that berth's "
             "filters refuse",
-            found.where);
-        verdict_fix(verdict, "preemptVerb: preempt");
+            at->where);
+}
+
+void judge_bind_verb(const CheckSubject *at, Verdict *verdict) {
+    bool is_set = !str_is_empty(at->entry->bind_verb);
+
+    FOR_EACH_BERTH (berth, at->facts, verdict) {
+        if (is_set && !berth->answers_bind)
+            verdict_fail(verdict, "berth serve --bind ...   # or leave bindVerb out",
+                "%s: bindVerb is set, and %.*s does not bind", at->where, STR_FMT(berth->url));
+        else if (!is_set && berth->answers_bind)
+            verdict_warn(verdict,
+                "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind",
+                "%s: %.*s would bind, and bindVerb is not set", at->where, STR_FMT(berth->url));
     }
 }
 
-static void judge_bind_at(const BerthEntry *found, const BerthFact *berth, Verdict *verdict) {
-    bool is_set = !str_is_empty(found->entry->bind_verb);
+void judge_sole_binder(const CheckSubject *at, Verdict *verdict) {
+    const SchedulerConfig *config = &at->config->config;
+    bool is_ours = !str_is_empty(at->entry->bind_verb) || BERTH_WITH(at->facts, answers_bind);
 
-    if (is_set && !berth->answers_bind) {
-        verdict_fail(verdict, "%s: bindVerb is set, and %.*s does not bind", found->where,
-            STR_FMT(berth->url));
-        verdict_fix(verdict, "berth serve --bind ...   # or leave bindVerb out");
-    } else if (!is_set && berth->answers_bind) {
-        verdict_warn(verdict, "%s: %.*s would bind, and bindVerb is not set", found->where,
-            STR_FMT(berth->url));
-        verdict_fix(verdict, "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind");
-    }
-}
-
-void judge_bind_verb(const InstallationFacts *facts, Verdict *verdict) {
-    pairs_judge(facts, judge_bind_at, verdict);
-}
-
-void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        const SchedulerConfig *config = &found.fact->config;
-        bool is_ours = !str_is_empty(found.entry->bind_verb) || offers_of(facts).binds;
-
-        for (size_t i = 0; i < config->n_extenders && is_ours; i++) {
-            if (i == found.fact->berth_index || str_is_empty(config->extenders[i].bind_verb))
-                continue;
-            verdict_fail(verdict, "%s: berth binds, and so does extender %zu, %.*s", found.where,
-                i + 1, STR_FMT(config->extenders[i].url_prefix));
-            verdict_fix(verdict, "leave bindVerb out of one of them");
-        }
-    }
+    for (size_t i = 0; i < config->n_extenders && is_ours; i++)
+        if (i != at->config->berth_index && !str_is_empty(config->extenders[i].bind_verb))
+            verdict_fail(verdict, "leave bindVerb out of one of them",
+                "%s: berth binds, and so does extender %zu, %.*s", at->where, i + 1,
+                STR_FMT(config->extenders[i].url_prefix));
 }
 
 /* --- their names ------------------------------------------------------------------------------ */
@@ -133,30 +96,27 @@ static WiringVerb verb_called(const ExtenderEntry *entry, Str verb) {
 }
 
 static void judge_verb_name(
-    const BerthEntry *found, const char *field, Str name, WiringVerb wanted, Verdict *verdict) {
-    WiringVerb called = str_is_empty(name) ? wanted : verb_called(found->entry, name);
+    const CheckSubject *at, const char *field, Str name, WiringVerb wanted, Verdict *verdict) {
+    WiringVerb called = str_is_empty(name) ? wanted : verb_called(at->entry, name);
 
     if (called == wanted)
         return;
     if (called == WIRING_NO_VERB)
-        verdict_fail(
-            verdict, "%s: %s: %.*s: berth answers 404 there", found->where, field, STR_FMT(name));
+        verdict_fail(verdict, NULL, "%s: %s: %.*s: berth answers 404 there", at->where, field,
+            STR_FMT(name));
     else
-        verdict_fail(verdict, "%s: %s: %.*s: berth takes that for %.*s", found->where, field,
+        verdict_fail(verdict, NULL, "%s: %s: %.*s: berth takes that for %.*s", at->where, field,
             STR_FMT(name), STR_FMT(wiring_verb_name(called)));
     verdict_fix(verdict, "%s: %.*s", field, STR_FMT(wiring_verb_name(wanted)));
 }
 
-void judge_verb_names(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        const ExtenderEntry *entry = found.entry;
+void judge_verb_names(const CheckSubject *at, Verdict *verdict) {
+    const ExtenderEntry *entry = at->entry;
 
-        judge_verb_name(&found, "filterVerb", entry->filter_verb, WIRING_FILTER, verdict);
-        judge_verb_name(
-            &found, "prioritizeVerb", entry->prioritize_verb, WIRING_PRIORITIZE, verdict);
-        judge_verb_name(&found, "preemptVerb", entry->preempt_verb, WIRING_PREEMPT, verdict);
-        judge_verb_name(&found, "bindVerb", entry->bind_verb, WIRING_BIND, verdict);
-    }
+    judge_verb_name(at, "filterVerb", entry->filter_verb, WIRING_FILTER, verdict);
+    judge_verb_name(at, "prioritizeVerb", entry->prioritize_verb, WIRING_PRIORITIZE, verdict);
+    judge_verb_name(at, "preemptVerb", entry->preempt_verb, WIRING_PREEMPT, verdict);
+    judge_verb_name(at, "bindVerb", entry->bind_verb, WIRING_BIND, verdict);
 }
 
 /* --- weight --------------------------------------------------------------------------------- */
@@ -166,40 +126,37 @@ static int64_t effective_weight(const InstallationFacts *facts, int64_t weight) 
     int64_t range = SCORE_USUAL, product;
 
     FOR_ALL_BERTHS (berth, facts)
-        if (berth->max_score > range)
-            range = berth->max_score;
+        range = berth->max_score > range ? berth->max_score : range;
     return __builtin_mul_overflow(weight, range, &product) ? INT64_MAX : product / SCORE_USUAL;
 }
 
-static void judge_weight_of(
-    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
-    int64_t weight = found->entry->weight, effective = effective_weight(facts, weight);
+static void judge_weight_of(const CheckSubject *at, Verdict *verdict) {
+    static const char fix[] = "weight: 5   # at most 29 %";
+    int64_t weight = at->entry->weight, effective = effective_weight(at->facts, weight);
     double share = weight > 0 ? wiring_weight_share(effective) : 0;
 
     if (weight <= 0) {
-        verdict_fail(verdict, "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that",
-            found->where, (long long)weight);
-        verdict_fix(verdict, "weight: 5");
+        verdict_fail(verdict, "weight: 5",
+            "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that", at->where,
+            (long long)weight);
         return;
     }
-    verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", found->where,
+    verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", at->where,
         (long long)weight, 100 * share, effective > weight ? ", as scores go beyond 10" : "");
     if (effective >= WEIGHT_DOMINATES)
-        verdict_warn(verdict, "more than all of kube-scheduler's own scores together");
+        verdict_warn(verdict, fix, "more than all of kube-scheduler's own scores together");
     else if (share < SHARE_AUDIBLE)
-        verdict_warn(verdict, "a hint at best");
-    else
-        return;
-    verdict_fix(verdict, "weight: 5   # at most 29 %%");
+        verdict_warn(verdict, fix, "a hint at best");
 }
 
-void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
+void judge_weight(const CheckSubject *at, Verdict *verdict) {
     size_t n = 0;
 
-    FOR_EACH_ENTRY (found, facts, verdict) {
+    (void)entry_expect(at->facts, verdict);
+    FOR_EACH_ENTRY (found, at->facts) {
         if (str_is_empty(found.entry->prioritize_verb))
             continue;
-        judge_weight_of(facts, &found, verdict);
+        judge_weight_of(&found, verdict);
         n++;
     }
     if (n == 0)
@@ -208,53 +165,38 @@ void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- names or nodes; without us ------------------------------------------------------------- */
 
-static void judge_names_at(
-    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
-    FOR_ALL_BERTHS (berth, facts) {
-        if (berth->knows_cluster)
-            continue;
-        verdict_fail(verdict, "%s: names of nodes are sent, and %.*s knows no cluster",
-            found->where, STR_FMT(berth->url));
-        verdict_fix(verdict, "berth serve --in-cluster ...   # or --kubeconfig FILE");
-    }
+void judge_node_cache(const CheckSubject *at, Verdict *verdict) {
+    static const char fix[] = "nodeCacheCapable: true   # and berth serve --in-cluster";
+    Str version = at->facts->cluster_version;
+
+    if (at->entry->is_node_cache_capable) {
+        FOR_ALL_BERTHS (berth, at->facts)
+            if (!berth->knows_cluster)
+                verdict_fail(verdict, "berth serve --in-cluster ...   # or --kubeconfig FILE",
+                    "%s: names of nodes are sent, and %.*s knows no cluster", at->where,
+                    STR_FMT(berth->url));
+    } else if (release_minor(version) >= RELEASE_EMPTY_NODES)
+        verdict_fail(verdict, fix,
+            "%s: nodeCacheCapable is not true: %.*s takes every node for empty when it scores",
+            at->where, STR_FMT(version));
+    else
+        verdict_warn(verdict, fix,
+            "%s: nodeCacheCapable is not true: every question carries whole Node objects",
+            at->where);
 }
 
-void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
-    bool is_new = release_minor(facts->cluster_version) >= RELEASE_EMPTY_NODES;
-
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        if (found.entry->is_node_cache_capable) {
-            judge_names_at(facts, &found, verdict);
-            continue;
-        }
-        if (is_new)
-            verdict_fail(verdict,
-                "%s: nodeCacheCapable is not true: %.*s takes every node for empty when it scores",
-                found.where, STR_FMT(facts->cluster_version));
-        else
-            verdict_warn(verdict,
-                "%s: nodeCacheCapable is not true: every question carries whole Node objects",
-                found.where);
-        verdict_fix(verdict, "nodeCacheCapable: true   # and berth serve --in-cluster");
-    }
-}
-
-void judge_ignorable(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (found, facts, verdict) {
-        if (!found.entry->is_ignorable) {
-            verdict_note(verdict,
-                "%s: not ignorable: while no berth answers, no pod that is sent to it is placed",
-                found.where);
-        } else if (str_is_empty(found.entry->bind_verb)) {
-            verdict_note(verdict,
-                "%s: ignorable: while no berth answers, pods are placed without its policies",
-                found.where);
-        } else {
-            verdict_fail(verdict,
-                "%s: ignorable with bindVerb: while no berth answers, kube-scheduler binds past "
-                "its ledger",
-                found.where);
-            verdict_fix(verdict, "ignorable: false");
-        }
-    }
+void judge_ignorable(const CheckSubject *at, Verdict *verdict) {
+    if (!at->entry->is_ignorable)
+        verdict_note(verdict,
+            "%s: not ignorable: while no berth answers, no pod that is sent to it is placed",
+            at->where);
+    else if (str_is_empty(at->entry->bind_verb))
+        verdict_note(verdict,
+            "%s: ignorable: while no berth answers, pods are placed without its policies",
+            at->where);
+    else
+        verdict_fail(verdict, "ignorable: false",
+            "%s: ignorable with bindVerb: while no berth answers, kube-scheduler binds past "
+            "its ledger",
+            at->where);
 }

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "checkup/berths.h"
+
 typedef struct Unit {
     double from_sec, unit_sec;
     const char *name;
@@ -43,40 +45,25 @@ DurationText duration_text(double sec) {
 }
 
 bool lifetime_judge(const char *where, double sec, Verdict *verdict) {
+    static const char fix[] = "berth certs --renew DIR   # or renew it where it was issued";
+    CheckState state = sec >= LIFETIME_WARN_DAYS * DURATION_DAY_SEC  ? CHECK_PASSED
+                       : sec < LIFETIME_FAIL_DAYS * DURATION_DAY_SEC ? CHECK_FAILED
+                                                                     : CHECK_WARNED;
+
     if (sec == 0)
         return false;
-    if (sec >= LIFETIME_WARN_DAYS * DURATION_DAY_SEC) {
-        verdict_note(verdict, "%s: it expires in %s", where, duration_text(sec).text);
-        return true;
-    }
     if (sec < 0)
-        verdict_fail(verdict, "%s: it expired %s ago", where, duration_text(sec).text);
-    else if (sec < LIFETIME_FAIL_DAYS * DURATION_DAY_SEC)
-        verdict_fail(verdict, "%s: it expires in %s", where, duration_text(sec).text);
+        verdict_fail(verdict, fix, "%s: it expired %s ago", where, duration_text(sec).text);
     else
-        verdict_warn(verdict, "%s: it expires in %s", where, duration_text(sec).text);
-    verdict_fix(verdict, "berth certs --renew DIR   # or renew it where it was issued");
+        verdict_add(verdict, state, state == CHECK_PASSED ? NULL : fix, "%s: it expires in %s",
+            where, duration_text(sec).text);
     return true;
 }
 
-#define LINE_MAX_BYTES 2048 /* of one line; more is cut */
-
-typedef struct Line {
-    char text[LINE_MAX_BYTES];
-    size_t len;
-} Line;
-
-__attribute__((format(printf, 2, 0))) static Str line_format(
-    Line *line, const char *format, va_list arguments) {
-    int len = vsnprintf(line->text, sizeof(line->text), format, arguments);
-
-    line->len = len < 0                            ? 0
-                : (size_t)len < sizeof(line->text) ? (size_t)len
-                                                   : sizeof(line->text) - 1;
-    return str_of(line->text, line->len);
-}
-
-static void add_line(Buf *out, Str line) {
+/* The first lines of a text are kept, the others only counted. */
+static void add_line(Buf *out, Str line, size_t *n) {
+    if ((*n)++ >= VERDICT_LINES_MAX)
+        return;
     if (out->len > 0)
         buf_append_char(out, '\n');
     buf_append(out, line);
@@ -84,23 +71,30 @@ static void add_line(Buf *out, Str line) {
 
 void verdict_quote(Verdict *verdict, Str lines) {
     lines = str_trim(lines);
-    if (str_is_empty(lines))
-        return;
-    if (verdict->n_causes++ < VERDICT_LINES_MAX)
-        add_line(&verdict->cause, lines);
+    if (!str_is_empty(lines))
+        add_line(&verdict->cause, lines, &verdict->n_causes);
 }
 
-void verdict_add(Verdict *verdict, CheckState state, const char *format, ...) {
+void verdict_add(Verdict *verdict, CheckState state, const char *fix, const char *format, ...) {
     static const int ranks[] = {
         [CHECK_PASSED] = 0, [CHECK_SKIPPED] = 1, [CHECK_WARNED] = 2, [CHECK_FAILED] = 3};
+    char line[VERDICT_LINE_MAX] = "";
     va_list arguments;
-    Line line;
 
     if (ranks[state] > ranks[verdict->state])
         verdict->state = state;
     va_start(arguments, format);
-    verdict_quote(verdict, line_format(&line, format, arguments));
+    (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    verdict_quote(verdict, str_from_c(line));
+    if (fix)
+        verdict_fix(verdict, "%s", fix);
+}
+
+bool verdict_expect(Verdict *verdict, bool is_so, const char *otherwise) {
+    if (!is_so)
+        verdict_skip(verdict, "%s", otherwise);
+    return is_so;
 }
 
 static bool has_line(Str text, Str wanted) {
@@ -113,21 +107,14 @@ static bool has_line(Str text, Str wanted) {
 }
 
 void verdict_fix(Verdict *verdict, const char *format, ...) {
+    char line[VERDICT_LINE_MAX] = "";
     va_list arguments;
-    Line line;
-    Str text;
 
     va_start(arguments, format);
-    text = line_format(&line, format, arguments);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (has_line(buf_str(&verdict->fix), text) || verdict->n_fixes++ >= VERDICT_LINES_MAX)
-        return;
-    add_line(&verdict->fix, text);
-}
-
-/* A text that came up to its ceiling is shown as far as it goes. */
-static bool has_no_memory(const Verdict *verdict) {
-    return buf_error(&verdict->cause) == -ENOMEM || buf_error(&verdict->fix) == -ENOMEM;
+    if (!has_line(buf_str(&verdict->fix), str_from_c(line)))
+        add_line(&verdict->fix, str_from_c(line), &verdict->n_fixes);
 }
 
 static int verdict_end(Verdict *verdict, Arena *arena, Finding *ret) {
@@ -135,24 +122,26 @@ static int verdict_end(Verdict *verdict, Arena *arena, Finding *ret) {
 
     if (verdict->n_causes > VERDICT_LINES_MAX)
         buf_printf(&verdict->cause, "\nand %zu more", verdict->n_causes - VERDICT_LINES_MAX);
-    if (has_no_memory(verdict))
-        return -ENOMEM;
     *ret = (Finding){
         .state = verdict->state,
         .cause = arena_copy(arena, buf_str(&verdict->cause)),
         .fix = is_bad ? arena_copy(arena, buf_str(&verdict->fix)) : STR(""),
     };
-    return ret->cause.ptr && ret->fix.ptr ? 0 : -ENOMEM;
+    /* A text that came up to its ceiling is shown as far as it goes. */
+    return buf_error(&verdict->cause) == -ENOMEM || buf_error(&verdict->fix) == -ENOMEM ||
+                   !ret->cause.ptr || !ret->fix.ptr
+               ? -ENOMEM
+               : 0;
 }
 
-int verdict_of(CheckJudge judge, const InstallationFacts *facts, Arena *arena, Finding *ret) {
+int verdict_of(const Check *check, const InstallationFacts *facts, Arena *arena, Finding *ret) {
     Verdict verdict = {
         .cause = BUF_INIT(VERDICT_TEXT_MAX),
         .fix = BUF_INIT(VERDICT_TEXT_MAX),
     };
     int r;
 
-    judge(facts, &verdict);
+    scope_judge(check->scope, check->judge, facts, &verdict);
     r = verdict_end(&verdict, arena, ret);
     buf_done(&verdict.cause);
     buf_done(&verdict.fix);

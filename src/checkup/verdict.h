@@ -4,20 +4,30 @@
  * Verdict: a Finding while it is being made. It begins as passed, and each call can only make
  * it worse.
  *
- *     if (str_is_empty(entry->filter_verb)) {
- *         verdict_fail(verdict, "%s: filterVerb is not set", where);
- *         verdict_fix(verdict, "filterVerb: filter");
- *     }
+ *     if (str_is_empty(at->entry->filter_verb))
+ *         verdict_fail(verdict, "filterVerb: filter", "%s: filterVerb is not set", at->where);
  *
  * Each call adds a line; over VERDICT_LINES_MAX they are counted only. Running out of memory is
  * reported at the end.
  */
 
 #include "checkup/check.h"
-#include "checkup/facts.h"
 
 #define VERDICT_LINES_MAX 12u
+#define VERDICT_LINE_MAX 2048u /* bytes; more is cut */
 #define VERDICT_TEXT_MAX ((size_t)64 * 1024)
+
+/* What is judged, by the scope of the check; the rest is NULL. */
+struct CheckSubject {
+    const InstallationFacts *facts;
+    const SchedulerConfigFact *config;
+    const ExtenderEntry *entry; /* berth's in config */
+    const BerthFact *berth, *first;
+    const PodFact *pod;
+    const WebhookFact *webhook;
+    char where[VERDICT_LINE_MAX]; /* "FILE:LINE" of the entry, the berth's URL, "NAMESPACE/NAME" */
+    size_t next;                  /* index in the facts */
+};
 
 struct Verdict {
     CheckState state;
@@ -27,13 +37,16 @@ struct Verdict {
 
 /* A line, and a state that is at least as bad as @state. A note changes nothing: it is worth
  * knowing also when all is well. Skipped: it cannot be found out, or does not apply; no effect once
- * there is something to complain of. */
-void verdict_add(Verdict *verdict, CheckState state, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-#define verdict_note(verdict, ...) verdict_add(verdict, CHECK_PASSED, __VA_ARGS__)
-#define verdict_skip(verdict, ...) verdict_add(verdict, CHECK_SKIPPED, __VA_ARGS__)
+ * there is something to complain of. @fix: as of verdict_fix(), or NULL. */
+void verdict_add(Verdict *verdict, CheckState state, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define verdict_note(verdict, ...) verdict_add(verdict, CHECK_PASSED, NULL, __VA_ARGS__)
+#define verdict_skip(verdict, ...) verdict_add(verdict, CHECK_SKIPPED, NULL, __VA_ARGS__)
 #define verdict_warn(verdict, ...) verdict_add(verdict, CHECK_WARNED, __VA_ARGS__)
 #define verdict_fail(verdict, ...) verdict_add(verdict, CHECK_FAILED, __VA_ARGS__)
+
+/* Skips with the reason @otherwise unless @is_so; returns @is_so. */
+bool verdict_expect(Verdict *verdict, bool is_so, const char *otherwise);
 
 /* Diagnostics, as they are. Changes nothing either. */
 void verdict_quote(Verdict *verdict, Str lines);
@@ -41,8 +54,8 @@ void verdict_quote(Verdict *verdict, Str lines);
 /* A command or a line of configuration that fixes it; the same line is printed once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Runs @judge. 0, with texts in @arena; or -ENOMEM. */
-int verdict_of(CheckJudge judge, const InstallationFacts *facts, Arena *arena, Finding *ret);
+/* Runs @check. 0, with texts in @arena; or -ENOMEM. */
+int verdict_of(const Check *check, const InstallationFacts *facts, Arena *arena, Finding *ret);
 
 /* DurationText: a length of time in the words of a person: "12 days", "3 hours", "40 s", "100 ms".
  */

@@ -6,11 +6,9 @@
 #include <stdio.h>
 
 #include "base/origin.h"
-#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/verdict.h"
 
-#define WHERE_MAX 320u
+#define TEXT_MAX 320u
 #define TIMEOUT_DEFAULT_SEC 10 /* of Kubernetes */
 #define TIMEOUT_LONG_SEC 5
 #define REPLICAS_MIN 2u
@@ -19,16 +17,14 @@
     "berth serve --admission-listen 0.0.0.0:8445 ...   # helm: "                                   \
     "policiesFromCluster.admission.enabled=true"
 
-typedef struct HookText {
-    char text[WHERE_MAX];
-} HookText;
+static bool webhook_next(CheckSubject *at) {
+    const WebhooksFact *webhooks = &at->facts->webhooks;
 
-static HookText where(const WebhookFact *webhook) {
-    HookText ret;
-
-    (void)snprintf(ret.text, sizeof(ret.text), "ValidatingWebhookConfiguration %.*s",
-        STR_FMT(webhook->configuration));
-    return ret;
+    at->webhook = at->next < webhooks->n ? &webhooks->items[at->next++] : NULL;
+    if (at->webhook)
+        (void)snprintf(at->where, sizeof(at->where), "ValidatingWebhookConfiguration %.*s",
+            STR_FMT(at->webhook->configuration));
+    return at->webhook;
 }
 
 static bool fails_closed(const WebhookFact *webhook) {
@@ -36,8 +32,8 @@ static bool fails_closed(const WebhookFact *webhook) {
 }
 
 /* What follows if the API server gets no answer. */
-static const char *effect(const WebhookFact *webhook) {
-    return fails_closed(webhook)
+static const char *effect(const CheckSubject *at) {
+    return fails_closed(at->webhook)
                ? "failurePolicy is Fail: the API server rejects all new and changed policies"
                : "policies with mistakes are stored";
 }
@@ -68,40 +64,30 @@ static bool webhooks_expect(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- who listens ------------------------------------------------------------------------------ */
 
-static void report_not_listening(const WebhookFact *webhook, const char *who, Verdict *verdict) {
-    verdict_fail(verdict, "%s: %s runs without --admission-listen; %s", where(webhook).text, who,
-        effect(webhook));
-    verdict_fix(verdict, LISTEN_FIX);
-    fix_by_deleting(webhook, verdict);
+static void report_not_listening(const CheckSubject *at, const char *who, Verdict *verdict) {
+    verdict_fail(verdict, LISTEN_FIX, "%s: %s runs without --admission-listen; %s", at->where, who,
+        effect(at));
+    fix_by_deleting(at->webhook, verdict);
 }
 
 /* By their own pages; if none could be reached, by the arguments of their pods. */
-static void judge_listeners(
-    const InstallationFacts *facts, const WebhookFact *webhook, Verdict *verdict) {
-    char who[WHERE_MAX];
+static void judge_listeners(const CheckSubject *at, Verdict *verdict) {
+    CheckSubject berths = {.facts = at->facts}, pods = {.facts = at->facts};
 
-    FOR_ALL_BERTHS (berth, facts) {
-        (void)snprintf(who, sizeof(who), "%.*s", STR_FMT(berth->url));
-        if (!berth->answers_reviews)
-            report_not_listening(webhook, who, verdict);
-    }
-    for (size_t i = 0; berth_count(facts) == 0 && i < facts->n_pods; i++) {
-        const PodFact *pod = &facts->pods[i];
-
-        (void)snprintf(who, sizeof(who), "%.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
-        if (pod->has_arguments && !pod->answers_reviews)
-            report_not_listening(webhook, who, verdict);
-    }
+    while (reached_next(&berths))
+        if (!berths.berth->answers_reviews)
+            report_not_listening(at, berths.where, verdict);
+    while (berth_count(at->facts) == 0 && pod_next(&pods))
+        if (pods.pod->has_arguments && !pods.pod->answers_reviews)
+            report_not_listening(at, pods.where, verdict);
 }
 
 static void judge_no_webhook(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n = 0;
+    bool is_listening = BERTH_WITH(facts, answers_reviews);
 
-    FOR_ALL_BERTHS (berth, facts)
-        n += berth->answers_reviews;
     for (size_t i = 0; berth_count(facts) == 0 && i < facts->n_pods; i++)
-        n += facts->pods[i].answers_reviews;
-    if (n > 0)
+        is_listening |= facts->pods[i].answers_reviews;
+    if (is_listening)
         verdict_note(verdict,
             "berth runs with --admission-listen, and no ValidatingWebhookConfiguration has the API "
             "server ask it: policies with mistakes are stored");
@@ -111,10 +97,11 @@ static void judge_no_webhook(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- what the API server calls ---------------------------------------------------------------- */
 
-static void judge_path(const WebhookFact *webhook, Verdict *verdict) {
+static void judge_path(const CheckSubject *at, Verdict *verdict) {
+    const WebhookFact *webhook = at->webhook;
     bool has_service = str_is_empty(webhook->url);
     Str path = webhook->path, server = STR_NULL;
-    char value[WHERE_MAX];
+    char value[TEXT_MAX];
     Origin origin;
 
     if (!has_service && origin_parse(webhook->url, &origin)) {
@@ -123,38 +110,40 @@ static void judge_path(const WebhookFact *webhook, Verdict *verdict) {
     }
     if (str_is(path, FACTS_WEBHOOK_PATH))
         return;
-    verdict_fail(verdict,
-        "%s: its path is \"%.*s\", and berth answers at " FACTS_WEBHOOK_PATH "; %s",
-        where(webhook).text, STR_FMT(path), effect(webhook));
+    verdict_fail(verdict, NULL,
+        "%s: its path is \"%.*s\", and berth answers at " FACTS_WEBHOOK_PATH "; %s", at->where,
+        STR_FMT(path), effect(at));
     (void)snprintf(value, sizeof(value), "\"%.*s" FACTS_WEBHOOK_PATH "\"", STR_FMT(server));
     fix_field(
         webhook, has_service ? "clientConfig/service/path" : "clientConfig/url", value, verdict);
 }
 
-static void judge_timeout(const WebhookFact *webhook, Verdict *verdict) {
-    int64_t timeout = webhook->timeout_sec > 0 ? webhook->timeout_sec : TIMEOUT_DEFAULT_SEC;
+static void judge_timeout(const CheckSubject *at, Verdict *verdict) {
+    int64_t timeout = at->webhook->timeout_sec > 0 ? at->webhook->timeout_sec : TIMEOUT_DEFAULT_SEC;
 
     if (timeout <= TIMEOUT_LONG_SEC)
         return;
-    verdict_warn(verdict,
+    verdict_warn(verdict, NULL,
         "%s: timeoutSeconds %" PRId64 ": if berth hangs, each kubectl apply of a policy takes that "
         "long",
-        where(webhook).text, timeout);
-    fix_field(webhook, "timeoutSeconds", "3", verdict);
+        at->where, timeout);
+    fix_field(at->webhook, "timeoutSeconds", "3", verdict);
 }
 
-static void report_few(const WebhookFact *webhook, Verdict *verdict) {
+static void report_few(const CheckSubject *at, Verdict *verdict) {
+    const WebhookFact *webhook = at->webhook;
+
     if (webhook->n_ready > 0) {
-        verdict_fail(verdict,
+        verdict_fail(verdict, NULL,
             "%s: Service %.*s/%.*s has one ready endpoint; while it is replaced, the API "
             "server rejects all new and changed policies (failurePolicy is Fail)",
-            where(webhook).text, STR_FMT(webhook->namespace), STR_FMT(webhook->service));
+            at->where, STR_FMT(webhook->namespace), STR_FMT(webhook->service));
         verdict_fix(verdict, "kubectl -n %.*s scale deployment %.*s --replicas=2",
             STR_FMT(webhook->namespace), STR_FMT(webhook->service));
     } else {
-        verdict_add(verdict, fails_closed(webhook) ? CHECK_FAILED : CHECK_WARNED,
-            "%s: Service %.*s/%.*s has no ready endpoint; %s", where(webhook).text,
-            STR_FMT(webhook->namespace), STR_FMT(webhook->service), effect(webhook));
+        verdict_add(verdict, fails_closed(webhook) ? CHECK_FAILED : CHECK_WARNED, NULL,
+            "%s: Service %.*s/%.*s has no ready endpoint; %s", at->where,
+            STR_FMT(webhook->namespace), STR_FMT(webhook->service), effect(at));
         verdict_fix(verdict, "kubectl -n %.*s describe pods -l app.kubernetes.io/name=berth",
             STR_FMT(webhook->namespace));
     }
@@ -162,97 +151,82 @@ static void report_few(const WebhookFact *webhook, Verdict *verdict) {
         fix_field(webhook, "failurePolicy", "\"Ignore\"", verdict);
 }
 
-static void judge_endpoints(const WebhookFact *webhook, Verdict *verdict) {
-    if (!webhook->are_endpoints_known)
-        verdict_skip(verdict, "%s: the endpoints of its Service cannot be listed: %.*s",
-            where(webhook).text, STR_FMT(webhook->service_error));
-    else if (webhook->n_ready < (fails_closed(webhook) ? REPLICAS_MIN : 1))
-        report_few(webhook, verdict);
-}
+static void judge_service(const CheckSubject *at, Verdict *verdict) {
+    const WebhookFact *webhook = at->webhook;
+    Str namespace = webhook->namespace, service = webhook->service;
 
-static void judge_service(const WebhookFact *webhook, Verdict *verdict) {
     if (!webhook->is_service_known) {
-        verdict_skip(verdict, "%s: Service %.*s/%.*s cannot be read: %.*s", where(webhook).text,
-            STR_FMT(webhook->namespace), STR_FMT(webhook->service),
-            STR_FMT(webhook->service_error));
+        verdict_skip(verdict, "%s: Service %.*s/%.*s cannot be read: %.*s", at->where,
+            STR_FMT(namespace), STR_FMT(service), STR_FMT(webhook->service_error));
     } else if (!webhook->has_service) {
-        verdict_fail(verdict, "%s: there is no Service %.*s/%.*s; %s", where(webhook).text,
-            STR_FMT(webhook->namespace), STR_FMT(webhook->service), effect(webhook));
+        verdict_fail(verdict, NULL, "%s: there is no Service %.*s/%.*s; %s", at->where,
+            STR_FMT(namespace), STR_FMT(service), effect(at));
         fix_by_deleting(webhook, verdict);
     } else if (!webhook->has_port) {
-        verdict_fail(verdict, "%s: Service %.*s/%.*s has no port %" PRId64 "; %s",
-            where(webhook).text, STR_FMT(webhook->namespace), STR_FMT(webhook->service),
-            webhook->port, effect(webhook));
+        verdict_fail(verdict, NULL, "%s: Service %.*s/%.*s has no port %" PRId64 "; %s", at->where,
+            STR_FMT(namespace), STR_FMT(service), webhook->port, effect(at));
         verdict_fix(verdict,
             "kubectl -n %.*s patch service %.*s --type json -p '[{\"op\": \"add\", \"path\": "
             "\"/spec/ports/-\", \"value\": {\"name\": \"admission\", \"port\": %" PRId64
             ", \"targetPort\": \"admission\"}}]'",
-            STR_FMT(webhook->namespace), STR_FMT(webhook->service), webhook->port);
-    } else {
-        judge_endpoints(webhook, verdict);
+            STR_FMT(namespace), STR_FMT(service), webhook->port);
+    } else if (!webhook->are_endpoints_known) {
+        verdict_skip(verdict, "%s: the endpoints of its Service cannot be listed: %.*s", at->where,
+            STR_FMT(webhook->service_error));
+    } else if (webhook->n_ready < (fails_closed(webhook) ? REPLICAS_MIN : 1)) {
+        report_few(at, verdict);
     }
 }
 
-void judge_webhook_answered(const InstallationFacts *facts, Verdict *verdict) {
-    if (!webhooks_expect(facts, verdict))
+void judge_webhook_answered(const CheckSubject *at, Verdict *verdict) {
+    if (!webhooks_expect(at->facts, verdict))
         return;
-    if (facts->webhooks.n == 0)
-        judge_no_webhook(facts, verdict);
-    for (size_t i = 0; i < facts->webhooks.n; i++) {
-        const WebhookFact *webhook = &facts->webhooks.items[i];
-
-        judge_listeners(facts, webhook, verdict);
-        judge_path(webhook, verdict);
-        judge_timeout(webhook, verdict);
-        if (str_is_empty(webhook->url))
-            judge_service(webhook, verdict);
+    if (at->facts->webhooks.n == 0)
+        judge_no_webhook(at->facts, verdict);
+    for (CheckSubject each = {.facts = at->facts}; webhook_next(&each);) {
+        judge_listeners(&each, verdict);
+        judge_path(&each, verdict);
+        judge_timeout(&each, verdict);
+        if (str_is_empty(each.webhook->url))
+            judge_service(&each, verdict);
     }
 }
 
 /* --- certificates ----------------------------------------------------------------------------- */
 
-static void fix_bundle(const WebhookFact *webhook, Verdict *verdict) {
+static void judge_certificate(const CheckSubject *at, Verdict *verdict) {
+    const WebhookFact *webhook = at->webhook;
+    char ca[TEXT_MAX];
+
+    if (str_is_empty(webhook->ca_bundle))
+        verdict_fail(verdict, NULL,
+            "%s: it has no caBundle, so the API server trusts public CAs only; %s", at->where,
+            effect(at));
+    else if (!str_is_empty(webhook->ca_error))
+        verdict_fail(verdict, NULL, "%s: its caBundle cannot be read: %.*s; %s", at->where,
+            STR_FMT(webhook->ca_error), effect(at));
+    else {
+        (void)snprintf(ca, sizeof(ca), "the CA of webhook %.*s", STR_FMT(webhook->name));
+        (void)lifetime_judge(ca, webhook->ca_sec, verdict);
+        if (str_is_empty(webhook->untrusted)) {
+            if (webhook->n_verified == 0)
+                verdict_skip(verdict,
+                    "%s: its certificate is not checked: no berth with --admission-listen could be "
+                    "reached (B201, B508)",
+                    at->where);
+            return;
+        }
+        verdict_fail(verdict, NULL, "%s: the API server refuses the certificate of %.*s: %.*s; %s",
+            at->where, STR_FMT(webhook->untrusted), STR_FMT(webhook->untrusted_why), effect(at));
+    }
     fix_field(webhook, "clientConfig/caBundle", "\"'$(base64 -w0 ca.crt)'\"", verdict);
 }
 
-static void judge_berths_certificate(const WebhookFact *webhook, Verdict *verdict) {
-    if (!str_is_empty(webhook->untrusted)) {
-        verdict_fail(verdict, "%s: the API server refuses the certificate of %.*s: %.*s; %s",
-            where(webhook).text, STR_FMT(webhook->untrusted), STR_FMT(webhook->untrusted_why),
-            effect(webhook));
-        fix_bundle(webhook, verdict);
-    } else if (webhook->n_verified == 0) {
-        verdict_skip(verdict,
-            "%s: its certificate is not checked: no berth with --admission-listen could be reached "
-            "(B201, B508)",
-            where(webhook).text);
-    }
-}
-
-void judge_webhook_trusted(const InstallationFacts *facts, Verdict *verdict) {
-    if (!webhooks_expect(facts, verdict))
+void judge_webhook_trusted(const CheckSubject *at, Verdict *verdict) {
+    if (!webhooks_expect(at->facts, verdict))
         return;
-    if (facts->webhooks.n == 0)
+    if (at->facts->webhooks.n == 0)
         verdict_skip(verdict, "no webhook checks policies before they are stored");
-    for (size_t i = 0; i < facts->webhooks.n; i++) {
-        const WebhookFact *webhook = &facts->webhooks.items[i];
-
-        if (str_is_empty(webhook->ca_bundle)) {
-            verdict_fail(verdict,
-                "%s: it has no caBundle, so the API server trusts public CAs only; %s",
-                where(webhook).text, effect(webhook));
-            fix_bundle(webhook, verdict);
-        } else if (!str_is_empty(webhook->ca_error)) {
-            verdict_fail(verdict, "%s: its caBundle cannot be read: %.*s; %s", where(webhook).text,
-                STR_FMT(webhook->ca_error), effect(webhook));
-            fix_bundle(webhook, verdict);
-        } else {
-            HookText ca;
-
-            (void)snprintf(
-                ca.text, sizeof(ca.text), "the CA of webhook %.*s", STR_FMT(webhook->name));
-            (void)lifetime_judge(ca.text, webhook->ca_sec, verdict);
-            judge_berths_certificate(webhook, verdict);
-        }
-    }
+    for (CheckSubject each = {.facts = at->facts}; webhook_next(&each);)
+        judge_certificate(&each, verdict);
 }

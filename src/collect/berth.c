@@ -10,10 +10,8 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/nsec.h"
-#include "base/vec.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
-#include "json/fields.h"
 
 #define TEXTS_MAX 256u /* of one list */
 #define SOURCE_FACTS_MAX 256u
@@ -23,13 +21,9 @@
 /* The page while it is read. */
 typedef struct Status {
     BerthFact fact;
-    BerthNeeds needs;
-    int64_t now_nsec;
     int64_t max_score, n_filters, n_scores;
     Str time, certificate_end;
 } Status;
-
-/* --- values ---------------------------------------------------------------------------------- */
 
 /* Seconds from our clock to the time in @text; 0: not a time. */
 static double seconds_until(Str text, int64_t now_nsec) {
@@ -103,33 +97,14 @@ static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, &fact->webhook_chain);
 }
 
-static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Entry {
-        SchedulerFact fact;
-        Str last;
-    } Entry;
+static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Entry, fact.name)},
-        {"asked", JSON_FIELD_COUNT, offsetof(Entry, fact.n_requests)},
-        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Entry, last)},
+        {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
+        {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
+        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
     };
-    Status *status = target;
-    VEC(SchedulerFact) schedulers = {0};
 
-    json_array(reader);
-    while (json_element(reader)) {
-        SchedulerFact *scheduler =
-            schedulers.n < SCHEDULERS_MAX ? VEC_PUSH(&schedulers, arena) : NULL;
-        Entry entry = {0};
-
-        JSON_READ_FIELDS(reader, arena, fields, &entry);
-        if (!scheduler)
-            continue;
-        entry.fact.last_request_sec = fmax(0, -seconds_until(entry.last, status->now_nsec));
-        *scheduler = entry.fact;
-    }
-    status->fact.schedulers = schedulers.items;
-    status->fact.n_schedulers = schedulers.n;
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 /* --- /api/v1/status -------------------------------------------------------------------------- */
@@ -137,24 +112,23 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
 #define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
 #define LEASE(path, use)                                                                           \
-    {path ".namespace", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].namespace)}, {         \
-        path ".name", JSON_FIELD_TEXT, offsetof(Status, needs.leases[use].name)                    \
+    {path ".namespace", JSON_FIELD_TEXT, AT(leases[use].namespace)}, {                             \
+        path ".name", JSON_FIELD_TEXT, AT(leases[use].name)                                        \
     }
 
 /* A resource that it watches besides nodes and pods. */
 static void read_watch(JsonReader *reader, Arena *arena, void *target) {
-    BerthNeeds *needs = target;
+    BerthFact *fact = &((Status *)target)->fact;
     Str resource = STR_NULL;
 
     json_string_member(reader, arena, STR("resource"), &resource);
-    needs->watches_namespaces |= str_is(resource, "namespaces");
-    needs->watches_claims |= str_is(resource, "persistentvolumeclaims");
+    fact->watches_namespaces |= str_is(resource, "namespaces");
+    fact->watches_claims |= str_is(resource, "persistentvolumeclaims");
 }
 
-/* The next two add to *ret and *needs; strings are slices of @body or in @arena. False when @body
+/* The next two add to *ret; strings are slices of @body or in @arena. False when @body
  * is no such page; *ret is half filled in then. @now_nsec: since 1970, when the page came. */
-static bool berth_status_read(
-    Str body, int64_t now_nsec, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
+static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
         {"identity", JSON_FIELD_TEXT, AT(identity)},
@@ -176,7 +150,7 @@ static bool berth_status_read(
         {"cluster.nodes", JSON_FIELD_COUNT, AT(n_nodes)},
         {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
         {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
-        {"cluster.watches", JSON_FIELD_ARRAY, offsetof(Status, needs), read_watch},
+        {"cluster.watches", JSON_FIELD_ARRAY, .read = read_watch},
         LEASE("bind.lease", LEASE_OF_BINDS),
         {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
         {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
@@ -204,74 +178,48 @@ static bool berth_status_read(
         {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
         {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
-        {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
+        LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
     };
-    Status status = {.fact = *ret, .needs = *needs, .now_nsec = now_nsec};
-    JsonReader reader;
+    Status status = {.fact = *ret};
+    bool is_read = COLLECT_READ(body, arena, fields, &status);
 
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return false;
-    JSON_READ_FIELDS(&reader, arena, fields, &status);
-    json_end(&reader);
     *ret = status.fact;
-    *needs = status.needs;
     ret->clock_skew_sec = seconds_until(status.time, now_nsec);
     ret->certificate_sec = seconds_until(status.certificate_end, now_nsec);
     ret->max_score = status.max_score < MAX_SCORE ? (int)status.max_score : MAX_SCORE;
     ret->has_filters = status.n_filters > 0;
     ret->has_scores = status.n_scores > 0;
-    ret->has_lease = !str_is_empty(needs->leases[LEASE_OF_BINDS].name);
-    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
+    for (size_t i = 0; i < ret->n_schedulers; i++)
+        ret->schedulers[i].last_request_sec =
+            fmax(0, -seconds_until(ret->schedulers[i].last_request_time, now_nsec));
+    ret->has_lease = !str_is_empty(ret->leases[LEASE_OF_BINDS].name);
+    return is_read && !str_is_empty(ret->version);
 }
 
 /* --- /api/v1/sources ------------------------------------------------------------------------- */
 
-typedef struct Sources {
-    VEC(SourceFact) list;
-    BerthNeeds *needs;
-} Sources;
-
 static void read_source(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Metric {
-        SourceFact fact;
-        bool is_of_pods;
-    } Metric;
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Metric, fact.metric)},
-        {"source", JSON_FIELD_TEXT, offsetof(Metric, fact.source)},
-        {"state", JSON_FIELD_TEXT, offsetof(Metric, fact.state)},
-        {"error", JSON_FIELD_TEXT, offsetof(Metric, fact.error)},
-        {"perPod", JSON_FIELD_BOOL, offsetof(Metric, is_of_pods)},
-        {"nodes.covered", JSON_FIELD_COUNT, offsetof(Metric, fact.n_covered)},
-        {"nodes.of", JSON_FIELD_COUNT, offsetof(Metric, fact.n_nodes)},
+        {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
+        {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
+        {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
+        {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
+        {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
+        {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
+        {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
     };
-    Sources *sources = target;
-    SourceFact *place = sources->list.n < SOURCE_FACTS_MAX ? VEC_PUSH(&sources->list, arena) : NULL;
-    Metric metric = {0};
 
-    JSON_READ_FIELDS(reader, arena, fields, &metric);
-    if (!place)
-        return;
-    *place = metric.fact;
-    if (str_is(metric.fact.source, "metrics.k8s.io"))
-        *(metric.is_of_pods ? &sources->needs->measures_pods : &sources->needs->measures_nodes) =
-            true;
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
-    static const JsonField fields[] = {{"metrics", JSON_FIELD_ARRAY, .read = read_source}};
-    Sources sources = {.needs = needs};
-    JsonReader reader;
+static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret) {
+    static const JsonField fields[] = {
+        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
 
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &sources);
-    json_end(&reader);
-    ret->sources = sources.list.items;
-    ret->n_sources = sources.list.n;
-    return json_error(&reader) == JSON_OK;
+    return COLLECT_READ(body, arena, fields, ret);
 }
 
+#define READINESS_PATH "/readyz?verbose"
 #define READINESS_MAX 1024u
 
 /* Retries while berths report different clusters. */
@@ -279,29 +227,20 @@ static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeed
 #define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
-/* False with fact->error: nothing came. */
-static bool request(Collector *collector, const BerthAccess *access, const char *path,
+/* A page. False with fact->error: none came; of health, any status is a page. */
+static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX] = "out of memory for the request";
     int r = berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error);
+    bool is_health = strcmp(path, READINESS_PATH) == 0;
 
     collector->is_out_of_memory |= r < 0;
-    if (r != 0)
-        fact->error = arena_copy(collector->arena, str_from_c(error));
-    return r == 0;
-}
-
-/* False with fact->error: no page came. */
-static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
-    BlockingReply *ret, BerthFact *fact) {
-    char error[BERTH_CLIENT_ERROR_MAX];
-
-    if (!request(collector, access, path, ret, fact))
-        return false;
-    if (ret->status == 200)
+    if (r == 0 && (is_health || ret->status == 200))
         return true;
-    fact->is_forbidden = ret->status == 401 || ret->status == 403;
-    berth_client_explain(access, ret, collector->arena, error);
+    if (r == 0) {
+        fact->is_forbidden = ret->status == 401 || ret->status == 403;
+        berth_client_explain(access, ret, collector->arena, error);
+    }
     fact->error = arena_copy(collector->arena, str_from_c(error));
     return false;
 }
@@ -317,7 +256,7 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
     BlockingReply reply;
     Str rest, line;
 
-    if (!request(collector, access, "/readyz?verbose", &reply, fact))
+    if (!fetch_page(collector, access, READINESS_PATH, &reply, fact))
         return false;
     fact->is_ready = reply.status == 200;
     rest = reply.body;
@@ -328,44 +267,28 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
     return true;
 }
 
-static void collect_pages(
-    Collector *collector, const BerthAccess *access, BerthFact *fact, BerthNeeds *needs) {
+static void collect_pages(Collector *collector, const BerthAccess *access, BerthFact *fact) {
     BlockingReply reply;
 
     if (!collect_readiness(collector, access, fact) ||
         !fetch_page(collector, access, "/api/v1/status", &reply, fact))
         return;
-    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact, needs))
+    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/status");
     else if (fetch_page(collector, access, "/api/v1/sources", &reply, fact) &&
-             !berth_sources_read(reply.body, collector->arena, fact, needs))
+             !berth_sources_read(reply.body, collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/sources");
-}
-
-static void add_needs(Collector *collector, const BerthNeeds *needs) {
-    BerthNeeds *all = &collector->needs;
-
-    all->measures_nodes |= needs->measures_nodes;
-    all->measures_pods |= needs->measures_pods;
-    all->watches_namespaces |= needs->watches_namespaces;
-    all->watches_claims |= needs->watches_claims;
-    for (LeaseUse use = 0; use < _LEASE_USES; use++)
-        if (str_is_empty(all->leases[use].name))
-            all->leases[use] = needs->leases[use];
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
     BerthAccess access = collector->options->access;
-    BerthNeeds needs = {0};
 
     access.server = server;
     *fact = (BerthFact){.url = str_from_c(server)};
-    if (collect_is_late(collector)) {
+    if (collect_is_late(collector))
         fact->error = STR(COLLECT_LATE);
-        return;
-    }
-    collect_pages(collector, &access, fact, &needs);
-    add_needs(collector, &needs);
+    else
+        collect_pages(collector, &access, fact);
 }
 
 /* The default address was not given by the user: if no berth is there, that is reported only when

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
-#include "json/fields.h"
 
 bool collect_is_late(const Collector *collector) {
     return collector->give_up_nsec != 0 && clock_monotonic_nsec() > collector->give_up_nsec;
@@ -32,17 +31,17 @@ bool collect_get(Collector *collector, const char *path, BlockingReply *ret, cha
     return r == 0 && ret->status == 200;
 }
 
-static Str read_version(Str body, Arena *arena) {
-    static const JsonField fields[] = {{"gitVersion", JSON_FIELD_TEXT, 0}};
-    Str version = STR_NULL;
+bool collect_read(Str body, Arena *arena, const JsonField *fields, size_t n, void *target) {
     JsonReader reader;
 
     json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &version);
-    return json_error(&reader) == JSON_OK ? version : STR_NULL;
+    json_read_fields(&reader, arena, fields, n, target);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK;
 }
 
 void collect_cluster(Collector *collector) {
+    static const JsonField fields[] = {{"gitVersion", JSON_FIELD_TEXT, 0}};
     InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply = {0};
@@ -52,10 +51,11 @@ void collect_cluster(Collector *collector) {
     after = clock_wall_nsec();
     facts->was_cluster_asked = true;
     if (is_there) {
-        facts->cluster_version = read_version(reply.body, collector->arena);
+        is_there = COLLECT_READ(reply.body, collector->arena, fields, &facts->cluster_version);
         (void)snprintf(error, sizeof(error), "the server at /version is no API server");
     }
-    if (str_is_empty(facts->cluster_version)) {
+    if (!is_there || str_is_empty(facts->cluster_version)) {
+        facts->cluster_version = STR_NULL;
         facts->cluster_error = arena_copy(collector->arena, str_from_c(error));
         return;
     }
@@ -96,20 +96,20 @@ static size_t keep_berths(SchedulerPod *pods, size_t n) {
 void collect_pods(Collector *collector) {
     static const char path[] =
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
-    SchedulerPod *pods = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_PODS_MAX);
+    SchedulerPod *pods = NULL;
     InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
 
     facts->pods = ARENA_ARRAY(collector->arena, PodFact, FACTS_PODS_MAX);
-    if (!pods || !facts->pods)
+    if (!facts->pods)
         return;
     if (!collect_get(collector, path, &reply, error)) {
         collect_note(collector, "berth's pods cannot be listed: %s\n", error);
         return;
     }
-    if (!scheduler_pods_read(reply.body, collector->arena, pods, FACTS_PODS_MAX, &n)) {
+    if (!scheduler_pods_read(reply.body, FACTS_PODS_MAX, collector->arena, &pods, &n)) {
         collect_note(collector, "berth's pods cannot be listed: this is no list of pods\n");
         return;
     }

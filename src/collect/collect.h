@@ -23,6 +23,7 @@
 #include "kube/access.h"
 #include "kube/blocking-client.h"
 #include "kube/client.h"
+#include "json/fields.h"
 
 #define COLLECT_PODS_MAX 16u /* --scheduler-pod */
 #define COLLECT_SEC 60       /* for everything: of servers that take their time there may be many */
@@ -51,28 +52,6 @@ typedef struct CollectOptions {
     bool is_offline;
 } CollectOptions;
 
-/* What the holder of a Lease does, of several berths. */
-typedef enum LeaseUse {
-    LEASE_OF_BINDS,
-    LEASE_OF_PUBLISHING,
-    LEASE_OF_NOMINATIONS,
-    LEASE_OF_POLICIES, /* writes their status */
-    _LEASE_USES,
-} LeaseUse;
-
-typedef struct LeaseNeed {
-    Str namespace, name; /* empty: it has none */
-} LeaseNeed;
-
-/* Used only to select permissions. */
-typedef struct BerthNeeds {
-    LeaseNeed leases[_LEASE_USES];
-    bool measures_nodes;     /* a metric comes from metrics.k8s.io, of nodes, */
-    bool measures_pods;      /* or of pods */
-    bool watches_namespaces; /* a policy reads them, */
-    bool watches_claims;     /* or claims, and so volumes */
-} BerthNeeds;
-
 /* One round. */
 typedef struct Collector {
     const CollectOptions *options;
@@ -82,7 +61,6 @@ typedef struct Collector {
     int64_t give_up_nsec; /* monotonic; no request starts after it. 0: no deadline */
 
     /* For later parts. */
-    BerthNeeds needs;    /* of all berths; leases are the first one's */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
     /* Lines about how facts were found. */
@@ -107,6 +85,11 @@ void collect_probes(Collector *collector); /* last */
 static inline bool collect_has_failed(const Collector *collector) {
     return collector->is_out_of_memory || arena_has_failed(collector->arena);
 }
+
+/* Reads @body, an object; see json/fields.h. False: it is something else. */
+bool collect_read(Str body, Arena *arena, const JsonField *fields, size_t n, void *target);
+#define COLLECT_READ(body, arena, fields, target)                                                  \
+    collect_read((body), (arena), (fields), ELEMENTS_OF(fields), (target))
 
 /* Whether it is time to stop asking. */
 bool collect_is_late(const Collector *collector);

@@ -10,7 +10,6 @@
  */
 
 #include "collect/collect.h"
-#include "json/fields.h"
 
 static const char question[] =
     "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"
@@ -32,27 +31,19 @@ static const char *check_reply(Str body, Arena *arena) {
         {"Error", JSON_FIELD_TEXT, offsetof(Reply, error)},
     };
     Reply reply = {0};
-    JsonReader reader;
 
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) == JSON_ARRAY_BEGIN)
+    if (str_has_prefix(str_trim(body), STR("[")))
         return NULL;
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+    if (!COLLECT_READ(body, arena, fields, &reply))
         return "the server there is no extender";
-    JSON_READ_FIELDS(&reader, arena, fields, &reply);
-    if (json_error(&reader) == JSON_OK && !str_is_empty(reply.error))
+    if (!str_is_empty(reply.error))
         return arena_copy(arena, reply.error).ptr;
-    return json_error(&reader) == JSON_OK && reply.has_names ? NULL
-                                                             : "the server there is no extender";
+    return reply.has_names ? NULL : "the server there is no extender";
 }
 
 /* A verb without side effects. */
 static Str choose_verb(const ExtenderEntry *entry) {
     return !str_is_empty(entry->filter_verb) ? entry->filter_verb : entry->prioritize_verb;
-}
-
-static bool is_refusal(const BlockingReply *reply) {
-    return reply->status == 401 || reply->status == 403;
 }
 
 /* @is_named: the address is a --server, so it must answer. */
@@ -72,17 +63,12 @@ static void probe(
     access.server = prefix.ptr;
     r = berth_client_request(&access, path, STR(question), arena, &reply, error);
     collector->is_out_of_memory |= r < 0;
-    if (r < 0 || is_refusal(&reply) || (r > 0 && !is_named))
+    if (r < 0 || reply.status == 401 || reply.status == 403 || (r > 0 && !is_named))
         return;
     fact->was_probed = true;
-    if (r > 0) {
-        wrong = error;
-    } else if (reply.status != 200) {
+    if (r == 0 && reply.status != 200)
         berth_client_explain(&access, &reply, arena, error);
-        wrong = error;
-    } else {
-        wrong = check_reply(reply.body, arena);
-    }
+    wrong = r == 0 && reply.status == 200 ? check_reply(reply.body, arena) : error;
     if (!wrong)
         return;
     /* Messages of berth_client_request() begin with the server. */

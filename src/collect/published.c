@@ -4,7 +4,6 @@
 #include "base/quantity.h"
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "json/fields.h"
 
 #define NANO 1000000000
 #define OBJECTS_MAX 1024u /* of one kind */
@@ -69,24 +68,18 @@ static ObjectsFact list_objects(Collector *collector, const char *path, List *re
     static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_item}};
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
     BlockingReply reply = {0};
-    ObjectsFact fact = {.is_known = true};
-    JsonReader reader;
+    ObjectsFact fact = {0};
 
     *ret = (List){0};
     if (collect_get(collector, path, &reply, error)) {
-        json_reader_init(&reader, reply.body);
-        JSON_READ_FIELDS(&reader, collector->arena, fields, ret);
-        if (json_error(&reader) == JSON_OK) {
-            fact.has_kind = true;
-            fact.items = ret->objects.items;
-            fact.n = ret->objects.n;
-            return fact;
-        }
-    } else if (reply.status == 404)
-        return fact;
-    fact.is_known = false;
-    fact.error = error[0] ? arena_copy(collector->arena, str_from_c(error))
-                          : STR("this is no list of objects");
+        fact.has_kind = COLLECT_READ(reply.body, collector->arena, fields, ret);
+        fact.items = ret->objects.items;
+        fact.n = fact.has_kind ? ret->objects.n : 0;
+    }
+    fact.is_known = fact.has_kind || reply.status == 404;
+    if (!fact.is_known)
+        fact.error = error[0] ? arena_copy(collector->arena, str_from_c(error))
+                              : STR("this is no list of objects");
     return fact;
 }
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "collect/collect.h"
-#include "json/fields.h"
 #include "json/write.h"
 
 #define REVIEW_MAX ((size_t)64 * 1024)
@@ -32,113 +31,88 @@ typedef enum Feature {
 
 typedef struct Right {
     Feature feature;
-    bool is_refused; /* berths without the feature must not have it */
-    Str verb, group, resource, subresource;
+    bool is_refused;   /* berths without the feature must not have it */
+    const char *verbs; /* "get list watch" */
+    Str group, resource, subresource;
     const char *why;
 } Right;
 
-/* Groups and resources that have long names: group, resource, subresource. */
-#define LEASES STR("coordination.k8s.io"), STR("leases"), STR("")
-#define EVENTS STR("events.k8s.io"), STR("events"), STR("")
-#define ROLES STR("rbac.authorization.k8s.io"), STR("clusterroles"), STR("")
-#define ROLE_BINDINGS STR("rbac.authorization.k8s.io"), STR("clusterrolebindings"), STR("")
-#define NODE_METRICS STR("metrics.k8s.io"), STR("nodes"), STR("")
-#define POD_METRICS STR("metrics.k8s.io"), STR("pods"), STR("")
-
-#define EVENTS_WHY "to write events (--events)"
-#define METRICS_WHY "for metrics of metrics.k8s.io"
-#define CLUSTER_WHY "to know the cluster"
-#define NAMESPACES_WHY "since a policy reads namespaces"
-#define CLAIMS_WHY "since a policy reads pod.claims"
-#define CLAIMS STR(""), STR("persistentvolumeclaims"), STR("")
-#define VOLUMES STR(""), STR("persistentvolumes"), STR("")
-#define SERVICES STR(""), STR("services"), STR("")
-#define SERVICES_WHY "to nominate nodes for pods of Services (--nominate)"
-#define POLICIES STR("berth.dev"), STR("placementpolicies"), STR("")
-#define POLICIES_WHY "to read policies of the cluster (--policies-from-cluster)"
-#define NEVER_NEEDED "berth never needs it"
-
+#define READ "get list watch"
+#define CORE STR("")
+#define RBAC STR("rbac.authorization.k8s.io")
 #define LEASE(use, why)                                                                            \
-    {FEATURE_LEASES + (use), false, STR("create"), LEASES, "to agree on who " why},                \
-        {FEATURE_LEASES + (use), false, STR("get"), LEASES, "to agree on who " why}, {             \
-        FEATURE_LEASES + (use), false, STR("update"), LEASES, "to agree on who " why               \
+    {                                                                                              \
+        FEATURE_LEASES + (use), false, "create get update", STR("coordination.k8s.io"),            \
+            STR("leases"), STR(""), "to agree on who " why                                         \
     }
+#define NEVER(verbs, group, resource, subresource)                                                 \
+    { FEATURE_NONE, true, verbs, group, STR(resource), STR(subresource), "berth never needs it" }
+
+#define CLUSTER_WHY "to know the cluster"
+#define CLAIMS_WHY "since a policy reads pod.claims"
+#define METRICS_WHY "for metrics of metrics.k8s.io"
 
 /* The same as in docs/threat-model.md and the shipped roles. */
 static const Right rights[] = {
-    {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {FEATURE_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"),
-        "to bind pods (--bind)"},
+    {FEATURE_ALWAYS, false, READ, CORE, STR("nodes"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, READ, CORE, STR("pods"), STR(""), CLUSTER_WHY},
+    {FEATURE_BIND, true, "create", CORE, STR("pods"), STR("binding"), "to bind pods (--bind)"},
     LEASE(LEASE_OF_BINDS, "binds (--lease)"),
-    {FEATURE_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""),
+    {FEATURE_WAKE_UP, true, "patch", CORE, STR("nodes"), STR(""),
         "to wake pods (--wake-up), or to publish labels (--publish)"},
-    {FEATURE_PUBLISH, true, STR("patch"), STR(""), STR("nodes"), STR("status"),
+    {FEATURE_PUBLISH, true, "patch", CORE, STR("nodes"), STR("status"),
         "to publish slots (--publish)"},
     LEASE(LEASE_OF_PUBLISHING, "publishes (--publish-lease)"),
-    {FEATURE_NOMINATE, true, STR("patch"), STR(""), STR("pods"), STR("status"),
+    {FEATURE_NOMINATE, true, "patch", CORE, STR("pods"), STR("status"),
         "to nominate nodes for pods (--nominate)"},
-    {FEATURE_NOMINATE, false, STR("get"), SERVICES, SERVICES_WHY},
-    {FEATURE_NOMINATE, false, STR("list"), SERVICES, SERVICES_WHY},
-    {FEATURE_NOMINATE, false, STR("watch"), SERVICES, SERVICES_WHY},
+    {FEATURE_NOMINATE, false, READ, CORE, STR("services"), STR(""),
+        "to nominate nodes for pods of Services (--nominate)"},
     LEASE(LEASE_OF_NOMINATIONS, "nominates (--nominate-lease)"),
-    {FEATURE_POLICIES, false, STR("get"), POLICIES, POLICIES_WHY},
-    {FEATURE_POLICIES, false, STR("list"), POLICIES, POLICIES_WHY},
-    {FEATURE_POLICIES, false, STR("watch"), POLICIES, POLICIES_WHY},
-    {FEATURE_POLICIES, true, STR("patch"), STR("berth.dev"), STR("placementpolicies"),
-        STR("status"), "to write the status of policies (--policies-from-cluster)"},
+    {FEATURE_POLICIES, false, READ, STR("berth.dev"), STR("placementpolicies"), STR(""),
+        "to read policies of the cluster (--policies-from-cluster)"},
+    {FEATURE_POLICIES, true, "patch", STR("berth.dev"), STR("placementpolicies"), STR("status"),
+        "to write the status of policies (--policies-from-cluster)"},
     LEASE(LEASE_OF_POLICIES, "writes the status of policies (--policies-lease)"),
-    {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
-    {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
-    {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
-    {FEATURE_NAMESPACES, false, STR("get"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
-    {FEATURE_NAMESPACES, false, STR("list"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
-    {FEATURE_NAMESPACES, false, STR("watch"), STR(""), STR("namespaces"), STR(""), NAMESPACES_WHY},
-    {FEATURE_CLAIMS, false, STR("get"), CLAIMS, CLAIMS_WHY},
-    {FEATURE_CLAIMS, false, STR("list"), CLAIMS, CLAIMS_WHY},
-    {FEATURE_CLAIMS, false, STR("watch"), CLAIMS, CLAIMS_WHY},
-    {FEATURE_CLAIMS, false, STR("get"), VOLUMES, CLAIMS_WHY},
-    {FEATURE_CLAIMS, false, STR("list"), VOLUMES, CLAIMS_WHY},
-    {FEATURE_CLAIMS, false, STR("watch"), VOLUMES, CLAIMS_WHY},
+    {FEATURE_EVENTS, false, "create", STR("events.k8s.io"), STR("events"), STR(""),
+        "to write events (--events)"},
+    {FEATURE_NODE_METRICS, false, "list", STR("metrics.k8s.io"), STR("nodes"), STR(""),
+        METRICS_WHY},
+    {FEATURE_POD_METRICS, false, "list", STR("metrics.k8s.io"), STR("pods"), STR(""), METRICS_WHY},
+    {FEATURE_NAMESPACES, false, READ, CORE, STR("namespaces"), STR(""),
+        "since a policy reads namespaces"},
+    {FEATURE_CLAIMS, false, READ, CORE, STR("persistentvolumeclaims"), STR(""), CLAIMS_WHY},
+    {FEATURE_CLAIMS, false, READ, CORE, STR("persistentvolumes"), STR(""), CLAIMS_WHY},
 
-    {FEATURE_NONE, true, STR("create"), POLICIES, NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("patch"), POLICIES, NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"),
-        NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"),
-        NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""),
-        NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("escalate"), ROLES, NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("bind"), ROLES, NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("create"), ROLE_BINDINGS, NEVER_NEEDED},
-    {FEATURE_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NEVER_NEEDED},
+    NEVER("create patch", STR("berth.dev"), "placementpolicies", ""),
+    NEVER("get list", CORE, "secrets", ""),
+    NEVER("create update patch delete", CORE, "pods", ""),
+    NEVER("create", CORE, "pods", "exec"),
+    NEVER("create", CORE, "pods", "eviction"),
+    NEVER("patch", CORE, "pods", "ephemeralcontainers"),
+    NEVER("update delete", CORE, "nodes", ""),
+    NEVER("get", CORE, "nodes", "proxy"),
+    NEVER("list", CORE, "configmaps", ""),
+    NEVER("create", CORE, "serviceaccounts", "token"),
+    NEVER("impersonate", CORE, "users", ""),
+    NEVER("impersonate", CORE, "groups", ""),
+    NEVER("impersonate", CORE, "serviceaccounts", ""),
+    NEVER("escalate bind", RBAC, "clusterroles", ""),
+    NEVER("create", RBAC, "clusterrolebindings", ""),
+    NEVER("*", STR("*"), "*", ""),
 };
-
-_Static_assert(ELEMENTS_OF(rights) <= FACTS_RIGHTS_MAX, "too many rights");
 
 /* --- selection --------------------------------------------------------------------- */
 
-static bool is_known(const BerthFact *berth) {
-    return str_is_empty(berth->error);
+static bool is_lease(Feature feature) {
+    return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
+}
+
+static bool measures(const BerthFact *berth, bool is_of_pods) {
+    for (size_t i = 0; i < berth->n_sources; i++)
+        if (str_is(berth->sources[i].source, "metrics.k8s.io") &&
+            berth->sources[i].is_of_pods == is_of_pods)
+            return true;
+    return false;
 }
 
 static bool does(const BerthFact *berth, Feature feature) {
@@ -155,77 +129,71 @@ static bool does(const BerthFact *berth, Feature feature) {
         return berth->has_nominator;
     case FEATURE_POLICIES:
         return berth->has_cluster_policies;
+    case FEATURE_NODE_METRICS:
+    case FEATURE_POD_METRICS:
+        return measures(berth, feature == FEATURE_POD_METRICS);
+    case FEATURE_NAMESPACES:
+        return berth->watches_namespaces;
+    case FEATURE_CLAIMS:
+        return berth->watches_claims;
     default:
-        return false;
+        return is_lease(feature) && !str_is_empty(berth->leases[feature - FEATURE_LEASES].name);
     }
 }
 
-static bool is_lease(Feature feature) {
-    return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
-}
-
-/* 1: some berth uses it; 0: none does; -1: no berth could be reached. */
-static int has_feature(const Collector *collector, Feature feature) {
-    const InstallationFacts *facts = collector->facts;
-    bool is_any_known = false;
+/* 1: some berth uses it, *ret_berth; 0: none does; -1: no berth could be reached. What a berth
+ * reads and its Leases count also if a later page of it could not be read. */
+static int has_feature(
+    const InstallationFacts *facts, Feature feature, const BerthFact **ret_berth) {
+    int has = -1;
 
     if (feature == FEATURE_ALWAYS || feature == FEATURE_NONE)
         return feature == FEATURE_ALWAYS;
-    if (feature == FEATURE_NODE_METRICS || feature == FEATURE_POD_METRICS)
-        return feature == FEATURE_NODE_METRICS ? collector->needs.measures_nodes
-                                               : collector->needs.measures_pods;
-    if (feature == FEATURE_NAMESPACES || feature == FEATURE_CLAIMS)
-        return feature == FEATURE_CLAIMS ? collector->needs.watches_claims
-                                         : collector->needs.watches_namespaces;
-    if (is_lease(feature))
-        return !str_is_empty(collector->needs.leases[feature - FEATURE_LEASES].name);
-    for (size_t i = 0; i < facts->n_berths; i++) {
-        is_any_known |= is_known(&facts->berths[i]);
-        if (is_known(&facts->berths[i]) && does(&facts->berths[i], feature))
-            return 1;
+    for (size_t i = 0; has <= 0 && i < facts->n_berths; i++) {
+        if (feature <= FEATURE_POLICIES && !str_is_empty(facts->berths[i].error))
+            continue;
+        has = does(&facts->berths[i], feature);
+        *ret_berth = &facts->berths[i];
     }
-    return is_any_known ? 0 : -1;
+    return has;
 }
 
-/* create cannot be limited to a name. */
-static void name_lease(RightFact *right, const LeaseNeed *lease) {
-    right->namespace = lease->namespace;
-    if (!str_is(right->verb, "create"))
-        right->name = lease->name;
-}
-
-static void choose_rights(Collector *collector) {
-    InstallationFacts *facts = collector->facts;
-
+static void choose_rights(InstallationFacts *facts) {
     for (size_t i = 0; i < ELEMENTS_OF(rights); i++) {
         const Right *right = &rights[i];
-        int has = has_feature(collector, right->feature);
-        RightFact *fact = &facts->rights[facts->n_rights];
+        const BerthFact *berth = NULL;
+        int has = has_feature(facts, right->feature, &berth);
+        Str verbs = str_from_c(right->verbs), verb;
 
         if (has < 0 || (has == 0 && !right->is_refused))
             continue;
-        *fact = (RightFact){
-            .verb = right->verb,
-            .group = right->group,
-            .resource = right->resource,
-            .subresource = right->subresource,
-            .why = has > 0 || right->feature == FEATURE_NONE ? right->why
-                                                             : "no berth that was checked uses it",
-            .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
-        };
-        if (is_lease(right->feature))
-            name_lease(fact, &collector->needs.leases[right->feature - FEATURE_LEASES]);
-        facts->n_rights++;
+        while (facts->n_rights < FACTS_RIGHTS_MAX && str_split(&verbs, ' ', &verb)) {
+            RightFact *fact = &facts->rights[facts->n_rights++];
+
+            *fact = (RightFact){
+                .verb = verb,
+                .group = right->group,
+                .resource = right->resource,
+                .subresource = right->subresource,
+                .why = has > 0 || right->feature == FEATURE_NONE
+                           ? right->why
+                           : "no berth that was checked uses it",
+                .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
+            };
+            if (!is_lease(right->feature) || !berth)
+                continue;
+            fact->namespace = berth->leases[right->feature - FEATURE_LEASES].namespace;
+            if (!str_is(verb, "create")) /* which cannot be limited to a name */
+                fact->name = berth->leases[right->feature - FEATURE_LEASES].name;
+        }
     }
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void write_given(JsonWriter *writer, Str key, Str value) {
-    if (str_is_empty(value))
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, value);
+    if (!str_is_empty(value))
+        json_write_member(writer, key, value);
 }
 
 /* A service account is known by its groups, too. */
@@ -290,11 +258,8 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
         {"status.evaluationError", JSON_FIELD_TEXT, offsetof(Review, error)},
     };
     Review review = {0};
-    JsonReader reader;
 
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &review);
-    if (json_error(&reader) != JSON_OK || review.answer == RIGHT_UNKNOWN)
+    if (!COLLECT_READ(body, arena, fields, &review) || review.answer == RIGHT_UNKNOWN)
         ret->error = STR("the API server's reply is no access review");
     else if (review.answer == RIGHT_DENIED && !str_is_empty(review.error))
         ret->error = review.error;
@@ -338,19 +303,9 @@ static bool review(Collector *collector, bool is_self, RightFact *right) {
     return false;
 }
 
-/* Empty: there is none. */
-static Str read_username(Str body, Arena *arena) {
-    static const JsonField fields[] = {{"status.userInfo.username", JSON_FIELD_TEXT, 0}};
-    Str name = STR_NULL;
-    JsonReader reader;
-
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &name);
-    return json_error(&reader) == JSON_OK ? name : STR_NULL;
-}
-
 /* Our user name at the API server (Kubernetes 1.28 and later). */
 static Str fetch_username(const Collector *collector) {
+    static const JsonField fields[] = {{"status.userInfo.username", JSON_FIELD_TEXT, 0}};
     const BlockingRequest request = {
         .method = "POST",
         .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -362,9 +317,10 @@ static Str fetch_username(const Collector *collector) {
 
     if (blocking_client_request_with(
             collector->client, &request, collector->arena, &reply, error) == 0 &&
-        (reply.status == 200 || reply.status == 201))
-        name = read_username(reply.body, collector->arena);
-    return str_is_empty(name) ? STR("the service account of this pod") : name;
+        (reply.status == 200 || reply.status == 201) &&
+        COLLECT_READ(reply.body, collector->arena, fields, &name) && !str_is_empty(name))
+        return name;
+    return STR("the service account of this pod");
 }
 
 /* "NAMESPACE/NAME" as RBAC has it. */
@@ -406,7 +362,7 @@ void collect_rights(Collector *collector) {
             "no permissions were checked: name the account with --service-account NAMESPACE/NAME");
         return;
     }
-    choose_rights(collector);
+    choose_rights(facts);
     for (size_t i = 0; i < facts->n_rights; i++)
         if (goes_on)
             goes_on = review(collector, is_self, &facts->rights[i]);

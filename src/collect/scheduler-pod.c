@@ -9,10 +9,10 @@
 
 #include "collect/scheduler-pod.h"
 
-#include "json/fields.h"
+#include "collect/collect.h"
 
 #define CONTAINERS_MAX 32u
-#define WORDS_MAX 256u /* of a container's command and arguments */
+#define WORDS_MAX 256u /* of a container's command; of its arguments */
 #define MOUNTS_MAX 64u
 #define VOLUMES_MAX 64u
 #define ITEMS_MAX 64u /* of a volume's keys */
@@ -22,81 +22,94 @@ typedef struct Mount {
 } Mount;
 
 typedef struct MapKey {
-    Str key, path, map_name;
+    Str key, path;
 } MapKey;
+
+typedef struct MapSource { /* a ConfigMap as files */
+    bool is_given;
+    Str name;
+    MapKey *items; /* none: every key is a file */
+    size_t n_items;
+} MapSource;
 
 typedef struct Volume {
     Str name;
     Str host_path; /* empty: it is not the node's */
-    bool is_map;   /* a ConfigMap, or several (projected) */
-    MapKey items[ITEMS_MAX];
-    size_t n_items;
-    /* The ConfigMaps of which every key is a file. */
-    Str whole_maps[ITEMS_MAX];
-    size_t n_whole_maps;
+    MapSource map, *projected;
+    size_t n_projected;
 } Volume;
 
 typedef struct Container {
-    Str words[WORDS_MAX];
-    size_t n_words;
-    Mount mounts[MOUNTS_MAX];
+    Str *command, *arguments;
+    size_t n_command, n_arguments;
+    Mount *mounts;
     size_t n_mounts;
 } Container;
 
-typedef struct Spec {
-    Container *containers[CONTAINERS_MAX];
-    size_t n_containers;
-    Volume *volumes[VOLUMES_MAX];
+/* A pod while it is read. */
+typedef struct PodReader {
+    SchedulerPod pod;
+    Str phase;
+    Container *containers, *sidecars;
+    size_t n_containers, n_sidecars;
+    Volume *volumes;
     size_t n_volumes;
-} Spec;
+} PodReader;
 
 /* --- where the configuration is ---------------------------------------------------------- */
 
+/* Of the command and its arguments; empty behind the last. */
+static Str word_at(const Container *container, size_t i) {
+    if (i < container->n_command)
+        return container->command[i];
+    i -= container->n_command;
+    return i < container->n_arguments ? container->arguments[i] : STR_NULL;
+}
+
+static size_t count_words(const Container *container) {
+    return container->n_command + container->n_arguments;
+}
+
 /* The value of --@flag, as --flag=VALUE or --flag VALUE; false: it is not given. */
 static bool find_flag(const Container *container, Str flag, Str *ret) {
-    for (size_t i = 0; i < container->n_words; i++) {
-        Str word = container->words[i];
+    for (size_t i = 0; i < count_words(container); i++) {
+        Str word = word_at(container, i);
 
         if (!str_has_prefix(word, flag))
             continue;
         word = str_skip(word, flag.len);
-        if (!str_is_empty(word) && word.ptr[0] == '=') {
-            *ret = str_skip(word, 1);
-            return true;
-        }
-        if (str_is_empty(word) && i + 1 < container->n_words) {
-            *ret = container->words[i + 1];
-            return true;
-        }
+        if (!str_has_prefix(word, STR("=")) && (word.len > 0 || i + 1 == count_words(container)))
+            continue;
+        *ret = word.len > 0 ? str_skip(word, 1) : word_at(container, i + 1);
+        return true;
     }
     return false;
 }
 
 static bool is_scheduler(const Container *container) {
-    Str program = container->n_words > 0 ? container->words[0] : STR_NULL;
-    size_t slash = str_find_last(program, '/');
+    Str program = word_at(container, 0);
 
     return str_has_prefix(
-        slash == SIZE_MAX ? program : str_skip(program, slash + 1), STR("kube-scheduler"));
+        str_skip(program, str_find_last(program, '/') + 1), STR("kube-scheduler"));
 }
 
 /* Images with an entry point of their own need no command: then only the flags identify it. */
 static bool has_scheduler_flags(const Container *container) {
-    static const Str flags[] = {
-        STR("--config"), STR("--policy-config-file"), STR("--policy-configmap")};
     Str value;
 
-    for (size_t i = 0; i < ELEMENTS_OF(flags); i++)
-        if (find_flag(container, flags[i], &value))
-            return true;
-    return false;
+    return find_flag(container, STR("--config"), &value) ||
+           find_flag(container, STR("--policy-config-file"), &value) ||
+           find_flag(container, STR("--policy-configmap"), &value);
 }
 
 static const Container *find_container(
-    const Spec *spec, bool (*is_right)(const Container *container)) {
-    for (size_t i = 0; i < spec->n_containers; i++)
-        if (is_right(spec->containers[i]))
-            return spec->containers[i];
+    const PodReader *pod, bool (*is_right)(const Container *container)) {
+    for (size_t i = 0; i < pod->n_containers; i++)
+        if (is_right(&pod->containers[i]))
+            return &pod->containers[i];
+    for (size_t i = 0; i < pod->n_sidecars; i++)
+        if (is_right(&pod->sidecars[i]))
+            return &pod->sidecars[i];
     return NULL;
 }
 
@@ -130,10 +143,10 @@ static const Mount *find_mount(const Container *container, Str path, Str *ret_re
     return best;
 }
 
-static const Volume *find_volume(const Spec *spec, Str name) {
-    for (size_t i = 0; i < spec->n_volumes; i++)
-        if (str_eq(spec->volumes[i]->name, name))
-            return spec->volumes[i];
+static const Volume *find_volume(const PodReader *pod, Str name) {
+    for (size_t i = 0; i < pod->n_volumes; i++)
+        if (str_eq(pod->volumes[i].name, name))
+            return &pod->volumes[i];
     return NULL;
 }
 
@@ -145,26 +158,34 @@ static Str join(Str folder, Str rest, Arena *arena) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(folder), STR_FMT(rest));
 }
 
-/* Which key of which ConfigMap is the file @path of @volume. */
+/* Which key of which ConfigMap is the file @path of @volume: one that names it, else the first of
+ * which all keys are files. */
 static bool find_key(const Volume *volume, Str path, SchedulerPod *ret) {
-    for (size_t i = 0; i < volume->n_items; i++)
-        if (str_eq(volume->items[i].path, path)) {
-            ret->map_name = volume->items[i].map_name;
-            ret->map_key = volume->items[i].key;
-            return true;
-        }
-    if (volume->n_whole_maps == 0 || str_find(path, '/') != SIZE_MAX)
-        return false;
-    ret->map_name = volume->whole_maps[0];
-    ret->map_key = path;
-    return true;
+    bool is_found = false;
+
+    for (size_t i = 0; i <= volume->n_projected; i++) {
+        const MapSource *map = i == 0 ? &volume->map : &volume->projected[i - 1];
+
+        for (size_t k = 0; k < map->n_items; k++)
+            if (str_eq(map->items[k].path, path)) {
+                ret->map_name = map->name;
+                ret->map_key = map->items[k].key;
+                return true;
+            }
+        if (is_found || !map->is_given || map->n_items > 0 || str_find(path, '/') != SIZE_MAX)
+            continue;
+        ret->map_name = map->name;
+        ret->map_key = path;
+        is_found = true;
+    }
+    return is_found;
 }
 
 static void find_file(
-    const Spec *spec, const Container *container, Str path, Arena *arena, SchedulerPod *ret) {
+    const PodReader *pod, const Container *container, Str path, Arena *arena, SchedulerPod *ret) {
     Str rest = STR_NULL;
     const Mount *mount = find_mount(container, path, &rest);
-    const Volume *volume = mount ? find_volume(spec, mount->volume) : NULL;
+    const Volume *volume = mount ? find_volume(pod, mount->volume) : NULL;
 
     ret->origin = CONFIG_ELSEWHERE;
     ret->path = path;
@@ -174,19 +195,23 @@ static void find_file(
     if (!str_is_empty(volume->host_path)) {
         ret->origin = CONFIG_NODE;
         ret->path = join(volume->host_path, rest, arena);
-    } else if (volume->is_map && find_key(volume, rest, ret)) {
+    } else if (find_key(volume, rest, ret)) {
         ret->origin = CONFIG_MAP;
         ret->map_namespace = ret->pod.namespace;
     }
 }
 
-static void find_config(
-    const Spec *spec, const Container *container, Arena *arena, SchedulerPod *ret) {
+static void find_config(const PodReader *pod, Arena *arena, SchedulerPod *ret) {
+    const Container *container = find_container(pod, is_scheduler);
     Str value;
 
+    if (!container)
+        container = find_container(pod, has_scheduler_flags);
+    if (!container)
+        return;
     if (find_flag(container, STR("--config"), &value) ||
         find_flag(container, STR("--policy-config-file"), &value)) {
-        find_file(spec, container, value, arena, ret);
+        find_file(pod, container, value, arena, ret);
         return;
     }
     ret->origin = CONFIG_DEFAULT;
@@ -198,27 +223,19 @@ static void find_config(
         ret->map_namespace = STR("kube-system");
 }
 
-static void find_scheduler(const Spec *spec, Arena *arena, SchedulerPod *ret) {
-    const Container *container = find_container(spec, is_scheduler);
+/* The image starts berth; a command of its own still has the word serve. */
+static bool serves(const Container *container) {
+    return str_is_one_of(STR("serve"), container->command, container->n_command) ||
+           str_is_one_of(STR("serve"), container->arguments, container->n_arguments);
+}
 
-    if (!container)
-        container = find_container(spec, has_scheduler_flags);
-    if (container)
-        find_config(spec, container, arena, ret);
+static bool answers_reviews(const Container *container) {
+    Str value;
+
+    return serves(container) && find_flag(container, STR("--admission-listen"), &value);
 }
 
 /* --- reading a pod ------------------------------------------------------------------------- */
-
-static void read_words(JsonReader *reader, Arena *arena, Container *ret) {
-    json_array(reader);
-    while (json_element(reader)) {
-        Str word = STR_NULL;
-
-        json_string(reader, arena, &word);
-        if (ret->n_words < WORDS_MAX)
-            ret->words[ret->n_words++] = word;
-    }
-}
 
 static void read_mount(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -226,49 +243,18 @@ static void read_mount(JsonReader *reader, Arena *arena, void *target) {
         {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
         {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
     };
-    Container *container = target;
 
-    if (container->n_mounts < MOUNTS_MAX)
-        JSON_READ_FIELDS(reader, arena, fields, &container->mounts[container->n_mounts++]);
-    else
-        json_skip(reader, NULL);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-/* The command comes before the arguments, in any order in the file. */
-static void read_container(JsonReader *reader, Arena *arena, Container *ret) {
-    Container *arguments = ARENA_NEW(arena, Container);
-    Str key;
+static void read_container(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_LIST("command", Container, command, n_command, WORDS_MAX, json_read_text),
+        JSON_LIST("args", Container, arguments, n_arguments, WORDS_MAX, json_read_text),
+        JSON_LIST("volumeMounts", Container, mounts, n_mounts, MOUNTS_MAX, read_mount),
+    };
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("command")))
-            read_words(reader, arena, ret);
-        else if (arguments && json_key_is(reader, key, STR("args")))
-            read_words(reader, arena, arguments);
-        else if (json_key_is(reader, key, STR("volumeMounts")))
-            json_read_array(reader, arena, read_mount, ret);
-        else
-            json_skip(reader, NULL);
-    }
-    for (size_t i = 0; arguments && i < arguments->n_words && ret->n_words < WORDS_MAX; i++)
-        ret->words[ret->n_words++] = arguments->words[i];
-}
-
-/* The image starts berth; a command of its own still has the word serve. */
-static bool serves(const Container *container) {
-    for (size_t i = 0; i < container->n_words; i++)
-        if (str_is(container->words[i], "serve"))
-            return true;
-    return false;
-}
-
-static void note_berth(const Container *container, SchedulerPod *pod) {
-    Str value;
-
-    if (!serves(container))
-        return;
-    pod->has_berth = pod->pod.has_arguments = true;
-    pod->pod.answers_reviews |= find_flag(container, STR("--admission-listen"), &value);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static void read_item(JsonReader *reader, Arena *arena, void *target) {
@@ -276,34 +262,18 @@ static void read_item(JsonReader *reader, Arena *arena, void *target) {
         {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
         {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
     };
-    Volume *volume = target;
 
-    if (volume->n_items < ITEMS_MAX)
-        JSON_READ_FIELDS(reader, arena, fields, &volume->items[volume->n_items++]);
-    else
-        json_skip(reader, NULL);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-/* {name: …, items: […]} of a ConfigMap. Its name may come after its items. */
 static void read_map(JsonReader *reader, Arena *arena, void *target) {
-    Volume *volume = target;
-    size_t before = volume->n_items;
-    Str key, name = STR_NULL;
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(MapSource, name)},
+        JSON_LIST("items", MapSource, items, n_items, ITEMS_MAX, read_item),
+    };
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &name);
-        else if (json_key_is(reader, key, STR("items")))
-            json_read_array(reader, arena, read_item, volume);
-        else
-            json_skip(reader, NULL);
-    }
-    volume->is_map = true;
-    for (size_t i = before; i < volume->n_items; i++)
-        volume->items[i].map_name = name;
-    if (volume->n_items == before && volume->n_whole_maps < ITEMS_MAX)
-        volume->whole_maps[volume->n_whole_maps++] = name;
+    ((MapSource *)target)->is_given = true;
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static void read_projection(JsonReader *reader, Arena *arena, void *target) {
@@ -312,50 +282,19 @@ static void read_projection(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-/* A pod while it is read. */
-typedef struct PodReader {
-    SchedulerPod pod;
-    Str phase;
-    Spec *spec;
-} PodReader;
-
-static void read_one_container(JsonReader *reader, Arena *arena, void *target) {
-    Spec *spec = ((PodReader *)target)->spec;
-    Container *container = spec->n_containers < CONTAINERS_MAX ? ARENA_NEW(arena, Container) : NULL;
-
-    if (!container) {
-        json_skip(reader, NULL);
-        return;
-    }
-    spec->containers[spec->n_containers++] = container;
-    read_container(reader, arena, container);
-}
-
 static void read_volume(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
-        {"configMap", JSON_FIELD_CUSTOM, .read = read_map},
+        {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
         {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
-        {"projected.sources", JSON_FIELD_ARRAY, .read = read_projection},
+        JSON_LIST("projected.sources", Volume, projected, n_projected, ITEMS_MAX, read_projection),
     };
-    Spec *spec = ((PodReader *)target)->spec;
-    Volume *volume = spec->n_volumes < VOLUMES_MAX ? ARENA_NEW(arena, Volume) : NULL;
 
-    if (!volume) {
-        json_skip(reader, NULL);
-        return;
-    }
-    spec->volumes[spec->n_volumes++] = volume;
-    JSON_READ_FIELDS(reader, arena, fields, volume);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_mirror(JsonReader *reader, Arena *arena, void *target) {
-    ((PodReader *)target)->pod.pod.is_static = true;
-    json_skip(reader, NULL);
-}
-
-static void read_deletion(JsonReader *reader, Arena *arena, void *target) {
-    ((PodReader *)target)->pod.is_ending = true;
+static void read_presence(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target = true;
     json_skip(reader, NULL);
 }
 
@@ -371,70 +310,59 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
 
     JSON_READ_FIELDS(reader, arena, fields, &condition);
     if (str_is(condition.type, "Ready"))
-        ((PodReader *)target)->pod.pod.is_ready = str_is(condition.status, "True");
+        *(bool *)target = str_is(condition.status, "True");
 }
 
 #define AT(member) offsetof(PodReader, pod.member)
 
-void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
+void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, AT(pod.name)},
         {"metadata.namespace", JSON_FIELD_TEXT, AT(pod.namespace)},
-        {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM,
-            .read = read_mirror},
-        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, .read = read_deletion},
-        {"spec.containers", JSON_FIELD_ARRAY, .read = read_one_container},
-        {"spec.initContainers", JSON_FIELD_ARRAY, .read = read_one_container}, /* sidecars */
-        {"spec.volumes", JSON_FIELD_ARRAY, .read = read_volume},
+        {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM, AT(pod.is_static),
+            read_presence},
+        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), read_presence},
+        JSON_LIST(
+            "spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX, read_container),
+        JSON_LIST(
+            "spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX, read_container),
+        JSON_LIST("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, read_volume),
         {"spec.nodeName", JSON_FIELD_TEXT, AT(pod.node)},
         {"spec.schedulerName", JSON_FIELD_TEXT, AT(pod.scheduler_name)},
         {"spec.serviceAccountName", JSON_FIELD_TEXT, AT(service_account)},
         {"status.phase", JSON_FIELD_TEXT, offsetof(PodReader, phase)},
-        {"status.conditions", JSON_FIELD_ARRAY, .read = read_condition},
+        {"status.conditions", JSON_FIELD_ARRAY, AT(pod.is_ready), read_condition},
     };
-    PodReader pod = {.spec = ARENA_NEW(arena, Spec)};
+    SchedulerPod *ret = target;
+    PodReader pod = {0};
 
-    *ret = (SchedulerPod){0};
-    if (!pod.spec) {
-        json_fail(reader, JSON_E_MEMORY, "out of memory for kube-scheduler's pod");
-        return;
-    }
     JSON_READ_FIELDS(reader, arena, fields, &pod);
     *ret = pod.pod;
     ret->is_ending |= str_is(pod.phase, "Succeeded") || str_is(pod.phase, "Failed");
-    for (size_t i = 0; i < pod.spec->n_containers; i++)
-        note_berth(pod.spec->containers[i], ret);
-    find_scheduler(pod.spec, arena, ret);
+    ret->has_berth = ret->pod.has_arguments = find_container(&pod, serves);
+    ret->pod.answers_reviews = find_container(&pod, answers_reviews);
+    find_config(&pod, arena, ret);
 }
 
-typedef struct PodList {
+typedef struct PodsReader {
     SchedulerPod *items;
     size_t n, max;
     bool is_list;
-} PodList;
-
-static void read_pod(JsonReader *reader, Arena *arena, void *target) {
-    PodList *list = target;
-
-    if (list->n < list->max)
-        scheduler_pod_decode(reader, arena, &list->items[list->n++]);
-    else
-        json_skip(reader, NULL);
-}
+} PodsReader;
 
 static void read_pods(JsonReader *reader, Arena *arena, void *target) {
-    ((PodList *)target)->is_list = true;
-    json_read_array(reader, arena, read_pod, target);
+    PodsReader *list = target;
+
+    list->is_list = true;
+    JSON_READ_ITEMS(reader, arena, list->max, scheduler_pod_decode, list->items, &list->n);
 }
 
-bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod *ret, size_t max, size_t *ret_n) {
+bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
     static const JsonField fields[] = {{"items", JSON_FIELD_CUSTOM, .read = read_pods}};
-    PodList list = {.items = ret, .max = max};
-    JsonReader reader;
+    PodsReader list = {.max = max};
+    bool is_read = COLLECT_READ(text, arena, fields, &list);
 
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, fields, &list);
-    json_end(&reader);
+    *ret = list.items;
     *ret_n = list.n;
-    return list.is_list && json_error(&reader) == JSON_OK;
+    return is_read && list.is_list;
 }

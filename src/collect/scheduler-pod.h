@@ -10,7 +10,7 @@
  */
 
 #include "checkup/facts.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 typedef enum ConfigOrigin {
     CONFIG_NO_SCHEDULER, /* there is no kube-scheduler in this pod */
@@ -30,8 +30,8 @@ typedef struct SchedulerPod {
     Str path;
 } SchedulerPod;
 
-/* Reads one Pod. Strings are slices of the input or in the arena; errors are the reader's. */
-void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret);
+/* Reads one Pod; @target: SchedulerPod. Strings are slices of the input or in the arena. */
+JsonRead scheduler_pod_decode;
 
-/* Reads a PodList, up to @max pods into @ret. False when it is not a PodList. */
-bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod *ret, size_t max, size_t *ret_n);
+/* Reads up to @max pods of a PodList. False when it is not a PodList. */
+bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n);

@@ -18,7 +18,6 @@
 #include "collect/scheduler-pod.h"
 #include "input/file.h"
 #include "kube/api-objects.h"
-#include "json/read.h"
 
 #define HINT_MAX ((size_t)16 * 1024)
 #define PATH_SIZE ((size_t)4096)
@@ -50,12 +49,7 @@ static bool is_named(const Collector *collector, Str prefix) {
 
 /* berth.berth-system.svc, https://berth:8443 */
 static bool is_called_berth(const Collector *collector, Str prefix) {
-    static const Str word = STR("berth");
-
-    for (size_t i = 0; i + word.len <= prefix.len; i++)
-        if (str_eq_nocase(str_of(prefix.ptr + i, word.len), word))
-            return true;
-    return false;
+    return str_contains_nocase(prefix, STR("berth"));
 }
 
 static bool is_beside_it(const Collector *collector, Str prefix) {
@@ -195,9 +189,7 @@ static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text)
 /* --- a v1alpha1 and its Policy, in two files ------------------------------------------------- */
 
 static Str base_name(Str path) {
-    size_t slash = str_find_last(path, '/');
-
-    return slash == SIZE_MAX ? path : str_skip(path, slash + 1);
+    return str_skip(path, str_find_last(path, '/') + 1); /* without one from 0 on */
 }
 
 static bool is_policy(const SchedulerConfigFact *fact) {
@@ -269,28 +261,15 @@ static void add_files(Collector *collector) {
 
 /* data[@name]; false when it is not there. */
 static bool read_key(Str body, Arena *arena, Str name, Str *ret) {
+    static const JsonField fields[] = {{"data", JSON_FIELD_RAW, 0}};
+    Str data = STR_NULL;
     JsonReader reader;
-    bool is_found = false;
-    Str key;
 
-    json_reader_init(&reader, body);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, STR("data"))) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        json_object(&reader);
-        while (json_key(&reader, &key)) {
-            if (json_key_is(&reader, key, name)) {
-                json_string(&reader, arena, ret);
-                is_found = true;
-            } else {
-                json_skip(&reader, NULL);
-            }
-        }
-    }
-    return is_found && json_error(&reader) == JSON_OK;
+    if (!COLLECT_READ(body, arena, fields, &data))
+        return false;
+    json_reader_init(&reader, data);
+    json_string_member(&reader, arena, name, ret);
+    return ret->ptr && json_error(&reader) == JSON_OK;
 }
 
 static bool is_known_map(Search *search, const SchedulerPod *pod) {
@@ -413,17 +392,15 @@ static void add_pod(Search *search, const SchedulerPod *pod) {
 }
 
 static void add_listed(Search *search, const char *path) {
-    SchedulerPod *pods = ARENA_ARRAY(search->collector->arena, SchedulerPod, PODS_MAX);
+    SchedulerPod *pods = NULL;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
     bool is_list;
 
-    if (!pods)
-        return;
     is_list = collect_get(search->collector, path, &reply, error);
     if (is_list) {
-        is_list = scheduler_pods_read(reply.body, search->collector->arena, pods, PODS_MAX, &n);
+        is_list = scheduler_pods_read(reply.body, PODS_MAX, search->collector->arena, &pods, &n);
         (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
     }
     if (!is_list)

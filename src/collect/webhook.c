@@ -9,7 +9,6 @@
 #include "base/url.h"
 #include "certs/ca-bundle.h"
 #include "collect/collect.h"
-#include "json/fields.h"
 
 #define CONFIGURATIONS                                                                             \
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?limit=1000"
@@ -20,8 +19,11 @@
 
 /* --- configurations --------------------------------------------------------------------------- */
 
+#define RULE_TEXTS_MAX 256u /* of one list */
+
 typedef struct Rule {
-    bool has_group, has_resource;
+    Str *groups, *resources;
+    size_t n_groups, n_resources;
 } Rule;
 
 /* A webhook while it is read. */
@@ -36,30 +38,19 @@ typedef struct Configuration {
     size_t n_hooks;
 } Configuration;
 
-static void read_group(JsonReader *reader, Arena *arena, void *target) {
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    ((Rule *)target)->has_group |= str_is(text, "berth.dev");
-}
-
-static void read_resource(JsonReader *reader, Arena *arena, void *target) {
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    ((Rule *)target)->has_resource |= str_is(text, "placementpolicies") || str_is(text, "*");
-}
-
 /* apiGroups ["*"] does not count: such webhooks belong to policy engines. */
 static void read_rule(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"apiGroups", JSON_FIELD_ARRAY, .read = read_group},
-        {"resources", JSON_FIELD_ARRAY, .read = read_resource},
+        JSON_LIST("apiGroups", Rule, groups, n_groups, RULE_TEXTS_MAX, json_read_text),
+        JSON_LIST("resources", Rule, resources, n_resources, RULE_TEXTS_MAX, json_read_text),
     };
     Rule rule = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &rule);
-    ((Hook *)target)->is_for_policies |= rule.has_group && rule.has_resource;
+    ((Hook *)target)->is_for_policies |=
+        str_is_one_of(STR("berth.dev"), rule.groups, rule.n_groups) &&
+        (str_is_one_of(STR("placementpolicies"), rule.resources, rule.n_resources) ||
+            str_is_one_of(STR("*"), rule.resources, rule.n_resources));
 }
 
 static void read_hook(JsonReader *reader, Arena *arena, void *target) {
@@ -119,16 +110,12 @@ static void list_webhooks(Collector *collector) {
     WebhooksFact *webhooks = &collector->facts->webhooks;
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
     BlockingReply reply;
-    JsonReader reader;
 
     webhooks->items = ARENA_ARRAY(collector->arena, WebhookFact, FACTS_WEBHOOKS_MAX);
     if (!webhooks->items)
         return;
-    if (collect_get(collector, CONFIGURATIONS, &reply, error)) {
-        json_reader_init(&reader, reply.body);
-        JSON_READ_FIELDS(&reader, collector->arena, fields, webhooks);
-        webhooks->is_known = json_error(&reader) == JSON_OK;
-    }
+    webhooks->is_known = collect_get(collector, CONFIGURATIONS, &reply, error) &&
+                         COLLECT_READ(reply.body, collector->arena, fields, webhooks);
     if (!webhooks->is_known)
         webhooks->error = error[0]
                               ? arena_copy(collector->arena, str_from_c(error))
@@ -166,17 +153,6 @@ static void read_slice(JsonReader *reader, Arena *arena, void *target) {
     *(str_is(slice.type, "IPv6") ? &count->n_v6 : &count->n_other) += slice.n_ready;
 }
 
-static void read_endpoints(Str body, Arena *arena, WebhookFact *webhook) {
-    static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_slice}};
-    ReadyCount count = {0};
-    JsonReader reader;
-
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &count);
-    webhook->are_endpoints_known = json_error(&reader) == JSON_OK;
-    webhook->n_ready = count.n_v6 > count.n_other ? count.n_v6 : count.n_other;
-}
-
 static void read_port(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {{"port", JSON_FIELD_INT, 0}};
     WebhookFact *webhook = target;
@@ -184,15 +160,6 @@ static void read_port(JsonReader *reader, Arena *arena, void *target) {
 
     JSON_READ_FIELDS(reader, arena, fields, &port);
     webhook->has_port |= port == webhook->port;
-}
-
-static void read_service(Str body, Arena *arena, WebhookFact *webhook) {
-    static const JsonField fields[] = {{"spec.ports", JSON_FIELD_ARRAY, .read = read_port}};
-    JsonReader reader;
-
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, webhook);
-    webhook->is_service_known = webhook->has_service = json_error(&reader) == JSON_OK;
 }
 
 /* A GET of @api/namespaces/NAMESPACE@below SERVICE. */
@@ -209,20 +176,25 @@ static bool get_of_service(Collector *collector, const WebhookFact *webhook, Str
 }
 
 static void find_service(Collector *collector, WebhookFact *webhook) {
+    static const JsonField ports[] = {{"spec.ports", JSON_FIELD_ARRAY, .read = read_port}};
+    static const JsonField slices[] = {{"items", JSON_FIELD_ARRAY, .read = read_slice}};
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
     BlockingReply reply = {0};
+    ReadyCount count = {0};
 
-    if (get_of_service(collector, webhook, STR("/api/v1"), STR("/services/"), &reply, error))
-        read_service(reply.body, collector->arena, webhook);
-    else if (reply.status == 404)
-        webhook->is_service_known = true;
+    webhook->has_service =
+        get_of_service(collector, webhook, STR("/api/v1"), STR("/services/"), &reply, error) &&
+        COLLECT_READ(reply.body, collector->arena, ports, webhook);
+    webhook->is_service_known = webhook->has_service || reply.status == 404;
     if (!webhook->is_service_known)
         webhook->service_error = arena_copy(collector->arena, str_from_c(error));
     if (!webhook->has_service)
         return;
-    if (get_of_service(
-            collector, webhook, STR("/apis/discovery.k8s.io/v1"), STR(SLICES), &reply, error))
-        read_endpoints(reply.body, collector->arena, webhook);
+    webhook->are_endpoints_known =
+        get_of_service(
+            collector, webhook, STR("/apis/discovery.k8s.io/v1"), STR(SLICES), &reply, error) &&
+        COLLECT_READ(reply.body, collector->arena, slices, &count);
+    webhook->n_ready = count.n_v6 > count.n_other ? count.n_v6 : count.n_other;
     if (!webhook->are_endpoints_known)
         webhook->service_error = arena_copy(collector->arena, str_from_c(error));
 }

@@ -238,8 +238,8 @@ static int print_round(const InstallationCheck *check, const Round *round) {
     if (check->form != OUTPUT_TABLE)
         checkup_print_json(&round->checkup, &out);
     else
-        (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
-            &round->checkup, terminal_has_colour(stdout), &out);
+        checkup_print(&round->checkup, terminal_has_colour(stdout),
+            /* is_ascii= */ !terminal_has_symbols(stdout), &out);
     if (check->form == OUTPUT_TABLE && check->prints_counts)
         print_counts(&round->facts, check->bind, &out);
     if (terminal_finish_as(&out, check->form, WHO) != EXIT_FINE || !round->is_anything_reached)
@@ -251,7 +251,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
 static BindWiring bind_wiring(const InstallationFacts *facts) {
     bool is_known = false, is_bound = true;
 
-    for (BerthEntry found = {.at = 0}; berth_entry_next(facts, &found);) {
+    FOR_EACH_ENTRY (found, facts) {
         is_known = true;
         is_bound &= !str_is_empty(found.entry->bind_verb);
     }

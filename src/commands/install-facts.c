@@ -114,13 +114,10 @@ static void find_schedulers(FactReader *reader) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
 
-    facts->schedulers = ARENA_ARRAY(reader->collector.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
-    if (!facts->schedulers)
-        return;
     if (!collect_get(&reader->collector, path, &reply, error))
         note_failure(reader, "kube-scheduler's pods", error);
-    else if (!scheduler_pods_read(reply.body, reader->collector.arena, facts->schedulers,
-                 INSTALL_SCHEDULERS_MAX, &facts->n_schedulers))
+    else if (!scheduler_pods_read(reply.body, INSTALL_SCHEDULERS_MAX, reader->collector.arena,
+                 &facts->schedulers, &facts->n_schedulers))
         note_failure(reader, "kube-scheduler's pods", "the answer is no list of pods");
     else
         facts->are_schedulers_known = true;

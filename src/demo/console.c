@@ -3,7 +3,6 @@
 #include "demo/console.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -22,42 +21,56 @@ void console_paint(Console *console, Style style) {
         [STYLE_DIM] = "\033[2m",
         [STYLE_GOOD] = "\033[32m",
         [STYLE_BAD] = "\033[33;1m",
+        [STYLE_PLAIN] = "\033[0m",
     };
 
     if (console->has_colour)
         buf_append(&console->text, str_from_c(codes[style]));
 }
 
-void console_plain(Console *console) {
-    if (console->has_colour)
-        buf_append(&console->text, STR("\033[0m"));
-}
-
 void console_painted(Console *console, Style style, size_t width, Str word) {
     console_paint(console, style);
     buf_append(&console->text, word);
-    console_plain(console);
+    console_paint(console, STYLE_PLAIN);
     if (word.len < width)
         buf_append_repeat(&console->text, ' ', width - word.len);
 }
 
-void console_print(Console *console, Style style, const char *format, ...) {
+/* Text by printf's rules, which the caller frees; NULL: no memory, an error of the console. */
+__attribute__((format(printf, 2, 0))) static char *format_text(
+    Console *console, const char *format, va_list arguments) {
     char *text = NULL;
+
+    if (vasprintf(&text, format, arguments) >= 0)
+        return text;
+    console->text.error = -ENOMEM;
+    return NULL;
+}
+
+void console_print(Console *console, Style style, const char *format, ...) {
     va_list arguments;
-    bool has_end;
-    int n;
+    char *text;
+    Str line;
 
     va_start(arguments, format);
-    n = vasprintf(&text, format, arguments);
+    text = format_text(console, format, arguments);
     va_end(arguments);
-    if (n < 0) {
-        console->text.error = -ENOMEM;
-        return;
-    }
-    has_end = n > 0 && text[n - 1] == '\n';
-    console_painted(console, style, 0, str_of(text, (size_t)n - has_end));
-    if (has_end)
-        buf_append_char(&console->text, '\n');
+    line = str_from_c(text);
+    line.len -= str_has_suffix(line, STR("\n"));
+    console_painted(console, style, 0, line);
+    buf_append(&console->text, str_from_c(text ? text + line.len : NULL));
+    free(text);
+}
+
+void console_sayv(
+    Console *console, Style style, const char *lead, const char *format, va_list arguments) {
+    char *text = format_text(console, format, arguments);
+
+    if (style != STYLE_PLAIN)
+        console_paint(console, style);
+    console_paragraph(console, lead, str_from_c(text));
+    if (style != STYLE_PLAIN)
+        console_paint(console, STYLE_PLAIN);
     free(text);
 }
 

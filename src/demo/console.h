@@ -5,6 +5,8 @@
  * and the last line may be a status line that is replaced.
  */
 
+#include <stdarg.h>
+
 #include "base/buf.h"
 
 #define CONSOLE_TEXT_MAX ((size_t)256 * 1024)
@@ -14,6 +16,7 @@ typedef enum Style {
     STYLE_DIM,
     STYLE_GOOD,
     STYLE_BAD,
+    STYLE_PLAIN,
 } Style;
 
 typedef struct Console {
@@ -29,15 +32,18 @@ typedef struct Console {
 
 void console_done(Console *console);
 
-/* Sets @style, until console_plain(). */
+/* Sets @style, until STYLE_PLAIN. */
 void console_paint(Console *console, Style style);
-void console_plain(Console *console);
 
 /* A word of @width columns in a style. */
 void console_painted(Console *console, Style style, size_t width, Str word);
 /* Text in a style; a line break at its end is not part of it. */
 __attribute__((format(printf, 3, 4))) void console_print(
     Console *console, Style style, const char *format, ...);
+
+/* The same wrapped, as by console_paragraph(). */
+__attribute__((format(printf, 4, 0))) void console_sayv(
+    Console *console, Style style, const char *lead, const char *format, va_list arguments);
 
 /* @text wrapped at CONSOLE_COLUMNS or the terminal's width, the first line after @lead, the others
  * indented as much. */

@@ -1,18 +1,298 @@
-/* The demo's nodes and pods, in a Store; ticks, attempts and binds. */
+/* The demo's nodes and pods, in a Store: those at the start; ticks, attempts and binds. */
 
+#include "demo/demo-cluster.h"
+
+#include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "demo/demo-cluster-internal.h"
+#include "base/map.h"
+#include "cluster/store.h"
 #include "demo/json-put.h"
+#include "scheduler/queues.h"
+#include "json/read.h"
+
+#define BUDGET ((size_t)1024 * 1024 * 1024)
+
+/* Requests on nodes at the start, in percent of allocatable. */
+#define LOAD_MIN 15
+#define LOAD_MAX 92
+
+/* Age of the first pods. */
+#define AGE_MIN_SEC 180
+#define AGE_MAX_SEC (3 * 86400)
+
+/* GPUs in use on average. More pods at a time request them now and then, which are pending until
+ * others end; with fewer than all, their number stays small. */
+#define GPUS_USED_PERCENT 98
+#define GPU_LIFE_MIN 4 /* ticks, of an average pod */
+#define LIFE_MIN 50    /* of pods without GPUs */
+
+#define DEMO_OBJECT_MAX ((size_t)64 * 1024)
+
+typedef struct DemoNode {
+    Str name;
+    Rng rng;      /* its state before the node was created */
+    Arena *arena; /* of the next fields once the node was changed; NULL: the cluster's */
+    Str json;
+    Node model;
+} DemoNode;
+
+struct DemoCluster {
+    pthread_mutex_t lock; /* protects pods and counts, which binds change */
+    Arena *arena;         /* nodes, sample pods and templates */
+    Rng rng;
+    DemoNode *nodes;
+    size_t n_nodes;
+    Store *store; /* nodes and placed pods, as a scheduler sees them */
+    Map index;    /* node name to number */
+    int64_t now_sec, begun_sec;
+    PodMaker maker;
+
+    DemoPod **pods; /* oldest first */
+    size_t n_pods, size;
+    PendingQueue pending;
+    size_t n_ended, n_deleted;
+    PendingPodDeleted *deleted; /* NULL: none */
+    void *deleted_context;
+    uint64_t now; /* ticks */
+    int64_t tick_nsec;
+    uint64_t life_span, gpu_life_span; /* of an average pod, in ticks */
+};
+
+/* --- the start ------------------------------------------------------------- */
+
+/* A new pod, which is not yet in the queue; NULL: no memory. */
+static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
+    DemoPod *pod;
+
+    if (cluster->n_pods == cluster->size) {
+        size_t size = cluster->size ? cluster->size * 2 : 256;
+        DemoPod **pods = reallocarray(cluster->pods, size, sizeof(void *));
+
+        if (!pods)
+            return NULL;
+        cluster->pods = pods;
+        cluster->size = size;
+    }
+    pod = calloc(1, sizeof(*pod));
+    if (!pod)
+        return NULL;
+    pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
+    cluster->pods[cluster->n_pods++] = pod;
+    return pod;
+}
+
+/* Decodes the JSON written here, so that the served node equals the dumped one. 0, or -ENOMEM. */
+static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
+    Arena *arena, DemoNode *node) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
+    JsonReader reader;
+
+    demo_node_write(number, cluster->begun_sec, changes, rng, &text);
+    node->json = arena_copy(arena, buf_str(&text));
+    if (buf_error(&text) < 0 || !node->json.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, node->json);
+    node_decode(&reader, arena, &node->model);
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
+}
+
+static int make_node(DemoCluster *cluster, size_t number) {
+    DemoNode *node = &cluster->nodes[number];
+    int r;
+
+    node->rng = cluster->rng;
+    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, cluster->arena, node);
+    if (r < 0)
+        return r;
+    node->name = node->model.name;
+    return map_add(&cluster->index, node->name, (uint32_t)number);
+}
+
+/* A pod that ran on the node before the demo began. 0, or -ENOMEM. */
+static int add_running_pod(DemoCluster *cluster, const Workload *workload, const DemoNode *node) {
+    DemoPod *pod = add_pod(cluster, workload);
+
+    if (!pod)
+        return -ENOMEM;
+    pod->model.node_name = node->name;
+    pod->model.created_at -= (int64_t)rng_between(&cluster->rng, AGE_MIN_SEC, AGE_MAX_SEC);
+    pod->model.scheduled_at = pod->model.created_at;
+    return 0;
+}
+
+/* Adds the pods of one workload that ran on the node before the demo began. */
+static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
+    size_t percent, int64_t *cpu) {
+    const Resources *allocatable = &node->model.allocatable;
+    const Resources *requests = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
+    size_t n = rng_between(&cluster->rng, 0, workload->home_max);
+    int64_t gpus = resources_get(allocatable, STR(DEMO_GPU));
+    int64_t cpu_max = resources_get(allocatable, STR("cpu")) / 100 * (int64_t)percent;
+
+    for (size_t i = 0; i < n; i++) {
+        *cpu += resources_get(requests, STR("cpu"));
+        gpus -= workload->gpus;
+        if (*cpu > cpu_max || gpus < 0)
+            return 0;
+        if (add_running_pod(cluster, workload, node) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int load_node(DemoCluster *cluster, size_t number) {
+    size_t percent = rng_between(&cluster->rng, LOAD_MIN, LOAD_MAX);
+    int64_t cpu = 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n_workloads; i++)
+        if (workloads[i].home == demo_node_pool(number) && !workloads[i].is_fixed)
+            r = load_node_with(cluster, &cluster->nodes[number], &workloads[i], percent, &cpu);
+    return r;
+}
+
+/* GPUs that new pods can get. */
+static size_t count_gpus(const DemoCluster *cluster) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < cluster->n_nodes; i++) {
+        const Node *node = &cluster->nodes[i].model;
+
+        if (node->is_ready && !node->is_unschedulable)
+            n += (size_t)resources_get(&node->allocatable, STR(DEMO_GPU));
+    }
+    return n;
+}
+
+/* Ticks that a pod of @workload lives at most. */
+static uint64_t life_max(const DemoCluster *cluster, const Workload *workload) {
+    return workload->gpus > 0 ? cluster->gpu_life_span * 2
+                              : cluster->life_span * 2 * workload->life_span / 100;
+}
+
+static uint64_t at_least(uint64_t n, uint64_t least) {
+    return n < least ? least : n;
+}
+
+/* The number of pods is stable if an average pod lives for as many ticks as there are pods. Initial
+ * pods are part of the way through their life. */
+static void set_ends(DemoCluster *cluster) {
+    uint64_t n_gpus = count_gpus(cluster) * GPUS_USED_PERCENT / 100;
+
+    cluster->life_span = at_least(cluster->n_pods, LIFE_MIN);
+    cluster->gpu_life_span = at_least(
+        n_gpus * WORKLOAD_SHARES / workload_named("training")->share * 4 / 5, GPU_LIFE_MIN);
+    for (size_t i = 0; i < cluster->n_pods; i++)
+        cluster->pods[i]->ends_at =
+            rng_between(&cluster->rng, 1, (size_t)life_max(cluster, cluster->pods[i]->workload));
+}
+
+/* The pod has a node: adds it to the store. 0, or -ENOMEM. */
+static int show_pod(DemoCluster *cluster, const DemoPod *pod) {
+    int r = store_apply_pod(cluster->store, &pod->model);
+
+    return r == STORE_BOUND ? 0 : error_fold(r);
+}
+
+static int fill_store(DemoCluster *cluster) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
+        r = error_fold(store_apply_node(cluster->store, &cluster->nodes[i].model));
+    for (size_t i = 0; r == 0 && i < cluster->n_pods; i++)
+        r = show_pod(cluster, cluster->pods[i]);
+    return r;
+}
+
+static int populate(DemoCluster *cluster) {
+    int r = pod_maker_init(&cluster->maker, cluster->arena);
+
+    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
+        r = make_node(cluster, i);
+    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
+        r = load_node(cluster, i);
+    set_ends(cluster);
+    return r < 0 ? r : fill_store(cluster);
+}
+
+int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster **ret) {
+    _cleanup_(demo_cluster_freep) DemoCluster *cluster = calloc(1, sizeof(*cluster));
+    int r;
+
+    assert(n_nodes > 0 && n_nodes <= DEMO_NODES_MAX);
+    if (!cluster)
+        return -ENOMEM;
+    (void)pthread_mutex_init(&cluster->lock, NULL);
+    cluster->rng = (Rng){.state = seed};
+    cluster->now_sec = cluster->begun_sec = now_sec;
+    cluster->tick_nsec = DEMO_TICK_NSEC;
+    cluster->index = MAP_INIT;
+    cluster->store = store_new();
+    cluster->arena = arena_new(BUDGET);
+    if (!cluster->store || !cluster->arena)
+        return -ENOMEM;
+    cluster->n_nodes = n_nodes;
+    cluster->nodes = ARENA_ARRAY(cluster->arena, DemoNode, n_nodes);
+    if (!cluster->nodes)
+        return -ENOMEM;
+    r = populate(cluster);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(cluster);
+    return 0;
+}
+
+/* GPUs of the node that no pod uses. */
+static int64_t free_gpus(const DemoCluster *cluster, const DemoNode *node) {
+    int64_t n = resources_get(&node->model.allocatable, STR(DEMO_GPU));
+
+    for (size_t i = 0; n > 0 && i < cluster->n_pods; i++)
+        if (str_eq(cluster->pods[i]->model.node_name, node->name))
+            n -= cluster->pods[i]->workload->gpus;
+    return n;
+}
+
+int demo_cluster_use_gpus(DemoCluster *cluster) {
+    const Workload *workload = workload_named("training");
+    int r = 0;
+
+    for (size_t i = 0; i < cluster->n_nodes; i++)
+        for (int64_t n = free_gpus(cluster, &cluster->nodes[i]); r == 0 && n > 0; n--) {
+            r = add_running_pod(cluster, workload, &cluster->nodes[i]);
+            if (r == 0)
+                r = show_pod(cluster, cluster->pods[cluster->n_pods - 1]);
+        }
+    set_ends(cluster);
+    return r;
+}
+
+DemoCluster *demo_cluster_free(DemoCluster *cluster) {
+    if (!cluster)
+        return NULL;
+    for (size_t i = 0; i < cluster->n_pods; i++)
+        free(cluster->pods[i]);
+    free(cluster->pods);
+    for (size_t i = 0; cluster->nodes && i < cluster->n_nodes; i++)
+        arena_free(cluster->nodes[i].arena);
+    map_done(&cluster->index);
+    pending_queue_done(&cluster->pending);
+    store_free(cluster->store);
+    arena_free(cluster->arena);
+    (void)pthread_mutex_destroy(&cluster->lock);
+    free(cluster);
+    return NULL;
+}
+
+/* --- time ------------------------------------------------------------------ */
 
 static bool pod_is_pending(const DemoPod *pod) {
     return str_is_empty(pod->model.node_name);
 }
-
-/* --- time ------------------------------------------------------------------ */
 
 static int64_t now_nsec(const DemoCluster *cluster) {
     return (int64_t)cluster->now * cluster->tick_nsec;
@@ -47,27 +327,23 @@ static void end_pods(DemoCluster *cluster) {
     cluster->n_pods = kept;
 }
 
-static uint64_t random_life(DemoCluster *cluster, const Workload *workload) {
-    uint64_t most = demo_cluster_life_max(cluster, workload);
-
-    return rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
-}
-
 static int create_pod(
     DemoCluster *cluster, const Workload *workload, uint64_t life, DemoPod **ret) {
     bool is_random = !workload;
+    uint64_t most;
     DemoPod *pod;
 
     workload = is_random ? pod_maker_next(&cluster->maker, &cluster->rng) : workload;
-    *ret = pod = demo_cluster_add_pod(cluster, workload);
+    *ret = pod = add_pod(cluster, workload);
     if (!pod)
         return -ENOMEM;
-    pod->life = is_random ? random_life(cluster, workload) : life;
-    pod->ends_at = UINT64_MAX;
-    if (is_random)
+    pod->life = life;
+    pod->ends_at = life > 0 ? cluster->now + life : UINT64_MAX;
+    if (is_random) {
+        most = life_max(cluster, workload);
+        pod->life = rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
         pod->ends_at = cluster->now + 1 + (uint64_t)(DEMO_PATIENCE_NSEC / cluster->tick_nsec);
-    else if (life > 0)
-        pod->ends_at = cluster->now + life;
+    }
     return pending_queue_add(&cluster->pending, pod->number, pod->model.priority);
 }
 
@@ -129,8 +405,8 @@ void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod) {
     (void)pthread_mutex_unlock(&cluster->lock);
 }
 
-int demo_cluster_clear(DemoCluster *cluster) {
-    size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted, n_left;
+void demo_cluster_clear(DemoCluster *cluster) {
+    size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted;
 
     (void)pthread_mutex_lock(&cluster->lock);
     for (size_t i = 0; i < cluster->n_pods; i++)
@@ -138,9 +414,7 @@ int demo_cluster_clear(DemoCluster *cluster) {
     end_pods(cluster);
     cluster->n_ended = n_ended; /* cleared, not ended */
     cluster->n_deleted = n_deleted;
-    n_left = cluster->n_pods;
     (void)pthread_mutex_unlock(&cluster->lock);
-    return n_left == 0 ? 0 : -ENOMEM;
 }
 
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
@@ -182,7 +456,7 @@ static void place_pod(
     DemoCluster *cluster, DemoPod *pod, const DemoNode *node, char *error, size_t size) {
     pod->model.node_name = node->name;
     pod->model.scheduled_at = cluster->now_sec;
-    if (demo_cluster_show_pod(cluster, pod) == 0) {
+    if (show_pod(cluster, pod) == 0) {
         pending_queue_remove(&cluster->pending, pod->number);
         pod->ends_at = pod->life > 0 ? cluster->now + pod->life : UINT64_MAX;
         return;
@@ -219,7 +493,6 @@ void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, 
 /* --- changes of nodes ------------------------------------------------------- */
 
 static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(DEMO_OBJECT_MAX * 4);
     DemoNode *node = &cluster->nodes[number], marked = *node;
     Rng rng = node->rng;
@@ -227,7 +500,7 @@ static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes)
 
     if (!arena)
         return -ENOMEM;
-    r = demo_cluster_write_node(cluster, number, changes, &rng, &text, arena, &marked);
+    r = write_node(cluster, number, changes, &rng, arena, &marked);
     if (r == 0)
         r = error_fold(store_apply_node(cluster->store, &marked.model));
     if (r < 0)

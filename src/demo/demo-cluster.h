@@ -68,8 +68,8 @@ const DemoPod *demo_cluster_due_pod(DemoCluster *cluster);
 /* Counts an attempt to place @pod, due or not. */
 void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod);
 
-/* Removes all pods. 0, or -ENOMEM: only some. */
-int demo_cluster_clear(DemoCluster *cluster);
+/* Removes all pods. */
+void demo_cluster_clear(DemoCluster *cluster);
 
 /* A pod of workload @name that is not in the cluster, for as long as the cluster lives; NULL:
  * there is no such workload, or no memory. */

@@ -38,13 +38,11 @@ typedef struct MachineType {
     int gpus;
 } MachineType;
 
-typedef struct NodePoolType {
+static const struct {
     const char *name;
     MachineType types[3];
     size_t n_types;
-} NodePoolType;
-
-static const NodePoolType pool_types[_POOL_MAX] = {
+} pool_types[_POOL_MAX] = {
     [POOL_GENERAL] = {"general",
         {{"standard-4", 4, 16, 0}, {"standard-8", 8, 32, 0}, {"standard-16", 16, 64, 0}}, 3},
     [POOL_BATCH] = {"batch", {{"compute-16", 16, 32, 0}, {"compute-32", 32, 64, 0}}, 2},
@@ -52,20 +50,12 @@ static const NodePoolType pool_types[_POOL_MAX] = {
     [POOL_GPU] = {"gpu", {{"gpu-2x", 24, 128, 2}, {"gpu-4x", 48, 256, 4}}, 2},
 };
 
-/* Per twenty nodes: nine general, four batch, five workspace, two gpu. */
-static const char pattern[] = "gwgbguwggbwgbwgugwbg";
-
 NodePool demo_node_pool(size_t index) {
-    switch (pattern[index % (sizeof(pattern) - 1)]) {
-    case 'g':
-        return POOL_GENERAL;
-    case 'b':
-        return POOL_BATCH;
-    case 'w':
-        return POOL_WORKSPACE;
-    default:
-        return POOL_GPU;
-    }
+    /* Per twenty nodes: nine general, four batch, five workspace, two gpu. */
+    enum { G = POOL_GENERAL, B = POOL_BATCH, W = POOL_WORKSPACE, U = POOL_GPU };
+    static const uint8_t pattern[] = {G, W, G, B, G, U, W, G, G, B, W, G, B, W, G, U, G, W, B, G};
+
+    return (NodePool)pattern[index % ELEMENTS_OF(pattern)];
 }
 
 /* The random properties of a node. */

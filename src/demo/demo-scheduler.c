@@ -282,7 +282,8 @@ static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uin
 
 /* --- bind -------------------------------------------------------------------- */
 
-static int send_bind(DemoScheduler *scheduler, const BindArgs *args) {
+static int bind_to(DemoScheduler *scheduler, Str node) {
+    const Pod *pod = &scheduler->placement->pod->model;
     Str reply = STR_NULL;
     JsonReader reader;
     int r;
@@ -290,26 +291,13 @@ static int send_bind(DemoScheduler *scheduler, const BindArgs *args) {
     buf_reset(&scheduler->request);
     json_put(&scheduler->request,
         "{'PodName':'%.*s','PodNamespace':'%.*s','PodUID':'%.*s','Node':'%.*s'}",
-        STR_FMT(args->pod_name), STR_FMT(args->pod_namespace), STR_FMT(args->pod_uid),
-        STR_FMT(args->node));
+        STR_FMT(pod->name), STR_FMT(pod->namespace), STR_FMT(pod->uid), STR_FMT(node));
     r = call(scheduler, VERB_BIND, &reply);
     if (r != 0)
         return r;
     json_reader_init(&reader, reply);
     json_string_member(&reader, scheduler->arena, STR("Error"), &scheduler->placement->error);
-    return check_reply(scheduler, VERB_BIND, &reader);
-}
-
-static int bind_to(DemoScheduler *scheduler, Str node) {
-    const Pod *pod = &scheduler->placement->pod->model;
-    const BindArgs args = {
-        .pod_name = pod->name,
-        .pod_namespace = pod->namespace,
-        .pod_uid = pod->uid,
-        .node = node,
-    };
-    int r = send_bind(scheduler, &args);
-
+    r = check_reply(scheduler, VERB_BIND, &reader);
     if (r == 0)
         scheduler->placement->node = node;
     return r;
@@ -387,6 +375,14 @@ int demo_scheduler_place(
     if (ret->n_reasons > 1)
         qsort(ret->reasons, ret->n_reasons, sizeof(ret->reasons[0]), by_count);
     return r < 0 ? r : 0;
+}
+
+void placement_print_head(const Placement *placement, int columns, Console *console) {
+    bool is_placed = !str_is_empty(placement->node);
+
+    buf_printf(&console->text, "%-*s ", columns, placement->pod->full_name);
+    console_painted(console, is_placed ? STYLE_GOOD : STYLE_BAD, PLACEMENT_NODE_COLUMNS,
+        is_placed ? placement->node : STR("pending"));
 }
 
 void placement_print_reasons(const Placement *placement, size_t width, Buf *out) {

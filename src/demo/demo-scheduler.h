@@ -11,6 +11,7 @@
  */
 
 #include "cluster/table.h"
+#include "demo/console.h"
 #include "demo/demo-cluster.h"
 #include "extender/verbs.h"
 #include "scheduler/scheduler.h"
@@ -59,6 +60,10 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight);
  * or -ENOMEM. */
 int demo_scheduler_place(
     DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret);
+
+/* The pod in @columns, and its node, or that it is pending. */
+#define PLACEMENT_NODE_COLUMNS 18
+void placement_print_head(const Placement *placement, int columns, Console *console);
 
 /* Why nodes were rejected, or the attempt failed: the error, or as below. */
 void placement_print_why(const Placement *placement, size_t width, Buf *out);

@@ -37,6 +37,7 @@ typedef struct Demo {
     int64_t annotated_at_nsec;
     const char *policy_path;
     DemoPrinter printer;
+    DemoStatus status;
     PlacementStats stats;
     Story story;
     unsigned pause_msec; /* before the next pod */
@@ -56,8 +57,9 @@ static int write_files(Demo *demo) {
 
 /* --- driving --------------------------------------------------------------------------- */
 
-static void fill_status(Demo *demo, DemoStatus *ret) {
-    *ret = (DemoStatus){
+/* The state now, for the printer. */
+static const DemoStatus *status_of(Demo *demo) {
+    demo->status = (DemoStatus){
         .program = demo->options->program,
         .url = daemon_url(demo->env.daemon),
         .dashboard_url = daemon_dashboard_url(demo->env.daemon),
@@ -68,7 +70,8 @@ static void fill_status(Demo *demo, DemoStatus *ret) {
         .mock_metrics_url = mock_metrics_server(demo->env.metrics)->url,
         .rules = demo->rules,
     };
-    demo_cluster_count(demo->env.cluster, &ret->figures);
+    demo_cluster_count(demo->env.cluster, &demo->status.figures);
+    return &demo->status;
 }
 
 /* Prints when another policy is in force. */
@@ -115,15 +118,13 @@ static int annotate(Demo *demo) {
     return annotator_write(demo->env.cluster, view, clock_wall_nsec());
 }
 
-/* Another attempt that changes nothing is not printed. */
-static bool is_news(const Placement *placement) {
-    return placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
-           !str_is_empty(placement->error);
-}
+static void print_and_count(Demo *demo, const Placement *placement) {
+    const DemoStatus *status = status_of(demo);
 
-static void print_and_count(Demo *demo, const Placement *placement, const DemoStatus *status) {
     stats_add(&demo->stats, placement);
-    if (is_news(placement))
+    /* Another attempt that changes nothing is not printed. */
+    if (placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
+        !str_is_empty(placement->error))
         printer_placement(&demo->printer, placement);
     if (story_tell(&demo->story, &demo->printer, status, placement))
         demo->pause_msec = READ_PACES * demo->options->pace_msec;
@@ -133,7 +134,6 @@ static void print_and_count(Demo *demo, const Placement *placement, const DemoSt
 static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
     _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     Placement placement = {0};
-    DemoStatus status;
     int r = environment_place(&demo->env, pod, &placement);
 
     if (r < 0)
@@ -142,8 +142,7 @@ static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
         *ret_is_over = true;
         return 0;
     }
-    fill_status(demo, &status);
-    print_and_count(demo, &placement, &status);
+    print_and_count(demo, &placement);
     *ret_is_over = demo->printer.console.has_failed;
     return demo_files_refresh(&demo->files, demo->env.cluster, view, &placement, demo->error);
 }
@@ -196,14 +195,8 @@ static int start_measuring(Demo *demo) {
 
 static int prepare(Demo *demo) {
     const DemoOptions *options = demo->options;
-    EnvironmentOptions env = {
-        .n_nodes = options->n_nodes,
-        .seed = options->seed,
-        .address = options->address,
-        .port = options->port,
-    };
     int64_t pace_nsec = options->pace_msec * NSEC_PER_MSEC;
-    int r = environment_open(&demo->env, &env);
+    int r = environment_open(&demo->env, options);
 
     if (r == 0)
         r = demo_cluster_use_gpus(demo->env.cluster);
@@ -224,15 +217,13 @@ static int prepare(Demo *demo) {
 }
 
 static int finish(Demo *demo) {
-    DemoStatus status;
     int r = demo->result;
 
     if (r == 0)
         r = write_files(demo);
     if (r < 0)
         return r;
-    fill_status(demo, &status);
-    printer_end(&demo->printer, &status, &demo->stats);
+    printer_end(&demo->printer, status_of(demo), &demo->stats);
     if (demo->stats.n_errors == 0)
         return 0;
     (void)snprintf(demo->error, DEMO_ERROR_MAX, "calls to berth failed");
@@ -240,13 +231,11 @@ static int finish(Demo *demo) {
 }
 
 static int run(Demo *demo) {
-    DemoStatus status;
     int r = prepare(demo);
 
     if (r < 0)
         return r;
-    fill_status(demo, &status);
-    printer_start(&demo->printer, &status);
+    printer_start(&demo->printer, status_of(demo));
     r = environment_run(&demo->env, drive, demo);
     return r < 0 ? r : finish(demo);
 }

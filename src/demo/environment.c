@@ -29,7 +29,7 @@ int64_t environment_now_sec(void) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-int environment_open(DemoEnvironment *env, const EnvironmentOptions *options) {
+int environment_open(DemoEnvironment *env, const DemoOptions *options) {
     int r;
 
     env->options = *options;
@@ -51,28 +51,17 @@ static void note_deleted(void *context, const Pod *pod) {
     daemon_note_deleted(context, pod->uid, pod->namespace, pod->name);
 }
 
-/* The mock is Prometheus and metrics-server. */
-static void use_metrics(DemoEnvironment *env) {
-    DaemonOptions *options = &env->daemon_options;
-    int64_t nsec = (int64_t)env->options.n_nodes * POLL_NODE_NSEC;
-
-    options->prometheus_url = mock_metrics_server(env->metrics)->url;
-    options->resource_metrics_url = mock_metrics_server(env->metrics)->url;
-    options->poll_nsec_max = nsec > POLL_NSEC ? nsec : POLL_NSEC;
-}
-
-static void follow_rules(DemoEnvironment *env) {
-    _cleanup_(view_unrefp) View *view = daemon_view(env->daemon);
-
-    mock_metrics_follow(env->metrics, view->program);
-}
-
 int environment_start(DemoEnvironment *env, const char *policy_path, char *error) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(view_unrefp) View *view = NULL;
     DaemonOptions *options = &env->daemon_options;
+    int64_t poll_nsec = (int64_t)env->options.n_nodes * POLL_NODE_NSEC;
     int r;
 
-    use_metrics(env);
+    /* The mock is Prometheus and metrics-server. */
+    options->prometheus_url = mock_metrics_server(env->metrics)->url;
+    options->resource_metrics_url = mock_metrics_server(env->metrics)->url;
+    options->poll_nsec_max = poll_nsec > POLL_NSEC ? poll_nsec : POLL_NSEC;
     env->policy_paths[0] = policy_path;
     options->server = server_default_options();
     options->server.address = env->options.address;
@@ -94,9 +83,11 @@ int environment_start(DemoEnvironment *env, const char *policy_path, char *error
         r = environment_publish(env, &snapshot);
     if (r == 0)
         r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed, &env->scheduler);
-    if (r == 0)
-        follow_rules(env);
-    return r;
+    if (r < 0)
+        return r;
+    view = daemon_view(env->daemon);
+    mock_metrics_follow(env->metrics, view->program);
+    return 0;
 }
 
 /* --- two threads ------------------------------------------------------------------------------ */
@@ -113,13 +104,6 @@ bool environment_wait(DemoEnvironment *env, unsigned msec) {
     is_stopped = env->is_stopped;
     (void)pthread_mutex_unlock(&env->lock);
     return is_stopped;
-}
-
-static void stop(DemoEnvironment *env) {
-    (void)pthread_mutex_lock(&env->lock);
-    env->is_stopped = true;
-    (void)pthread_cond_broadcast(&env->stopped);
-    (void)pthread_mutex_unlock(&env->lock);
 }
 
 typedef struct DriverThread {
@@ -147,7 +131,10 @@ int environment_run(DemoEnvironment *env, void (*function)(void *context), void 
     if (r != 0)
         return -r;
     daemon_run(env->daemon);
-    stop(env);
+    (void)pthread_mutex_lock(&env->lock);
+    env->is_stopped = true;
+    (void)pthread_cond_broadcast(&env->stopped);
+    (void)pthread_mutex_unlock(&env->lock);
     (void)pthread_join(thread, NULL);
     return 0;
 }

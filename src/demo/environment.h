@@ -14,22 +14,15 @@
 #include "cluster/snapshot.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-scheduler.h"
+#include "demo/demo.h"
 #include "demo/mock-metrics.h"
 #include "extender/view.h"
-#include "serve/daemon.h"
 
 /* Maximum wait for the first values. */
 #define ENVIRONMENT_READY_MSEC 10000u
 
-typedef struct EnvironmentOptions {
-    size_t n_nodes; /* 1 to DEMO_NODES_MAX */
-    uint64_t seed;
-    const char *address; /* numeric */
-    uint16_t port;       /* 0: the system picks one */
-} EnvironmentOptions;
-
 typedef struct DemoEnvironment {
-    EnvironmentOptions options;
+    DemoOptions options;
     DemoCluster *cluster;
     MockMetrics *metrics;
     BindHook bind_hook;
@@ -44,9 +37,10 @@ typedef struct DemoEnvironment {
     bool is_stopped;
 } DemoEnvironment;
 
-/* Starts cluster and mocks, not the daemon, so that its files can be written first. On the main
- * thread, as the next two. 0, or a negative errno. */
-int environment_open(DemoEnvironment *env, const EnvironmentOptions *options);
+/* Starts cluster and mocks, not the daemon, so that its files can be written first. Of @options it
+ * reads nodes, seed, address and port. On the main thread, as the next two. 0, or a negative
+ * errno. */
+int environment_open(DemoEnvironment *env, const DemoOptions *options);
 
 /* Starts the daemon with the policy of @policy_path, which is borrowed. 0, or a negative errno with
  * a message in @error (DAEMON_ERROR_MAX). */

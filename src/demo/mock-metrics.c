@@ -116,9 +116,9 @@ static SeriesQuery read_query(const Program *rules, Str query) {
     return series;
 }
 
-/* Starts a series, with a comma unless it is the first. */
-static void put_start(Buf *out) {
-    json_put(out, "%s{'metric':{", out->data[out->len - 1] == '[' ? "" : ",");
+/* Between the items of a list. */
+static const char *comma(const Buf *out) {
+    return out->data[out->len - 1] == '[' ? "" : ",";
 }
 
 /* The end of a series. Prometheus sends the value as a string. */
@@ -145,14 +145,14 @@ static void put_node_series(
         return;
     (void)snprintf(address, sizeof(address), "%.*s:%d",
         STR_FMT(node->n_addresses > 0 ? node->addresses[0].text : node->name), EXPORTER_PORT);
-    put_start(out);
+    json_put(out, "%s{'metric':{", comma(out));
     put_label(out, query->label, query->is_by_address ? str_from_c(address) : node->name);
     put_value(out, state->now_nsec, value);
 }
 
 static void put_pod_series(
     const MetricsState *state, const SeriesQuery *query, const Pod *pod, Buf *out) {
-    put_start(out);
+    json_put(out, "%s{'metric':{", comma(out));
     put_label(out, query->namespace_label, pod->namespace);
     buf_append_char(out, ',');
     put_label(out, query->pod_label, pod->name);
@@ -191,8 +191,7 @@ static void put_item(
     bool is_pod = !str_is_empty(namespace);
     char time[JSON_TIME_MAX];
 
-    json_put(out, "%s{'metadata':{'name':'%.*s'", out->data[out->len - 1] == '[' ? "" : ",",
-        STR_FMT(name));
+    json_put(out, "%s{'metadata':{'name':'%.*s'", comma(out), STR_FMT(name));
     if (is_pod)
         json_put(out, ",'namespace':'%.*s'", STR_FMT(namespace));
     json_put(out,
@@ -247,8 +246,8 @@ static void answer_custom(const MetricsState *state, Str name, Buf *out) {
             json_put(out,
                 "%s{'describedObject':{'kind':'Node','name':'%.*s'},'metricName':'%.*s',"
                 "'timestamp':'%s','value':'%.0fm'}",
-                out->data[out->len - 1] == '[' ? "" : ",", STR_FMT(cluster->names->names[row]),
-                STR_FMT(name), json_time(state->now_nsec / NSEC_PER_SEC, time), value * 1000);
+                comma(out), STR_FMT(cluster->names->names[row]), STR_FMT(name),
+                json_time(state->now_nsec / NSEC_PER_SEC, time), value * 1000);
     }
     json_put(out, "]}");
 }
@@ -332,15 +331,12 @@ MockMetrics *mock_metrics_free(MockMetrics *metrics) {
     return NULL;
 }
 
-int mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
-    if (node.len > NODE_NAME_MAX)
-        return -EINVAL;
+void mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
     (void)pthread_mutex_lock(&metrics->lock);
     (void)snprintf(
         metrics->extra_load.node, sizeof(metrics->extra_load.node), "%.*s", STR_FMT(node));
     metrics->extra_load.share = share;
     (void)pthread_mutex_unlock(&metrics->lock);
-    return 0;
 }
 
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {

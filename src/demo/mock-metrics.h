@@ -35,5 +35,5 @@ void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 void mock_metrics_follow(MockMetrics *metrics, Program *rules);
 
 /* From now on @share (0 to 1) of the cpu of @node is used, whatever its pods do. One node at a
- * time. 0, or -EINVAL: the name is too long. */
-int mock_metrics_add_load(MockMetrics *metrics, Str node, double share);
+ * time. */
+void mock_metrics_add_load(MockMetrics *metrics, Str node, double share);

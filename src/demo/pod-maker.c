@@ -12,11 +12,6 @@
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_pairs(const JsonPair *pairs, Buf *out) {
-    for (size_t i = 0; i < WORKLOAD_PAIRS_MAX && pairs[i].key; i++)
-        json_put(out, "%s'%s':'%s'", i > 0 ? "," : "", pairs[i].key, pairs[i].value);
-}
-
 static void put_metadata(const DemoPod *pod, Buf *out) {
     const Workload *workload = pod->workload;
     char created[JSON_TIME_MAX];
@@ -26,13 +21,13 @@ static void put_metadata(const DemoPod *pod, Buf *out) {
         "'labels':{'app.kubernetes.io/name':'%s',",
         pod->name, workload->namespace, pod->uid, json_time(pod->model.created_at, created),
         workload->name);
-    put_pairs(workload->labels, out);
+    json_put_pairs(out, workload->labels, WORKLOAD_PAIRS_MAX);
     if (workload->has_person)
         json_put(out, ",'owner':'user-%u'", pod->person + 1);
     buf_append_char(out, '}');
     if (workload->annotations[0].key) {
         json_put(out, ",'annotations':{");
-        put_pairs(workload->annotations, out);
+        json_put_pairs(out, workload->annotations, WORKLOAD_PAIRS_MAX);
         buf_append_char(out, '}');
     }
     json_put(out,
@@ -78,7 +73,8 @@ void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
 
 /* --- templates -------------------------------------------------------------------------------- */
 
-static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena) {
+static int make_template(PodMaker *maker, size_t number, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
     DemoPod pod = {
         .workload = &workloads[number / WORKLOAD_PEOPLE],
         .person = (unsigned)(number % WORKLOAD_PEOPLE),
@@ -86,10 +82,9 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
     JsonReader reader;
     Str json;
 
-    buf_reset(text);
-    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, text);
-    json = arena_copy(arena, buf_str(text));
-    if (buf_error(text) < 0 || !json.ptr)
+    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, &text);
+    json = arena_copy(arena, buf_str(&text));
+    if (buf_error(&text) < 0 || !json.ptr)
         return -ENOMEM;
     json_reader_init(&reader, json);
     pod_request_decode(&reader, arena, &maker->templates[number]);
@@ -97,7 +92,6 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
 }
 
 int pod_maker_init(PodMaker *maker, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
     size_t n = n_workloads * WORKLOAD_PEOPLE;
     int r = 0;
 
@@ -105,7 +99,7 @@ int pod_maker_init(PodMaker *maker, Arena *arena) {
     if (!maker->templates)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = make_template(maker, i, &text, arena);
+        r = make_template(maker, i, arena);
     return r;
 }
 
@@ -162,6 +156,7 @@ void pod_maker_make(
     ret->model = ret->template->pod;
     ret->model.created_at = now_sec;
     (void)snprintf(ret->name, sizeof(ret->name), "%s-%s", workload->name, suffix);
+    (void)snprintf(ret->full_name, sizeof(ret->full_name), "%s/%s", workload->namespace, ret->name);
     (void)snprintf(ret->uid, sizeof(ret->uid),
         "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64, high >> 32,
         high >> 16 & 0xffff, high & 0xfff, low >> 48 & 0xfff, low & UINT64_C(0xffffffffffff));

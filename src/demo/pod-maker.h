@@ -22,6 +22,7 @@ typedef struct DemoPod {
     uint64_t life;              /* ticks on a node; 0: no end */
     uint64_t ends_at;           /* tick; while pending: its owner deletes it */
     char name[32], uid[40];
+    char full_name[64]; /* "NAMESPACE/NAME" */
 } DemoPod;
 
 /* The pod as JSON, on @node; empty: pending. @is_typed: with apiVersion and kind, which

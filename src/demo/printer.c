@@ -2,7 +2,6 @@
 
 #include "demo/printer.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/nsec.h"
@@ -10,11 +9,11 @@
 
 /* Columns of a placement, before its reasons. */
 #define COLUMN_POD 25
-#define COLUMN_NODE 18
 #define COLUMN_PASSED 8
 #define COLUMN_SCORE 6
 #define COLUMN_TIME 9
-#define COLUMNS (COLUMN_POD + COLUMN_NODE + COLUMN_PASSED + COLUMN_SCORE + COLUMN_TIME + 6)
+#define COLUMNS                                                                                    \
+    (COLUMN_POD + PLACEMENT_NODE_COLUMNS + COLUMN_PASSED + COLUMN_SCORE + COLUMN_TIME + 6)
 
 /* With less room than this, reasons get a line of their own. */
 #define REASONS_MIN 48u
@@ -40,6 +39,11 @@ static const char *plural(uint64_t n) {
 
 /* --- commands to paste ------------------------------------------------------------ */
 
+static void print_program(Buf *out, const DemoStatus *status) {
+    buf_append(out, STR("  "));
+    shell_word(out, str_from_c(status->program));
+}
+
 static void print_explain(Buf *out, const DemoStatus *status) {
     const struct {
         const char *option, *path;
@@ -50,8 +54,7 @@ static void print_explain(Buf *out, const DemoStatus *status) {
         {"--metrics", status->metrics_path},
     };
 
-    buf_append(out, STR("  "));
-    shell_word(out, str_from_c(status->program));
+    print_program(out, status);
     buf_append(out, STR(" explain"));
     for (size_t i = 0; i < ELEMENTS_OF(files) && files[i].path; i++) {
         buf_printf(out, " %s ", files[i].option);
@@ -61,20 +64,16 @@ static void print_explain(Buf *out, const DemoStatus *status) {
 }
 
 /* A command with --server of this berth. */
-static void print_with_server(Buf *out, const DemoStatus *status, const char *command) {
-    buf_append(out, STR("  "));
-    shell_word(out, str_from_c(status->program));
-    buf_printf(out, " %s --server %s\n", command, status->url);
-}
+__attribute__((format(printf, 3, 4))) static void print_with_server(
+    Buf *out, const DemoStatus *status, const char *command, ...) {
+    char text[256];
+    va_list arguments;
 
-/* Commands that also work after the demo has ended. */
-static void print_commands_for_later(Buf *out, const DemoStatus *status) {
-    print_explain(out, status);
-    buf_append(out, STR("  "));
-    shell_word(out, str_from_c(status->program));
-    buf_append(out, STR(" check "));
-    shell_word(out, str_from_c(status->policy_path));
-    buf_append_char(out, '\n');
+    va_start(arguments, command);
+    (void)vsnprintf(text, sizeof(text), command, arguments);
+    va_end(arguments);
+    print_program(out, status);
+    buf_printf(out, " %s --server %s\n", text, status->url);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -84,24 +83,20 @@ static void print_columns(DemoPrinter *printer) {
     bool is_wide = !console->is_live || console_width() >= COLUMNS + REASONS_MIN;
 
     printer->n_shown = 0;
-    console_print(console, STYLE_BOLD, "%-*s %-*s %*s %*s %*s%s\n", COLUMN_POD, "POD", COLUMN_NODE,
-        "NODE", COLUMN_PASSED, "PASSED", COLUMN_SCORE, "SCORE", COLUMN_TIME, "TIME",
-        is_wide ? "  REJECTED NODES" : "");
-}
-
-static unsigned most_points(const Program *rules) {
-    unsigned most = WIRE_MAX_DEFAULT;
-
-    for (size_t i = 0; i < rules->n_policies; i++)
-        most = rules->policies[i].wire_max > most ? rules->policies[i].wire_max : most;
-    return most;
+    console_print(console, STYLE_BOLD, "%-*s %-*s %*s %*s %*s%s\n", COLUMN_POD, "POD",
+        PLACEMENT_NODE_COLUMNS, "NODE", COLUMN_PASSED, "PASSED", COLUMN_SCORE, "SCORE", COLUMN_TIME,
+        "TIME", is_wide ? "  REJECTED NODES" : "");
 }
 
 static void print_legend(DemoPrinter *printer, const Program *rules) {
+    unsigned most = WIRE_MAX_DEFAULT; /* points */
+
+    for (size_t i = 0; i < rules->n_policies; i++)
+        most = rules->policies[i].wire_max > most ? rules->policies[i].wire_max : most;
     console_print(&printer->console, STYLE_DIM,
         "PASSED  nodes that passed berth's filters, of the candidates\n"
         "SCORE   berth's score, 0 to %u    TIME  filter and prioritize, round trip\n",
-        most_points(rules));
+        most);
     buf_append_char(&printer->console.text, '\n');
 }
 
@@ -136,16 +131,15 @@ static void print_source(
 }
 
 static void print_sources(const Program *rules, const char *url, Buf *out) {
-    if (rules->n_gauges == 0)
-        return;
     print_source(out, rules, GAUGE_PROMETHEUS, url, ", a mock of Prometheus");
     print_source(out, rules, GAUGE_RESOURCES, url, ", a mock of metrics-server");
     print_source(out, rules, GAUGE_CUSTOM, url, ", a mock of an adapter for custom.metrics.k8s.io");
     print_source(
         out, rules, GAUGE_ANNOTATION, "", "annotations of nodes, which the demo keeps writing");
-    buf_append(out,
-        STR("The values are made up: workloads use less or more than they request, and some nodes "
-            "have other load.\n"));
+    if (rules->n_gauges > 0)
+        buf_append(out, STR("The values are made up: workloads use less or more than they request, "
+                            "and some nodes "
+                            "have other load.\n"));
 }
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status) {
@@ -181,29 +175,15 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
 
 static void print_facts(DemoPrinter *printer, const Placement *placement) {
     Buf *out = &printer->console.text;
-    char pod[96], passed[32], score[24] = "-";
+    char passed[32], score[24] = "-";
     int64_t nsec = placement->nsec[VERB_FILTER] + placement->nsec[VERB_PRIORITIZE];
 
-    (void)snprintf(
-        pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
     (void)snprintf(passed, sizeof(passed), "%zu/%zu", placement->n_passed, placement->n_candidates);
     if (placement->score >= 0)
         (void)snprintf(score, sizeof(score), "%lld", (long long)placement->score);
-    buf_printf(out, "%-*s ", COLUMN_POD, pod);
-    if (!str_is_empty(placement->node))
-        console_painted(&printer->console, STYLE_GOOD, COLUMN_NODE, placement->node);
-    else
-        console_painted(&printer->console, STYLE_BAD, COLUMN_NODE, STR("pending"));
+    placement_print_head(placement, COLUMN_POD, &printer->console);
     buf_printf(out, " %*s %*s ", COLUMN_PASSED, passed, COLUMN_SCORE, score);
     print_duration(out, nsec, COLUMN_TIME);
-}
-
-/* Of a pod that was pending, the reasons were printed before. */
-static void print_why(const Placement *placement, size_t width, Buf *out) {
-    if (placement->pod->n_attempts > 1 && !str_is_empty(placement->node))
-        buf_printf(out, "was pending, placed at attempt %u", placement->pod->n_attempts);
-    else
-        placement_print_why(placement, width, out);
 }
 
 void printer_placement(DemoPrinter *printer, const Placement *placement) {
@@ -219,7 +199,10 @@ void printer_placement(DemoPrinter *printer, const Placement *placement) {
     }
     printer->n_shown++;
     print_facts(printer, placement);
-    print_why(placement, printer->console.is_live ? room : REASONS_PLAIN, &why);
+    if (placement->pod->n_attempts > 1 && !str_is_empty(placement->node)) /* reasons were printed */
+        buf_printf(&why, "was pending, placed at attempt %u", placement->pod->n_attempts);
+    else
+        placement_print_why(placement, printer->console.is_live ? room : REASONS_PLAIN, &why);
     if (why.len > 0) {
         if (is_wide)
             buf_append(&printer->console.text, STR("  "));
@@ -264,11 +247,10 @@ static void print_pending(Console *console, const DemoStatus *status, const Plac
     for (size_t i = 0; i < n_workloads; i++) {
         char name[64];
 
-        if (status->figures.pending[i] == 0)
-            continue;
         (void)snprintf(name, sizeof(name), "%s/%s", workloads[i].namespace, workloads[i].name);
-        buf_printf(&console->text, "  %8zu  %-16s %s\n", status->figures.pending[i], name,
-            stats->pending[i]);
+        if (status->figures.pending[i] > 0)
+            buf_printf(&console->text, "  %8zu  %-16s %s\n", status->figures.pending[i], name,
+                stats->pending[i]);
     }
 }
 
@@ -315,6 +297,7 @@ static void print_counts(Console *console, const DemoStatus *status, const Place
 
 void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats) {
     Console *console = &printer->console;
+    Buf *out = &console->text;
 
     stats_sort(stats);
     console_clear_status(console);
@@ -322,11 +305,15 @@ void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats 
     print_pending(console, status, stats);
     print_reasons(console, stats);
     print_calls(console, stats);
-    buf_printf(&console->text, "\nIt served %s, which is closed now%s%s.\n", status->url,
+    buf_printf(out, "\nIt served %s, which is closed now%s%s.\n", status->url,
         status->dashboard_url ? "; the dashboard was " : "",
         status->dashboard_url ? status->dashboard_url : "");
     console_print(console, STYLE_BOLD, "Try next\n");
-    print_commands_for_later(&console->text, status);
+    print_explain(out, status); /* these also work after the demo has ended */
+    print_program(out, status);
+    buf_append(out, STR(" check "));
+    shell_word(out, str_from_c(status->policy_path));
+    buf_append_char(out, '\n');
     console_flush(console);
 }
 
@@ -337,31 +324,25 @@ void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats 
 
 __attribute__((format(printf, 2, 3))) static void print_text(
     DemoPrinter *printer, const char *format, ...) {
-    char text[1024];
     va_list arguments;
 
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
     console_clear_status(&printer->console);
-    console_paint(&printer->console, STYLE_BOLD);
-    console_paragraph(&printer->console, "-- ", str_from_c(text));
-    console_plain(&printer->console);
-}
-
-/* On a terminal: while the demo runs. */
-static void suggest_explain(
-    DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
-    char command[160];
-
-    if (!printer->console.is_live)
-        return;
-    (void)snprintf(command, sizeof(command), "explain --last %s/%s",
-        placement->pod->workload->namespace, placement->pod->name);
-    print_with_server(&printer->console.text, status, command);
+    va_start(arguments, format);
+    console_sayv(&printer->console, STYLE_BOLD, "-- ", format, arguments);
+    va_end(arguments);
 }
 
 static bool tell_placed(Story *story, DemoPrinter *printer, const Placement *placement) {
+    if (placement->pod->n_attempts > 1) {
+        if (story->has_retried)
+            return false;
+        story->has_retried = true;
+        print_text(printer,
+            "placed at last: %s was pending until another pod ended. kube-scheduler tried it again "
+            "(attempt %u), and %.*s had room.",
+            placement->pod->name, placement->pod->n_attempts, STR_FMT(placement->node));
+        return true;
+    }
     if (story->has_placed || placement->score < 0 || placement->n_passed == placement->n_candidates)
         return false;
     story->has_placed = true;
@@ -371,17 +352,6 @@ static bool tell_placed(Story *story, DemoPrinter *printer, const Placement *pla
         "passed, kube-scheduler added its own scores, and %.*s was the best.",
         placement->n_candidates, placement->pod->name, placement->n_passed,
         STR_FMT(placement->node));
-    return true;
-}
-
-static bool tell_retried(Story *story, DemoPrinter *printer, const Placement *placement) {
-    if (story->has_retried)
-        return false;
-    story->has_retried = true;
-    print_text(printer,
-        "placed at last: %s was pending until another pod ended. kube-scheduler tried it again "
-        "(attempt %u), and %.*s had room.",
-        placement->pod->name, placement->pod->n_attempts, STR_FMT(placement->node));
     return true;
 }
 
@@ -405,29 +375,23 @@ static bool tell_pending(
             "pending, too, for other reasons: %s. Owners delete pods that are pending for %d s.%s",
             placement->pod->name, (int)(DEMO_PATIENCE_NSEC / NSEC_PER_SEC), why);
     story->pending[story->n_pending++] = placement->pod->workload;
-    suggest_explain(printer, status, placement);
+    if (printer->console.is_live)
+        print_with_server(
+            &printer->console.text, status, "explain --last %s", placement->pod->full_name);
     return true;
 }
 
-/* With the first rule that has a weight. */
-static void print_what_if(Buf *out, const DemoStatus *status) {
-    char command[256];
-
-    if (status->rules->n_scores == 0)
-        return;
-    (void)snprintf(command, sizeof(command), "what-if --set %.*s.%.*s.weight=9",
-        STR_FMT(status->rules->scores[0]->policy->name), STR_FMT(status->rules->scores[0]->name));
-    print_with_server(out, status, command);
-}
-
 static void print_suggestions(DemoPrinter *printer, const DemoStatus *status) {
+    const Program *rules = status->rules;
     Buf *out = &printer->console.text;
 
     console_print(&printer->console, STYLE_BOLD, "Try in another terminal\n");
     print_with_server(out, status, "top");
-    print_what_if(out, status);
+    if (rules->n_scores > 0) /* the first rule that has a weight */
+        print_with_server(out, status, "what-if --set %.*s.%.*s.weight=9",
+            STR_FMT(rules->scores[0]->policy->name), STR_FMT(rules->scores[0]->name));
     buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
-    if (status->rules->n_gauges > 0)
+    if (rules->n_gauges > 0)
         buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
     print_explain(out, status);
     buf_printf(
@@ -450,8 +414,6 @@ bool story_tell(
 
     if (str_is_empty(placement->node))
         is_told = tell_pending(story, printer, status, placement);
-    else if (placement->pod->n_attempts > 1)
-        is_told = tell_retried(story, printer, placement);
     else
         is_told = tell_placed(story, printer, placement);
     story->n_attempts++;

@@ -2,10 +2,6 @@
 
 #include "demo/scenario.h"
 
-static const char policy[] =
-#include "scenario-bad-policy.inc"
-    ;
-
 #define BEFORE "  scores:\n"
 #define MISTYPED                                                                                   \
     "    - name: seats\n"                                                                          \
@@ -16,7 +12,6 @@ static const char policy[] =
 #define FIXED "maxPods:"
 
 static void build(ScenarioRun *run) {
-
     run_clear(run);
     run_place(run, run->workload);
     run_tell(run, "a user limits workspaces to two per node: edits the policy and saves it");
@@ -60,7 +55,9 @@ static void solve(ScenarioRun *run) {
 const Scenario scenario_bad_policy = {
     .name = "bad-policy",
     .question = "The policy was changed, and nothing changes. Why?",
-    .policy = policy,
+    .policy =
+#include "scenario-bad-policy.inc"
+        ,
     .n_nodes = 20,
     .seed = 1,
     .workload = "ws",

@@ -11,10 +11,6 @@
 #define HOT_SHARE 0.87
 #define N_PODS 6u
 
-static const char policy[] =
-#include "scenario-hot-node.inc"
-    ;
-
 /* Whether services pass the policy's other rules on the node. */
 static bool is_candidate(const Node *node) {
     return node && node->is_ready && !node->is_unschedulable &&
@@ -77,7 +73,7 @@ static void add_load(ScenarioRun *run) {
     row = find_node(run, pod, table);
     if (row != NO_ROW)
         (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(table->names->names[row]));
-    (void)mock_metrics_add_load(run->env.metrics, str_from_c(run->node), HOT_SHARE);
+    mock_metrics_add_load(run->env.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
 /* The measured load shows it. */
@@ -89,16 +85,12 @@ static bool is_hot(const View *view, const void *context) {
 }
 
 static void build(ScenarioRun *run) {
-    char node[RUN_NAME_MAX];
-
     add_load(run);
-    (void)snprintf(node, sizeof(node), "%s", run->node);
-    run_tell(run, "on %s a process outside of Kubernetes compiles a kernel", node);
-    run_await(run, "the load was measured", is_hot, node);
+    run_tell(run, "on %s a process outside of Kubernetes compiles a kernel", run->node);
+    run_await(run, "the load was measured", is_hot, run->node);
     for (size_t i = 0; i < N_PODS; i++) {
-
         run_place(run, run->workload);
-        if (!str_is(run->placement.node, node))
+        if (!str_is(run->placement.node, run->node))
             continue;
         run->n_there++;
         run_choose_pod(run);
@@ -145,15 +137,16 @@ static void solve(ScenarioRun *run) {
     run_explain(run, node);
     run_note(run,
         "The next pods avoid %s, and berth prints the value and the limit. The value is the "
-        "measured "
-        "one plus the pods of the last minute, which an average does not show yet.",
+        "measured one plus the pods of the last minute, which an average does not show yet.",
         node);
 }
 
 const Scenario scenario_hot_node = {
     .name = "hot-node",
     .question = "A node runs at 87 %. Why do new pods still go there?",
-    .policy = policy,
+    .policy =
+#include "scenario-hot-node.inc"
+        ,
     .n_nodes = 20,
     .seed = 3,
     .workload = "web",

@@ -5,22 +5,16 @@
 
 #include "demo/scenario.h"
 
-static const char policy[] =
-#include "scenario-pending.inc"
-    ;
-
 static void build(ScenarioRun *run) {
-
     run_place(run, run->workload);
     run_place(run, run->workload);
     run_place(run, workload_named("render"));
     run_choose_pod(run);
     run_place(run, run->workload);
-    run_expect(run, str_is_empty(run->pod->model.node_name), "the pod found a node");
+    run_expect(run, run->pod && str_is_empty(run->pod->model.node_name), "the pod found a node");
 }
 
 static void show(ScenarioRun *run) {
-
     run_retry(run);
     run_describe(run);
 }
@@ -30,7 +24,6 @@ static void suggest(ScenarioRun *run) {
 }
 
 static void solve(ScenarioRun *run) {
-
     run_explain(run, NULL);
     run_note(run,
         "Two rules rejected it. Only the nodes of the second could take the pod: the others have "
@@ -49,7 +42,9 @@ static void solve(ScenarioRun *run) {
 const Scenario scenario_pending = {
     .name = "pending",
     .question = "GPUs are free, and training pods get them. Why is this pod pending?",
-    .policy = policy,
+    .policy =
+#include "scenario-pending.inc"
+        ,
     .n_nodes = 40,
     .seed = 1,
     .workload = "training",

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -19,7 +18,6 @@
 #define CHECK_MSEC 50u
 
 #define COLUMN_POD 27
-#define COLUMN_NODE 18
 
 const char *run_url(const ScenarioRun *run) {
     return daemon_url(run->env.daemon);
@@ -52,28 +50,23 @@ void run_heading(ScenarioRun *run, const char *text) {
 }
 
 void run_print(ScenarioRun *run, RunText kind, const char *format, ...) {
-    static const char *const leads[] = {
-        [RUN_TEXT] = "  ", [RUN_EVENT] = "-- ", [RUN_HIDDEN_EVENT] = "-- ", [RUN_RESULT] = "=> "};
-    char *text = NULL;
+    static const struct {
+        const char *lead;
+        Style style;
+    } kinds[] = {
+        [RUN_TEXT] = {"  ", STYLE_PLAIN},
+        [RUN_EVENT] = {"-- ", STYLE_BOLD},
+        [RUN_HIDDEN_EVENT] = {"-- ", STYLE_BOLD},
+        [RUN_RESULT] = {"=> ", STYLE_GOOD},
+    };
     va_list arguments;
-    int n;
 
     if (!goes_on(run) || (kind == RUN_HIDDEN_EVENT && !run->solves))
         return;
     va_start(arguments, format);
-    n = vasprintf(&text, format, arguments);
+    console_sayv(&run->console, kinds[kind].style, kinds[kind].lead, format, arguments);
     va_end(arguments);
-    if (n < 0) {
-        fail_memory(run);
-        return;
-    }
-    if (kind != RUN_TEXT)
-        console_paint(&run->console, kind == RUN_RESULT ? STYLE_GOOD : STYLE_BOLD);
-    console_paragraph(&run->console, leads[kind], str_of(text, (size_t)n));
-    if (kind != RUN_TEXT)
-        console_plain(&run->console);
     console_flush(&run->console);
-    free(text);
 }
 
 void run_describe(ScenarioRun *run) {
@@ -92,29 +85,22 @@ void run_describe(ScenarioRun *run) {
 
 void run_show(ScenarioRun *run) {
     const Placement *placement = &run->placement;
-    char pod[RUN_NAME_MAX];
 
     if (!goes_on(run) || !placement->pod)
         return;
     if (!run->has_columns)
         console_print(&run->console, STYLE_BOLD, "%-*s %-*s  PASSED\n", COLUMN_POD, "POD",
-            COLUMN_NODE, "NODE");
+            PLACEMENT_NODE_COLUMNS, "NODE");
     run->has_columns = true;
-    (void)snprintf(
-        pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
-    buf_printf(&run->console.text, "%-*s ", COLUMN_POD, pod);
-    if (str_is_empty(placement->node))
-        console_painted(&run->console, STYLE_BAD, COLUMN_NODE, STR("pending"));
-    else
-        console_painted(&run->console, STYLE_GOOD, COLUMN_NODE, placement->node);
+    placement_print_head(placement, COLUMN_POD, &run->console);
     buf_printf(
         &run->console.text, "  %zu of %zu nodes\n", placement->n_passed, placement->n_candidates);
     console_flush(&run->console);
 }
 
 void run_clear(ScenarioRun *run) {
-    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
-        run->status = RUN_FAILED;
+    if (run->status == 0)
+        demo_cluster_clear(run->env.cluster);
 }
 
 static void attempt(ScenarioRun *run, const DemoPod *pod) {
@@ -169,8 +155,7 @@ void run_choose_pod(ScenarioRun *run) {
     if (!goes_on(run) || !placement->pod)
         return;
     run->pod = placement->pod;
-    (void)snprintf(run->pod_name, sizeof(run->pod_name), "%s/%s",
-        placement->pod->workload->namespace, placement->pod->name);
+    (void)snprintf(run->pod_name, sizeof(run->pod_name), "%s", placement->pod->full_name);
     (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(placement->node));
 }
 
@@ -323,7 +308,7 @@ void run_command(ScenarioRun *run, const char *const words[]) {
     buf_append_char(&run->console.text, '\n');
     console_paint(&run->console, STYLE_BOLD);
     print_command(run, "$ ", words);
-    console_plain(&run->console);
+    console_paint(&run->console, STYLE_PLAIN);
     console_flush(&run->console);
     if (spawn(words, &pid) != 0) {
         fail(run, RUN_FAILED, "a command could not be started");

@@ -5,10 +5,6 @@
 
 #include "demo/scenario.h"
 
-static const char policy[] =
-#include "scenario-stale-metrics.inc"
-    ;
-
 /* Whether some node has a value; whether none has. */
 static bool is_fresh(const View *view, const void *context) {
     for (uint32_t row = 0; view->table->loads && row < view->table->n_rows; row++)
@@ -22,7 +18,6 @@ static bool is_stale(const View *view, const void *context) {
 }
 
 static void build(ScenarioRun *run) {
-
     run_await(run, "the load was measured", is_fresh, NULL);
     run_place(run, run->workload);
     run_place(run, run->workload);
@@ -39,7 +34,6 @@ static void build(ScenarioRun *run) {
 }
 
 static void show(ScenarioRun *run) {
-
     run_retry(run);
     run_describe(run);
     run_say(run, "A few seconds ago pods like it found a node. Nothing was changed.");
@@ -51,7 +45,6 @@ static void suggest(ScenarioRun *run) {
 }
 
 static void solve(ScenarioRun *run) {
-
     run_explain(run, NULL);
     run_note(run,
         "The reason is \"too busy\", but the last line explains it: the rule had no metric to "
@@ -80,7 +73,9 @@ static void solve(ScenarioRun *run) {
 const Scenario scenario_stale_metrics = {
     .name = "stale-metrics",
     .question = "Pods were placed a moment ago. Why is every node \"too busy\" all of a sudden?",
-    .policy = policy,
+    .policy =
+#include "scenario-stale-metrics.inc"
+        ,
     .n_nodes = 20,
     .seed = 1,
     .workload = "api",

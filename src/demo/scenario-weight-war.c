@@ -9,10 +9,6 @@
 
 #define N_PODS 10u
 
-static const char policy[] =
-#include "scenario-weight-war.inc"
-    ;
-
 /* Places N_PODS Jobs on an empty cluster; returns how many nodes they are on. */
 static size_t place_all(ScenarioRun *run) {
     char nodes[N_PODS][RUN_NAME_MAX];
@@ -77,7 +73,9 @@ static void solve(ScenarioRun *run) {
 const Scenario scenario_weight_war = {
     .name = "weight-war",
     .question = "The policy packs Jobs onto few nodes. Why are they all over the place?",
-    .policy = policy,
+    .policy =
+#include "scenario-weight-war.inc"
+        ,
     .n_nodes = 40,
     .seed = 1,
     .workload = "report",

@@ -111,14 +111,12 @@ static int open_files(ScenarioRun *run, const Scenario *scenario) {
 }
 
 static int prepare(ScenarioRun *run, const Scenario *scenario, const DemoOptions *options) {
-    EnvironmentOptions env = {
-        .n_nodes = scenario->n_nodes,
-        .seed = scenario->seed,
-        .address = options->address,
-        .port = options->port,
-    };
-    int r = environment_open(&run->env, &env);
+    DemoOptions own = *options;
+    int r;
 
+    own.n_nodes = scenario->n_nodes;
+    own.seed = scenario->seed;
+    r = environment_open(&run->env, &own);
     if (r == 0)
         demo_cluster_set_tick(run->env.cluster, POD_MSEC * NSEC_PER_MSEC);
     if (r == 0)
@@ -126,12 +124,6 @@ static int prepare(ScenarioRun *run, const Scenario *scenario, const DemoOptions
     if (r == 0)
         r = environment_start(&run->env, run->policy_path, run->error);
     return r;
-}
-
-static int result_of(const ScenarioRun *run) {
-    if (run->status == RUN_STOPPED)
-        return 0;
-    return run->status == RUN_FAILED ? SCENARIO_E_UNSOLVED : run->status;
 }
 
 static void run_done(ScenarioRun *run) {
@@ -159,5 +151,7 @@ int scenario_run(const Scenario *scenario, const DemoOptions *options, bool solv
     r = prepare(&run, scenario, options);
     if (r == 0)
         r = environment_run(&run.env, drive, &run);
-    return r < 0 ? r : result_of(&run);
+    if (r < 0 || run.status == RUN_STOPPED)
+        return r;
+    return run.status == RUN_FAILED ? SCENARIO_E_UNSOLVED : run.status;
 }

@@ -223,7 +223,7 @@ static void test_changed_node_wakes_pending_pods(void **state) {
     const DemoPod *pod;
 
     (void)state;
-    assert_int_equal(demo_cluster_clear(cluster), 0); /* nothing else can end */
+    demo_cluster_clear(cluster); /* nothing else can end */
     assert_int_equal(demo_cluster_create_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
     while (demo_cluster_due_pod(cluster))
         ;
@@ -374,7 +374,7 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
 
     (void)state;
     assert_int_equal(demo_cluster_new(20, 1, NOW, &cluster), 0);
-    assert_int_equal(demo_cluster_clear(cluster), 0);
+    demo_cluster_clear(cluster);
     demo_cluster_count(cluster, &figures);
     assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
 

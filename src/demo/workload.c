@@ -2,6 +2,11 @@
 
 #include "demo/workload.h"
 
+#define RENDER                                                                                     \
+    .name = "render", .namespace = "ml", .owner_kind = "Job",                                      \
+    .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}}, .cpu = "4",           \
+    .memory = "16Gi", .gpus = 1, .home = POOL_GPU
+
 const Workload workloads[] = {
     {
         .name = "web",
@@ -100,28 +105,10 @@ const Workload workloads[] = {
         .home_max = 4,
     },
     {
-        .name = "render",
-        .namespace = "ml",
-        .owner_kind = "Job",
-        .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}},
-        .cpu = "4",
-        .memory = "16Gi",
-        .gpus = 1,
-        .home = POOL_GPU,
-        .share = 1,
-        .home_max = 0, /* it never ran anywhere */
+        RENDER, .share = 1, .home_max = 0, /* it never ran anywhere */
     },
     {
-        .name = "render",
-        .namespace = "ml",
-        .owner_kind = "Job",
-        .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}},
-        .cpu = "4",
-        .memory = "16Gi",
-        .gpus = 1,
-        .tolerates_gpu_taint = true,
-        .is_fixed = true,
-        .home = POOL_GPU,
+        RENDER, .tolerates_gpu_taint = true, .is_fixed = true,
         .share = 0, /* only scenarios make it */
     },
 };

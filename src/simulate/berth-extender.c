@@ -17,7 +17,6 @@ struct BerthExtender {
     Store *store;
     View *view; /* may be NULL, or older than the store, between calls */
     Arena *scratch;
-    Arena *arena;
     uint32_t *rows; /* row of the cluster's table to row of the view's */
 };
 
@@ -74,24 +73,18 @@ static int add_node(BerthExtender *berth, const Node *from) {
     return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
 }
 
-static int find_rows(BerthExtender *berth) {
-    const NodeTable *table = berth->cluster->table;
-
-    berth->rows = ARENA_ARRAY(berth->arena, uint32_t, table->n_rows + 1);
-    if (!berth->rows)
-        return -ENOMEM;
-    assert(berth->view);
-    for (uint32_t row = 0; row < table->n_rows; row++)
-        berth->rows[row] = table_find(berth->view->table, table->names->names[row]);
-    return 0;
-}
-
-/* In the order of the scheduler, so that the nodes of one call are adjacent. */
+/* All nodes, in the order of the scheduler, so that the nodes of one call are adjacent. */
 static int add_nodes(BerthExtender *berth) {
+    const NodeTable *table = berth->cluster->table;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < berth->cluster->n_order; i++)
-        r = add_node(berth, table_node(berth->cluster->table, berth->cluster->order[i]));
+        r = add_node(berth, table_node(table, berth->cluster->order[i]));
+    if (r == 0)
+        r = refresh(berth);
+    assert(r < 0 || berth->view);
+    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++)
+        berth->rows[row] = table_find(berth->view->table, table->names->names[row]);
     return r;
 }
 
@@ -109,16 +102,12 @@ int berth_extender_new(
         measurements_ref(options->measurements);
     berth->store = store_new();
     berth->scratch = arena_new(SCRATCH_BUDGET);
-    berth->arena = arena_new(SCRATCH_BUDGET);
-    if (!berth->store || !berth->scratch || !berth->arena)
+    berth->rows = calloc(cluster->table->n_rows + 1, sizeof(uint32_t));
+    if (!berth->store || !berth->scratch || !berth->rows)
         return -ENOMEM;
     if (options->related)
         store_set_related(berth->store, options->related);
     r = add_nodes(berth);
-    if (r == 0)
-        r = refresh(berth);
-    if (r == 0)
-        r = find_rows(berth);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(berth);
@@ -131,7 +120,7 @@ BerthExtender *berth_extender_free(BerthExtender *berth) {
     view_unref(berth->view);
     store_free(berth->store);
     arena_free(berth->scratch);
-    arena_free(berth->arena);
+    free(berth->rows);
     measurements_unref(berth->options.measurements);
     program_unref(berth->options.program);
     free(berth);
@@ -251,16 +240,10 @@ SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
     };
 }
 
-static int no_scores(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
-    size_t n, Arena *arena, const uint8_t **ret) {
-    *ret = NULL;
-    return 0;
-}
-
 SchedulerExtender berth_extender_published(BerthExtender *berth) {
     SchedulerExtender verbs = berth_extender_verbs(berth);
 
     verbs.filter = filter_published;
-    verbs.prioritize = no_scores;
+    verbs.prioritize = NULL;
     return verbs;
 }

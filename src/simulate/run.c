@@ -11,7 +11,6 @@
 #include "base/nsec.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/queues.h"
-#include "simulate/autoscaler.h"
 
 #define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two calls of is_over() */
@@ -24,7 +23,9 @@ typedef struct Run {
     BerthExtender *berth; /* NULL: no policy */
     SchedulerExtender verbs;
     Scheduler *scheduler;
-    Autoscaler *autoscaler; /* NULL: none */
+    Scheduler *autoscaler; /* that of an autoscaler, which tries all nodes; NULL: none */
+    bool *is_added;        /* by node of the pool */
+    size_t n_added;
     PendingQueue pending;
     PodEndQueue ends;
     double now;          /* seconds since the start */
@@ -229,7 +230,81 @@ static int retry(Run *run) {
     return r;
 }
 
-/* --- the autoscaler ------------------------------------------------------- */
+/* --- the autoscaler -------------------------------------------------------
+ *
+ * Karpenter and Cluster Autoscaler simulate kube-scheduler's own filters and do not ask berth, so
+ * of berth's rules they know the published ones only. For a pod that some node could take by these,
+ * they add none. A node that is added is ready at once; one whose last pod has ended is removed.
+ */
+
+/* Nodes of the pool are hidden in the cluster, and not known to berth. 0, or -ENOMEM. */
+static int start_autoscaler(Run *run) {
+    SchedulerOptions options = run->options->scheduler;
+    SchedulerExtender published = {0};
+
+    run->is_added = calloc(run->input->autoscale_pool.n, sizeof(bool));
+    if (!run->is_added)
+        return -ENOMEM;
+    options.percentage = 100;
+    if (run->berth)
+        published = berth_extender_published(run->berth);
+    return scheduler_new(&options, run->cluster, published, &run->autoscaler);
+}
+
+/* Whether a node could take @request, for all the autoscaler knows. 0 or -ENOMEM. */
+static int find_room(Run *run, const PodRequest *request, bool *ret) {
+    Choice choice = {.row = NO_ROW};
+    int r = scheduler_choose(run->autoscaler, request, moment_of(run), NO_ROW, &choice);
+
+    *ret = choice.row != NO_ROW;
+    return r < 0 ? r : 0;
+}
+
+static int add_node(Run *run, size_t i) {
+    uint32_t row = run->input->autoscale_pool.rows[i];
+
+    cluster_state_show(run->cluster, row);
+    run->is_added[i] = true;
+    run->n_added++;
+    return run->berth ? berth_extender_add_node(run->berth, row) : 0;
+}
+
+static void remove_node(Run *run, size_t i) {
+    uint32_t row = run->input->autoscale_pool.rows[i];
+
+    cluster_state_hide(run->cluster, &row, 1);
+    run->is_added[i] = false;
+    run->n_added--;
+    if (run->berth)
+        berth_extender_remove_node(run->berth, row);
+}
+
+/* Adds a node if @request, which is pending, needs one that could take it. 0 or -ENOMEM. */
+static int scale(Run *run, const PodRequest *request, bool *ret_is_added) {
+    size_t i = 0, n = run->input->autoscale_pool.n;
+    bool has_room = false;
+    int r = find_room(run, request, &has_room);
+
+    *ret_is_added = false;
+    while (i < n && run->is_added[i])
+        i++;
+    if (r < 0 || has_room || i == n)
+        return r;
+    r = add_node(run, i);
+    if (r == 0)
+        r = find_room(run, request, ret_is_added);
+    if (r == 0 && !*ret_is_added)
+        remove_node(run, i);
+    return r;
+}
+
+static void remove_empty_nodes(Run *run) {
+    const AutoscalePool *pool = &run->input->autoscale_pool;
+
+    for (size_t i = 0; run->autoscaler && i < pool->n; i++)
+        if (run->is_added[i] && run->cluster->n_own[pool->rows[i]] == 0)
+            remove_node(run, i);
+}
 
 /* Adds nodes for pending pods. After each, kube-scheduler tries pending pods again. */
 static int scale_up(Run *run) {
@@ -241,14 +316,14 @@ static int scale_up(Run *run) {
         Str key = run->input->arrivals[number].request->whole_key;
         char uid[UID_MAX];
         PodRequest request = request_of(run, number, uid);
-        ScaleResult scaled = SCALE_UNSUITABLE;
+        bool is_added = false;
 
         if (map_find(&seen, key) != MAP_NONE || is_gated(run, number)) {
             i++;
             continue;
         }
-        r = autoscaler_scale(run->autoscaler, &request, moment_of(run), &scaled);
-        if (r == 0 && scaled == SCALE_ADDED) {
+        r = scale(run, &request, &is_added);
+        if (r == 0 && is_added) {
             run->result->n_added++;
             r = retry(run);
             i = 0; /* others are pending now */
@@ -275,7 +350,7 @@ static int count_not_scaled(Run *run) {
             continue;
         known = map_find(&seen, key);
         if (known == MAP_NONE) {
-            r = autoscaler_has_room(run->autoscaler, &request, moment_of(run), &has_room);
+            r = find_room(run, &request, &has_room);
             if (r == 0)
                 r = map_add(&seen, key, has_room);
         } else {
@@ -307,18 +382,8 @@ static void sample(Run *run) {
 
 static void pass_time(Run *run, double to) {
     run->used_seconds += (to - run->now) * (double)run->cluster->use.n_nodes;
-    if (run->autoscaler)
-        run->result->added_seconds += (to - run->now) * (double)autoscaler_count(run->autoscaler);
+    run->result->added_seconds += (to - run->now) * (double)run->n_added;
     run->now = to;
-}
-
-/* The time at which the run ends, INFINITY: after the last event. */
-static double find_end(const Run *run) {
-    const SimulationInput *input = run->input;
-
-    if (run->options->until >= 0)
-        return run->options->until;
-    return input->has_endless ? INFINITY : input->last_at;
 }
 
 /* INFINITY: there is none. */
@@ -342,8 +407,7 @@ static int end_pods(Run *run) {
         return 0;
     if (run->pending.n > 0 && retry(run) < 0)
         return -ENOMEM;
-    if (run->autoscaler)
-        autoscaler_remove_empty(run->autoscaler);
+    remove_empty_nodes(run);
     return 0;
 }
 
@@ -382,7 +446,8 @@ static int take_pods(Run *run) {
 }
 
 static int run_events(Run *run) {
-    double end = find_end(run);
+    double last = run->input->has_endless ? INFINITY : run->input->last_at;
+    double end = run->options->until >= 0 ? run->options->until : last;
     int r = 0;
 
     sample(run);
@@ -416,13 +481,6 @@ static int compare_reasons(const void *a, const void *b) {
     return str_cmp(x->text, y->text);
 }
 
-static PendingReason *find_reason(SimulationResult *result, Str text) {
-    for (size_t i = 0; i < result->n_reasons; i++)
-        if (str_eq(result->reasons[i].text, text))
-            return &result->reasons[i];
-    return NULL;
-}
-
 static int summarize_reasons(Run *run) {
     SimulationResult *result = run->result;
     size_t n_max = REASON_EXTENDER + run->verbs.n_reasons + 1;
@@ -438,7 +496,7 @@ static int summarize_reasons(Run *run) {
     }
     for (size_t i = 0; i < n_max; i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(4096);
-        PendingReason *known;
+        size_t k = 0;
         Str kept;
 
         if (counts[i] == 0)
@@ -447,12 +505,11 @@ static int summarize_reasons(Run *run) {
         kept = arena_copy(result->arena, buf_str(&text));
         if (!kept.ptr)
             return -ENOMEM;
-        known = find_reason(result, kept);
-        if (!known) {
-            known = &result->reasons[result->n_reasons++];
-            known->text = kept;
-        }
-        known->n_pods += counts[i];
+        while (k < result->n_reasons && !str_eq(result->reasons[k].text, kept))
+            k++;
+        result->n_reasons += k == result->n_reasons;
+        result->reasons[k].text = kept;
+        result->reasons[k].n_pods += counts[i];
     }
     qsort(result->reasons, result->n_reasons, sizeof(*result->reasons), compare_reasons);
     return 0;
@@ -467,19 +524,16 @@ static int summarize(Run *run) {
     result->n_pending = run->pending.n;
     result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->use.n_nodes;
     result->wait_mean = result->n_placed > 0 ? run->wait_seconds / (double)result->n_placed : 0;
-    if (run->autoscaler) {
-        int r = count_not_scaled(run);
-
-        if (r < 0)
-            return r;
-        result->n_added_left = autoscaler_count(run->autoscaler);
-    }
+    result->n_added_left = run->n_added;
+    if (run->autoscaler && count_not_scaled(run) < 0)
+        return -ENOMEM;
     simulation_result_measure(result, run->cluster, run->options->shapes, run->options->n_shapes);
     return summarize_reasons(run);
 }
 
 static void run_done(Run *run) {
-    autoscaler_free(run->autoscaler);
+    scheduler_free(run->autoscaler);
+    free(run->is_added);
     scheduler_free(run->scheduler);
     berth_extender_free(run->berth);
     cluster_state_free(run->cluster);
@@ -512,8 +566,7 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     if (r == 0)
         r = scheduler_new(&options->scheduler, run.cluster, run.verbs, &run.scheduler);
     if (r == 0 && input->autoscale_pool.n > 0)
-        r = autoscaler_new(
-            &input->autoscale_pool, &options->scheduler, run.cluster, run.berth, &run.autoscaler);
+        r = start_autoscaler(&run);
     if (r == 0)
         r = run_events(&run);
     if (r == 0)

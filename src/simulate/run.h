@@ -9,8 +9,8 @@
  * pending ones counts. Of equal pods only the first is tried if it fails, and at most
  * RUN_RETRIES_MAX per event.
  *
- * With a AutoscalePool, an autoscaler adds nodes for pods that are pending then (autoscaler.h), and
- * after each, pending pods are tried again.
+ * With an AutoscalePool, an autoscaler adds nodes for pods that are pending then, and after each,
+ * pending pods are tried again.
  *
  * With nominations, pods that arrive together are placed on the best of all nodes: kube-scheduler
  * tries the nominated one first, and evaluates no others.

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/double.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -19,11 +20,14 @@
 #include "input/workload.h"
 #include "scheduler/forecast.h"
 #include "scheduler/services.h"
-#include "simulate/simulation-terms.h"
 #include "simulate/trace.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 #define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+#define POOL_PRICE STR("berth.dev/price-per-hour")
+#define POOL_MAX STR("berth.dev/max-nodes")
+#define HOSTNAME STR("kubernetes.io/hostname")
 
 typedef struct Draft {
     const SimulationFiles *files;
@@ -36,11 +40,13 @@ typedef struct Draft {
     VEC(Arrival) arrivals;
     VEC(PodRequest *) requests; /* of the arrivals */
     Services services;
+    Node pool_node; /* of the file of a pool */
+    size_t n_pool_nodes;
     bool has_lost_terms; /* there were too many */
 } Draft;
 
-static int set_error(Draft *draft, const char *path, const char *what) {
-    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: %s", path, what);
+static int set_error(Draft *draft, const char *what) {
+    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: %s", draft->path, what);
     return -EINVAL;
 }
 
@@ -51,7 +57,7 @@ static int add_arrival(
     Arrival *arrival;
 
     if (draft->arrivals.n >= SIMULATION_PODS_MAX)
-        return set_error(draft, draft->path, "more than 1,000,000 pods");
+        return set_error(draft, "more than 1,000,000 pods");
     arrival = VEC_PUSH(&draft->arrivals, draft->input->arena);
     if (!arrival)
         return -ENOMEM;
@@ -235,10 +241,9 @@ static int add_node(Draft *draft, const Object *object) {
     if (json_error(&reader) != JSON_OK)
         return object_failed(object, &reader);
     if (store_find_node(draft->nodes, node.name))
-        return set_error(draft, draft->path, "there are two nodes of one name");
+        return set_error(draft, "there are two nodes of one name");
     r = store_apply_node(draft->nodes, &node);
-    return r == STORE_FULL ? set_error(draft, draft->path, "more than 50,000 nodes")
-                           : error_fold(r);
+    return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes") : error_fold(r);
 }
 
 static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
@@ -279,13 +284,6 @@ static int add_existing(Draft *draft, const PodRequest *request) {
     return 0;
 }
 
-static int add_pending(Draft *draft, Str object) {
-    if (draft->files->with_pending)
-        return add_pod(draft, object);
-    draft->input->n_left_pending++;
-    return 0;
-}
-
 static int visit_cluster(void *context, const Object *object) {
     Draft *draft = context;
     PodRequest request;
@@ -301,8 +299,106 @@ static int visit_cluster(void *context, const Object *object) {
     r = decode_request(draft, object, object->json, draft->scratch, &request);
     if (r < 0 || request.pod.is_terminal)
         return r;
-    return str_is_empty(request.pod.node_name) ? add_pending(draft, object->json)
-                                               : add_existing(draft, &request);
+    if (!str_is_empty(request.pod.node_name))
+        return add_existing(draft, &request);
+    if (draft->files->with_pending)
+        return add_pod(draft, object->json);
+    draft->input->n_left_pending++;
+    return 0;
+}
+
+/* --- the pool of an autoscaler ------------------------------------------ */
+
+static int visit_pool(void *context, const Object *object) {
+    Draft *draft = context;
+    Str text;
+    JsonReader reader;
+
+    if (!str_is(object->kind, "Node"))
+        return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
+    if (draft->n_pool_nodes++ > 0)
+        return set_error(draft, "there are several Nodes; expected one");
+    text = arena_copy(draft->input->arena, object->json);
+    if (!text.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, text);
+    node_decode(&reader, draft->input->arena, &draft->pool_node);
+    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+}
+
+/* Of an annotation; @ret stays if there is none. */
+static bool read_number(const Node *node, Str key, double max, double *ret) {
+    const Str *text = labels_find(&node->annotations, key);
+    bool overflow;
+
+    return !text || (double_parse(*text, ret, &overflow) && *ret >= 0 && *ret <= max);
+}
+
+/* A new node is ready, has no history, and has a name and hostname of its own. */
+static int add_pool_node(Draft *draft, size_t number, Str *ret_name) {
+    static const Condition ready[] = {{.type = STR("Ready"), .status = STR("True")}};
+    Label *labels = ARENA_ARRAY(draft->input->arena, Label, draft->pool_node.labels.n + 1);
+    Node node = draft->pool_node;
+    int r;
+
+    node.name = arena_printf(draft->input->arena, "%.*s-%zu", STR_FMT(node.name), number + 1);
+    if (!labels || !node.name.ptr)
+        return -ENOMEM;
+    for (size_t i = 0; i < node.labels.n; i++) {
+        labels[i] = node.labels.items[i];
+        if (str_eq(labels[i].key, HOSTNAME))
+            labels[i].value = node.name;
+    }
+    node.labels.items = labels;
+    node.uid = STR_NULL;
+    node.created_at = 0;
+    node.is_ready = true;
+    node.is_unschedulable = false;
+    node.conditions = ready;
+    node.n_conditions = ELEMENTS_OF(ready);
+    node.n_addresses = 0;
+    *ret_name = node.name;
+    if (store_find_node(draft->nodes, node.name))
+        return set_error(draft, "the cluster has nodes of that name; change the Node's name");
+    r = store_apply_node(draft->nodes, &node);
+    return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes, with those of the cluster")
+                           : error_fold(r);
+}
+
+/* Adds the nodes of the pool to those of the cluster. */
+static int read_pool(Draft *draft) {
+    AutoscalePool *ret = &draft->input->autoscale_pool;
+    double max = AUTOSCALE_POOL_DEFAULT;
+    int r;
+
+    draft->path = draft->files->pool;
+    r = objects_each(draft->path, visit_pool, draft, draft->error);
+    if (r < 0)
+        return r;
+    if (draft->n_pool_nodes == 0)
+        return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
+    if (!read_number(&draft->pool_node, POOL_PRICE, 1e9, &ret->price))
+        return set_error(draft, "berth.dev/price-per-hour is a number, 0 or more");
+    if (!read_number(&draft->pool_node, POOL_MAX, AUTOSCALE_POOL_MAX, &max) || max < 1)
+        return set_error(draft, "berth.dev/max-nodes is 1 to 10000");
+    if (draft->pool_node.allocatable.n == 0)
+        return set_error(draft, "the Node has no status.allocatable");
+    ret->name = draft->pool_node.name;
+    ret->names = ARENA_ARRAY(draft->input->arena, Str, (size_t)max);
+    if (!ret->names)
+        return -ENOMEM;
+    for (ret->n = 0; r == 0 && ret->n < (size_t)max; ret->n++)
+        r = add_pool_node(draft, ret->n, &ret->names[ret->n]);
+    return r;
+}
+
+static int find_pool_rows(SimulationInput *input) {
+    AutoscalePool *pool = &input->autoscale_pool;
+
+    pool->rows = ARENA_ARRAY(input->arena, uint32_t, pool->n + 1);
+    for (size_t i = 0; pool->rows && i < pool->n; i++)
+        pool->rows[i] = table_find(input->table, pool->names[i]);
+    return pool->rows ? 0 : -ENOMEM;
 }
 
 static int read_cluster(Draft *draft) {
@@ -311,20 +407,123 @@ static int read_cluster(Draft *draft) {
     draft->path = draft->files->cluster;
     r = objects_each(draft->path, visit_cluster, draft, draft->error);
     if (r == 0 && draft->files->pool)
-        r = autoscale_pool_read(draft->files->pool, draft->nodes, draft->input->arena,
-            &draft->input->autoscale_pool, draft->error);
+        r = read_pool(draft);
     if (r == 0)
         r = store_publish(draft->nodes, &draft->input->snapshot);
     if (r < 0)
         return r;
+    draft->path = draft->files->cluster;
     draft->input->table = snapshot_table(draft->input->snapshot);
-    r = autoscale_pool_find_rows(
-        &draft->input->autoscale_pool, draft->input->table, draft->input->arena);
+    r = find_pool_rows(draft->input);
     if (r < 0)
         return r;
     if (draft->input->table->names->n_nodes == 0)
-        return set_error(draft, draft->path,
-            "contains no Node; make it with: kubectl get nodes,pods -A -o json");
+        return set_error(
+            draft, "contains no Node; make it with: kubectl get nodes,pods -A -o json");
+    return 0;
+}
+
+/* --- terms -------------------------------------------------------------- */
+
+/* All return 0; 1: there were too many terms; or -ENOMEM. */
+static int add_spread(const Draft *draft, PodRequest *request) {
+    Labels services;
+    int r;
+
+    arena_reset(draft->scratch);
+    r = services_find(&draft->services, &request->pod, draft->scratch, &services);
+    if (r < 0)
+        return r;
+    return term_index_add_spread(draft->input->terms, &request->pod, &services, &request->terms);
+}
+
+static int find_kinds(Draft *draft) {
+    SimulationInput *input = draft->input;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+        r = add_spread(draft, draft->requests.items[i]);
+        draft->has_lost_terms |= r == 1;
+    }
+    if (r >= 0)
+        r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
+    for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
+        ExistingPod *existing = &input->existing[i];
+
+        r = term_index_classify(input->terms, existing->pod, &existing->footprint.terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        r = term_index_classify(input->terms, &request->pod, &request->terms);
+        draft->has_lost_terms |= r == 1;
+    }
+    return r;
+}
+
+/* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
+static int find_claims(const Draft *draft, PodRequest *request) {
+    const RelatedObjects *objects = snapshot_related(draft->input->snapshot);
+    const PodDetails *details = request->pod.details;
+    Related related = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < details->n_volumes; i++)
+        n += !str_is_empty(details->volumes[i].claim_name);
+    if (n == 0)
+        return 0;
+    if (related_objects_find(objects, &request->pod, draft->input->arena, &related) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < related.n_claims; i++) {
+        const VolumeClaim *claim = &related.claims[i];
+
+        if (claim->volume.is_limited)
+            request->unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
+        if (!str_is_empty(claim->volume.name) &&
+            !str_is_one_of(STR("ReadWriteOncePod"), claim->access_modes, claim->n_access_modes))
+            n--;
+    }
+    if (n > 0)
+        request->unmodelled |= 1u << UNMODELLED_VOLUMES;
+    else
+        request->claims = related.claims;
+    request->n_claims = n > 0 ? 0 : related.n_claims;
+    return 0;
+}
+
+static void find_unmodelled(const Draft *draft) {
+    SimulationInput *input = draft->input;
+
+    for (size_t i = 0; i < draft->requests.n; i++) {
+        PodRequest *request = draft->requests.items[i];
+
+        if (draft->has_lost_terms)
+            request->unmodelled |= 1u << UNMODELLED_TERMS;
+        if (term_index_is_unsure(input->terms, &request->terms))
+            request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
+        input->lacks_services |=
+            draft->services.n == 0 && request->terms.n_spread == 0 && request->pod.labels.n > 0;
+    }
+    for (size_t i = 0; i < input->n_arrivals; i++) {
+        uint32_t unmodelled = input->arrivals[i].request->unmodelled;
+
+        for (unsigned k = 0; k < UNMODELLED_MAX; k++)
+            input->n_unmodelled[k] += unmodelled >> k & 1;
+        input->n_any_unmodelled += unmodelled != 0;
+    }
+}
+
+/* Which pods the terms and spread constraints of others select, and which pods use features that
+ * are not modelled. */
+static int find_terms(Draft *draft) {
+    int r = find_kinds(draft);
+
+    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++)
+        r = find_claims(draft, draft->requests.items[i]);
+    if (r < 0)
+        return r;
+    find_unmodelled(draft);
     return 0;
 }
 
@@ -355,11 +554,6 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Whether the name is the pod's own, and not made from that of its workload or trace. */
-static bool has_own_name(const Arrival *arrival) {
-    return str_eq(arrival->name, arrival->request->pod.name);
-}
-
 /* Names must be unique; one that was made here gets a number appended. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
@@ -368,8 +562,9 @@ static int name_arrivals(Draft *draft, Map *names) {
         Arrival *arrival = &draft->arrivals.items[i];
         Str name = full_name(arena, arrival->request->pod.namespace, arrival->name);
         bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
+        bool is_made = !str_eq(arrival->name, arrival->request->pod.name);
 
-        if (is_taken && !draft->files->trace && has_own_name(arrival)) {
+        if (is_taken && !draft->files->trace && !is_made) {
             (void)snprintf(draft->error, SIMULATION_ERROR_MAX,
                 "%s: there are two pods named \"%.*s\"", draft->path, STR_FMT(name));
             return -EINVAL;
@@ -467,22 +662,9 @@ static int read_pods(Draft *draft) {
         r = trace_each(draft->path, visit_trace, draft, draft->error);
     }
     if (r == 0 && draft->arrivals.n == 0)
-        return set_error(draft, draft->path,
+        return set_error(draft,
             "contains no pod to place: no Pod, and no Deployment, Job or other object with pods");
     return r;
-}
-
-static int find_terms(Draft *draft) {
-    SimulationTerms terms = {
-        .input = draft->input,
-        .requests = draft->requests.items,
-        .n_requests = draft->requests.n,
-        .services = &draft->services,
-        .has_lost = draft->has_lost_terms,
-        .scratch = draft->scratch,
-    };
-
-    return simulation_terms_find(&terms);
 }
 
 static int load(Draft *draft) {

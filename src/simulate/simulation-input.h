@@ -14,12 +14,32 @@
 #include "cluster/snapshot.h"
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
-#include "simulate/autoscale-pool.h"
 
 #define SIMULATION_PODS_MAX 1000000u
 #define SIMULATION_BUDGET ((size_t)8 * 1024 * 1024 * 1024)
 #define SIMULATION_ERROR_MAX 1024u
 #define SIMULATION_SECONDS_MAX 1e10 /* a few hundred years */
+
+/*
+ * AutoscalePool: nodes that an autoscaler can add. A file has one Node as kubectl prints it, with
+ * labels, taints and what it can allocate; and as annotations
+ *
+ *     berth.dev/price-per-hour: "0.768"
+ *     berth.dev/max-nodes: "100"           # default AUTOSCALE_POOL_DEFAULT
+ *
+ * All of them are rows of the simulated cluster from the start: a run hides those that it has not
+ * added.
+ */
+#define AUTOSCALE_POOL_DEFAULT 1000u
+#define AUTOSCALE_POOL_MAX 10000u
+
+typedef struct AutoscalePool {
+    Str name;     /* of the Node; nodes are NAME-1 and so on */
+    double price; /* of a node-hour; 0: not given */
+    Str *names;
+    uint32_t *rows;
+    size_t n; /* 0: there is no pool */
+} AutoscalePool;
 
 /* A pod that runs at the start. */
 typedef struct ExistingPod {

@@ -14,43 +14,21 @@
 
 /* --- booleans ---------------------------------------------------------------- */
 
-static const struct {
-    Str word;
-    bool value;
-} words[] = {
-    {STR("y"), true},
-    {STR("Y"), true},
-    {STR("yes"), true},
-    {STR("Yes"), true},
-    {STR("YES"), true},
-    {STR("on"), true},
-    {STR("On"), true},
-    {STR("ON"), true},
-    {STR("n"), false},
-    {STR("N"), false},
-    {STR("no"), false},
-    {STR("No"), false},
-    {STR("NO"), false},
-    {STR("off"), false},
-    {STR("Off"), false},
-    {STR("OFF"), false},
-};
-
 static bool resolve_word(YamlNode *node) {
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq(node->text, words[i].word)) {
-            node->kind = YAML_BOOL;
-            node->boolean = words[i].value;
-            return true;
-        }
-    return false;
+    static const Str no[] = {
+        STR("n"), STR("N"), STR("no"), STR("No"), STR("NO"), STR("off"), STR("Off"), STR("OFF")};
+    static const Str yes[] = {
+        STR("y"), STR("Y"), STR("yes"), STR("Yes"), STR("YES"), STR("on"), STR("On"), STR("ON")};
+    bool is_yes = str_is_one_of(node->text, yes, ELEMENTS_OF(yes));
+
+    if (!is_yes && !str_is_one_of(node->text, no, ELEMENTS_OF(no)))
+        return false;
+    node->kind = YAML_BOOL;
+    node->boolean = is_yes;
+    return true;
 }
 
 /* --- numbers ----------------------------------------------------------------- */
-
-static bool has_prefix_nocase(Str text, Str prefix) {
-    return str_eq_nocase(str_take(text, prefix.len), prefix);
-}
 
 /* Removes the prefix of the base: 0x, 0o, 0b, or a 0 before other digits. */
 static unsigned take_base(Str *digits) {
@@ -60,15 +38,11 @@ static unsigned take_base(Str *digits) {
     } bases[] = {{STR("0x"), 16}, {STR("0o"), 8}, {STR("0b"), 2}};
 
     for (size_t i = 0; i < ELEMENTS_OF(bases); i++)
-        if (has_prefix_nocase(*digits, bases[i].prefix)) {
+        if (str_eq_nocase(str_take(*digits, bases[i].prefix.len), bases[i].prefix)) {
             *digits = str_skip(*digits, bases[i].prefix.len);
             return bases[i].base;
         }
     return digits->len > 1 && digits->ptr[0] == '0' ? 8 : 10;
-}
-
-static Str skip_sign(Str text) {
-    return str_skip(text, str_has_prefix(text, STR("-")) || str_has_prefix(text, STR("+")));
 }
 
 static bool parse_int(Str text, int64_t *ret) {
@@ -76,7 +50,7 @@ static bool parse_int(Str text, int64_t *ret) {
     int64_t value = 0;
     unsigned base;
 
-    text = skip_sign(text);
+    text = str_skip(text, is_negative || str_has_prefix(text, STR("+")));
     base = take_base(&text);
     for (size_t i = 0; i < text.len; i++) {
         int digit = ascii_hex_value(text.ptr[i]);

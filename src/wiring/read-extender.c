@@ -49,9 +49,8 @@ static void read_resources(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     ExtenderEntry *entry = into;
 
-    if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
-        return;
-    if (wiring_is_beyond(reading, value, WIRING_RESOURCES_MAX, "resources"))
+    if (!reader_sequence(&reading->reader, value, name) ||
+        wiring_is_beyond(reading, value, WIRING_RESOURCES_MAX, "resources"))
         return;
     entry->managed = ARENA_ARRAY(reading->reader.arena, ManagedResource, value->n);
     for (size_t i = 0; entry->managed && i < value->n; i++) {
@@ -81,21 +80,17 @@ static const WiringField tls_fields[] = {
 };
 
 /* The line is not shown: it may contain a key. */
-static void report_tls(WiringReading *reading, DiagLevel level, Place place, Str text, Str hint) {
-    diag_add(reading->reader.diags, level, place, STR_NULL, text, hint);
-}
-
-static void check_tls(WiringReading *reading, Place place, const ExtenderTls *tls) {
+static void check_tls(DiagList *diags, Place place, const ExtenderTls *tls) {
     bool has_ca = tls->ca_file.len + tls->ca_data.len > 0;
     bool has_cert = tls->cert_file.len + tls->cert_data.len > 0;
     bool has_key = tls->key_file.len + tls->key_data.len > 0;
 
     if (has_ca && tls->is_insecure)
-        report_tls(reading, DIAG_ERROR, place,
+        diag_add(diags, DIAG_ERROR, place, STR_NULL,
             STR("a CA and insecure together: kube-scheduler refuses to start"),
             STR("leave insecure out: the CA is what makes the connection safe"));
     if (has_cert != has_key)
-        report_tls(reading, DIAG_WARNING, place,
+        diag_add(diags, DIAG_WARNING, place, STR_NULL,
             has_cert ? STR("a certificate without its key: no client certificate is sent")
                      : STR("a key without its certificate: no client certificate is sent"),
             STR_NULL);
@@ -105,12 +100,12 @@ static void read_tls(WiringReading *reading, const YamlNode *value, const char *
     ExtenderTls *tls = into;
     size_t n_errors = reading->reader.diags->n_errors;
 
-    if (value->kind == YAML_NULL || !wiring_read_fields(reading, value, name, !reading->is_legacy,
-                                        tls_fields, ELEMENTS_OF(tls_fields), tls))
+    if (!wiring_read_fields(
+            reading, value, name, !reading->is_legacy, tls_fields, ELEMENTS_OF(tls_fields), tls))
         return;
     tls->is_given = true;
     if (reading->reader.diags->n_errors == n_errors)
-        check_tls(reading, value->place, tls);
+        check_tls(reading->reader.diags, value->place, tls);
 }
 
 /* --- an extender -------------------------------------------------------------- */
@@ -124,7 +119,7 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, bind_verb, "bindVerb", wiring_read_string),
     WIRING_FIELD(ExtenderEntry, is_https, "enableHTTPS", wiring_read_bool),
     WIRING_FIELD(ExtenderEntry, tls, "tlsConfig", read_tls),
-    WIRING_FIELD(ExtenderEntry, timeout_nsec, "httpTimeout", wiring_read_time),
+    WIRING_FIELD(ExtenderEntry, timeout_nsec, "httpTimeout", wiring_read_time, .takes_null = true),
     WIRING_FIELD(ExtenderEntry, is_node_cache_capable, "nodeCacheCapable", wiring_read_bool),
     {.name = "managedResources", .read = read_resources}, /* two fields of the entry */
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
@@ -152,9 +147,8 @@ void wiring_read_extenders(
     WiringReading *reading, const YamlNode *value, const char *name, void *config) {
     SchedulerConfig *into = config;
 
-    if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
-        return;
-    if (wiring_is_beyond(reading, value, WIRING_EXTENDERS_MAX, "extenders"))
+    if (!reader_sequence(&reading->reader, value, name) ||
+        wiring_is_beyond(reading, value, WIRING_EXTENDERS_MAX, "extenders"))
         return;
     into->extenders = ARENA_ARRAY(reading->reader.arena, ExtenderEntry, value->n);
     for (size_t i = 0; into->extenders && i < value->n; i++) {

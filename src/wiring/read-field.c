@@ -18,16 +18,15 @@
 
 /* --- fields ---------------------------------------------------------------- */
 
-static const WiringField *find_exact(const WiringField *fields, size_t n_fields, Str key) {
-    for (size_t i = 0; i < n_fields; i++)
-        if (str_is(key, fields[i].name))
-            return &fields[i];
-    return NULL;
+static bool is_there(const WiringReading *reading, const WiringField *field) {
+    return field->versions == 0 || (field->versions & reading->version) != 0;
 }
 
-static const WiringField *find_nocase(const WiringField *fields, size_t n_fields, Str key) {
+/* NULL: there is none. */
+static const WiringField *find_field(const WiringReading *reading, const WiringField *fields,
+    size_t n_fields, Str key, bool (*is_same)(Str a, Str b)) {
     for (size_t i = 0; i < n_fields; i++)
-        if (str_eq_nocase(key, str_from_c(fields[i].name)))
+        if (is_there(reading, &fields[i]) && is_same(key, str_from_c(fields[i].name)))
             return &fields[i];
     return NULL;
 }
@@ -44,12 +43,14 @@ static void complain_of_case(
 static void complain_of_key(WiringReading *reading, const YamlNode *key, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields) {
     Str known[WIRING_FIELDS_MAX];
+    size_t n = 0;
 
     assert(n_fields <= WIRING_FIELDS_MAX);
     for (size_t i = 0; i < n_fields; i++)
-        known[i] = str_from_c(fields[i].name);
+        if (is_there(reading, &fields[i]))
+            known[n++] = str_from_c(fields[i].name);
     reader_unknown_field(
-        &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n_fields);
+        &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n);
 }
 
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
@@ -60,14 +61,15 @@ bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const c
         return false;
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key, *value = mapping->pairs[i].value;
-        const WiringField *field = find_exact(fields, n_fields, key->text);
-        const WiringField *near = field ? field : find_nocase(fields, n_fields, key->text);
+        const WiringField *field = find_field(reading, fields, n_fields, key->text, str_eq);
+        const WiringField *near =
+            field ? field : find_field(reading, fields, n_fields, key->text, str_eq_nocase);
 
         if (!near)
             complain_of_key(reading, key, what, is_exact, fields, n_fields);
         else if (!field && is_exact)
             complain_of_case(reading, key, what, near);
-        else if (near->read)
+        else if (near->read && (value->kind != YAML_NULL || near->takes_null))
             near->read(reading, value, near->name, (char *)into + near->offset);
     }
     return true;
@@ -99,19 +101,17 @@ bool wiring_is_beyond(
 
 void wiring_read_string(
     WiringReading *reading, const YamlNode *value, const char *name, void *str) {
-    if (value->kind != YAML_NULL)
-        (void)reader_string(&reading->reader, value, name, str);
+    (void)reader_string(&reading->reader, value, name, str);
 }
 
 void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag) {
-    if (value->kind != YAML_NULL)
-        (void)reader_bool(&reading->reader, value, name, flag);
+    (void)reader_bool(&reading->reader, value, name, flag);
 }
 
 void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n) {
     if (value->kind == YAML_FLOAT && fabs(value->real) >= 0x1p63)
         reader_error(&reading->reader, value, "%s does not fit into 64 bits", name);
-    else if (value->kind != YAML_NULL)
+    else
         (void)reader_int(&reading->reader, value, name, INT64_MIN, INT64_MAX, n);
 }
 
@@ -210,8 +210,6 @@ static void read_pem(
     _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX);
     Str begin = STR("-----BEGIN ");
 
-    if (value->kind == YAML_NULL)
-        return;
     if (value->kind != YAML_STRING || !base64_decode(value->text, &pem)) {
         complain_of_pem(reading, value, name, "is no base64", hint);
         return;

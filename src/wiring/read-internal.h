@@ -13,12 +13,21 @@
 #include "yaml/document.h"
 #include "yaml/reader.h"
 
+/* The versions that have a field. */
+enum {
+    IN_V1 = 1,
+    IN_BETA = 2,
+    IN_ALPHA2 = 4,
+    IN_ALPHA1 = 8, /* its extenders are in a Policy */
+    IN_POLICY = 16,
+};
+
 typedef struct WiringReading {
     YamlReader reader;
+    unsigned version; /* one of these */
     SchedulerConfig *config;
     bool is_legacy; /* of extenders */
     bool is_beta;   /* KubeSchedulerConfiguration, before v1 */
-    bool is_alpha1; /* v1alpha1, whose extenders are in a Policy */
     bool is_beyond; /* over a limit of berth that kube-scheduler does not have */
     Map managed;    /* resources that an extender manages already */
     bool has_binder;
@@ -32,10 +41,12 @@ typedef struct WiringField {
     const char *name;
     WiringRead *read; /* NULL: any value, not read */
     size_t offset;
+    unsigned versions; /* that have it; 0: all */
+    bool takes_null;   /* else read() is not called for an empty value */
 } WiringField;
 
-#define WIRING_FIELD(type, member, key, how)                                                       \
-    { .name = (key), .read = (how), .offset = offsetof(type, member) }
+#define WIRING_FIELD(type, member, key, how, ...)                                                  \
+    { .name = (key), .read = (how), .offset = offsetof(type, member), __VA_ARGS__ }
 
 #define WIRING_FIELDS_MAX 32u
 
@@ -43,6 +54,8 @@ typedef struct WiringField {
  * extender"). False: it is not a mapping. */
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
+#define WIRING_READ_FIELDS(reading, mapping, what, fields, into)                                   \
+    wiring_read_fields((reading), (mapping), (what), true, (fields), ELEMENTS_OF(fields), (into))
 
 /* Readers for a table: */
 WiringRead wiring_read_string, wiring_read_bool, wiring_read_int64, wiring_read_time;

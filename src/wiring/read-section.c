@@ -25,19 +25,16 @@ typedef struct Election {
 
 static const WiringField election_fields[] = {
     WIRING_FIELD(Election, is_on, "leaderElect", wiring_read_bool),
-    WIRING_FIELD(Election, lease_nsec, "leaseDuration", wiring_read_duration),
-    WIRING_FIELD(Election, renew_nsec, "renewDeadline", wiring_read_duration),
-    WIRING_FIELD(Election, retry_nsec, "retryPeriod", wiring_read_duration),
+    WIRING_FIELD(Election, lease_nsec, "leaseDuration", wiring_read_duration, .takes_null = true),
+    WIRING_FIELD(Election, renew_nsec, "renewDeadline", wiring_read_duration, .takes_null = true),
+    WIRING_FIELD(Election, retry_nsec, "retryPeriod", wiring_read_duration, .takes_null = true),
     WIRING_FIELD(Election, lock, "resourceLock", wiring_read_string),
     WIRING_FIELD(Election, name, "resourceName", wiring_read_string),
     WIRING_FIELD(Election, namespace, "resourceNamespace", wiring_read_string),
-    /* Only v1alpha1: */
-    WIRING_FIELD(Election, old_name, "lockObjectName", wiring_read_string),
-    WIRING_FIELD(Election, old_namespace, "lockObjectNamespace", wiring_read_string),
+    WIRING_FIELD(Election, old_name, "lockObjectName", wiring_read_string, .versions = IN_ALPHA1),
+    WIRING_FIELD(
+        Election, old_namespace, "lockObjectNamespace", wiring_read_string, .versions = IN_ALPHA1),
 };
-
-#define N_ELECTION_ALPHA1 ELEMENTS_OF(election_fields)
-#define N_ELECTION (N_ELECTION_ALPHA1 - 2)
 
 static int64_t given(int64_t nsec, int64_t otherwise) {
     return nsec != 0 ? nsec : otherwise;
@@ -68,8 +65,7 @@ void wiring_read_election(
     size_t n_errors = reading->reader.diags->n_errors;
     SchedulerConfig *config = into;
 
-    if (!wiring_read_fields(reading, value, name, /* is_exact= */ true, election_fields,
-            reading->is_alpha1 ? N_ELECTION_ALPHA1 : N_ELECTION, &election))
+    if (!WIRING_READ_FIELDS(reading, value, name, election_fields, &election))
         return;
     if (str_is_empty(election.name))
         election.name = election.old_name;
@@ -87,16 +83,14 @@ void wiring_read_election(
 static void read_qps(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     double qps;
 
-    if (value->kind != YAML_NULL)
-        (void)reader_number(&reading->reader, value, name, -FLT_MAX, FLT_MAX, &qps);
+    (void)reader_number(&reading->reader, value, name, -FLT_MAX, FLT_MAX, &qps);
 }
 
 static void read_burst(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t burst;
 
-    if (value->kind != YAML_NULL)
-        (void)reader_int(&reading->reader, value, name, 0, INT32_MAX, &burst);
+    (void)reader_int(&reading->reader, value, name, 0, INT32_MAX, &burst);
 }
 
 typedef struct Connection {
@@ -116,8 +110,7 @@ void wiring_read_connection(
     Connection connection = {0};
     SchedulerConfig *config = into;
 
-    (void)wiring_read_fields(reading, value, name,
-        /* is_exact= */ true, connection_fields, ELEMENTS_OF(connection_fields), &connection);
+    (void)WIRING_READ_FIELDS(reading, value, name, connection_fields, &connection);
     config->kubeconfig = connection.kubeconfig;
 }
 
@@ -129,9 +122,8 @@ static void read_policy_file(
         WIRING_FIELD(SchedulerConfig, policy_file, "path", wiring_read_string)};
     SchedulerConfig *config = reading->config;
 
-    (void)wiring_read_fields(
-        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), config);
-    if (value->kind == YAML_MAPPING && str_is_empty(config->policy_file))
+    if (WIRING_READ_FIELDS(reading, value, name, fields, config) &&
+        str_is_empty(config->policy_file))
         reader_error(&reading->reader, value, "the file of the Policy needs a path");
 }
 
@@ -142,9 +134,7 @@ static void read_policy_map(
         WIRING_FIELD(SchedulerConfig, policy_map_name, "name", wiring_read_string)};
     SchedulerConfig *config = reading->config;
 
-    (void)wiring_read_fields(
-        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), config);
-    if (value->kind == YAML_MAPPING &&
+    if (WIRING_READ_FIELDS(reading, value, name, fields, config) &&
         (str_is_empty(config->policy_map_namespace) || str_is_empty(config->policy_map_name)))
         reader_error(
             &reading->reader, value, "the ConfigMap of the Policy needs a namespace and a name");
@@ -157,9 +147,7 @@ static void read_policy_source(
         {.name = "configMap", .read = read_policy_map},
     };
 
-    if (wiring_read_fields(
-            reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), into) &&
-        value->kind == YAML_MAPPING && !wiring_find(value, "file") &&
+    if (WIRING_READ_FIELDS(reading, value, name, fields, into) && !wiring_find(value, "file") &&
         !wiring_find(value, "configMap"))
         reader_error(&reading->reader, value, "policy needs a file or a configMap");
 }
@@ -171,8 +159,7 @@ void wiring_read_algorithm(
         {.name = "provider"},
     };
 
-    (void)wiring_read_fields(
-        reading, value, name, /* is_exact= */ true, fields, ELEMENTS_OF(fields), into);
+    (void)WIRING_READ_FIELDS(reading, value, name, fields, into);
 }
 
 /* --- top-level numbers and flags ---------------------------------------------- */
@@ -181,8 +168,7 @@ void wiring_read_parallelism(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t n;
 
-    if (value->kind != YAML_NULL)
-        (void)reader_int(&reading->reader, value, name, 1, INT32_MAX, &n);
+    (void)reader_int(&reading->reader, value, name, 1, INT32_MAX, &n);
 }
 
 void wiring_read_flag(WiringReading *reading, const YamlNode *value, const char *name, void *into) {

@@ -3,7 +3,6 @@
  * is not read.
  */
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,7 +10,6 @@
 #include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
-#define ALPHA1 GROUP "v1alpha1"
 #define DEFAULT_SCHEDULER "default-scheduler"
 
 /* --- profiles -------------------------------------------------------------------- */
@@ -20,7 +18,7 @@ static void read_percentage(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t percentage;
 
-    if (value->kind != YAML_NULL && reader_int(&reading->reader, value, name, 0, 100, &percentage))
+    if (reader_int(&reading->reader, value, name, 0, 100, &percentage))
         *(int *)into = (int)percentage;
 }
 
@@ -31,13 +29,11 @@ typedef struct Profile {
 
 static void read_mapping(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    if (value->kind != YAML_NULL)
-        (void)reader_mapping(&reading->reader, value, name);
+    (void)reader_mapping(&reading->reader, value, name);
 }
 
 static void read_list(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    if (value->kind != YAML_NULL)
-        (void)reader_sequence(&reading->reader, value, name);
+    (void)reader_sequence(&reading->reader, value, name);
 }
 
 /* Plugins and their configuration are kube-scheduler's own. */
@@ -71,17 +67,12 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
 static void read_profiles(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     (void)into; /* finish_profiles() reads them: it needs the global percentageOfNodesToScore */
-    if (value->kind != YAML_NULL && reader_sequence(&reading->reader, value, name))
+    if (reader_sequence(&reading->reader, value, name))
         (void)wiring_is_beyond(reading, value, WIRING_PROFILES_MAX, "profiles");
 }
 
-/* The smaller of two percentages; 0 and -1, kube-scheduler's default, count as smallest. */
-static int fewer(int a, int b) {
-    return a < b ? a : b;
-}
-
 /* A profile's own percentage overrides the global one; the smallest is the share of nodes that an
- * extender is certain to see. */
+ * extender is certain to see. 0 and -1, kube-scheduler's default, count as smallest. */
 static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     const YamlNode *list = wiring_find(root, "profiles");
     SchedulerConfig *config = reading->config;
@@ -92,109 +83,98 @@ static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     config->scheduler_names = ARENA_ARRAY(reading->reader.arena, Str, list->n);
     for (size_t i = 0; config->scheduler_names && i < list->n; i++) {
         Profile profile = {.percentage = -1};
+        int percentage;
 
-        if (!wiring_read_fields(reading, list->items[i], "a profile",
-                /* is_exact= */ true, profile_fields, ELEMENTS_OF(profile_fields), &profile))
+        if (!WIRING_READ_FIELDS(reading, list->items[i], "a profile", profile_fields, &profile))
             continue;
         read_name(reading, list->items[i], list->n == 1, profile.name);
-        least = fewer(least, profile.percentage >= 0 ? profile.percentage : all);
+        percentage = profile.percentage >= 0 ? profile.percentage : all;
+        least = percentage < least ? percentage : least;
     }
     config->percentage = least;
 }
 
 /* --- documents -------------------------------------------------------------------- */
 
-#define SECTION(key, how)                                                                          \
-    { .name = (key), .read = (how) }
+#define SECTION(key, how, in)                                                                      \
+    { .name = (key), .read = (how), .versions = (in) }
 
-static const WiringField config_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("extenders", wiring_read_extenders),
-    SECTION("profiles", read_profiles),
-    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
-    SECTION("leaderElection", wiring_read_election),
-    SECTION("clientConnection", wiring_read_connection),
-    SECTION("parallelism", wiring_read_parallelism),
-    SECTION("enableProfiling", wiring_read_flag),
-    SECTION("enableContentionProfiling", wiring_read_flag),
-    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
-    SECTION("podMaxBackoffSeconds", NULL),
-    SECTION("delayCacheUntilActive", wiring_read_flag),
-    /* Only the versions before v1: */
-    SECTION("healthzBindAddress", NULL),
-    SECTION("metricsBindAddress", NULL),
-    /* Only v1alpha2: */
-    SECTION("disablePreemption", NULL),
-    SECTION("bindTimeoutSeconds", NULL),
-};
+#define IN_PROFILED (IN_V1 | IN_BETA | IN_ALPHA2) /* versions with profiles */
+#define IN_CONFIG (IN_PROFILED | IN_ALPHA1)
+#define IN_ALPHA (IN_ALPHA2 | IN_ALPHA1)
 
-#define N_FIELDS_ALPHA ELEMENTS_OF(config_fields)
-#define N_FIELDS_BETA (N_FIELDS_ALPHA - 2)
-#define N_FIELDS_V1 (N_FIELDS_BETA - 2)
-
-static const WiringField alpha1_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("schedulerName", NULL), /* read_only_name() */
-    SECTION("algorithmSource", wiring_read_algorithm),
-    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
-    SECTION("leaderElection", wiring_read_election),
-    SECTION("clientConnection", wiring_read_connection),
-    SECTION("enableProfiling", wiring_read_flag),
-    SECTION("enableContentionProfiling", wiring_read_flag),
-    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
-    SECTION("podMaxBackoffSeconds", NULL),
-    SECTION("healthzBindAddress", NULL),
-    SECTION("metricsBindAddress", NULL),
-    SECTION("disablePreemption", NULL),
-    SECTION("bindTimeoutSeconds", NULL),
-    SECTION("hardPodAffinitySymmetricWeight", NULL),
-    SECTION("plugins", read_mapping),
-    SECTION("pluginConfig", read_list),
-};
-
-static const WiringField policy_fields[] = {
-    SECTION("apiVersion", NULL),
-    SECTION("kind", NULL),
-    SECTION("extenders", wiring_read_extenders),
-    SECTION("predicates", NULL),
-    SECTION("priorities", NULL),
-    SECTION("hardPodAffinitySymmetricWeight", NULL),
-    SECTION("alwaysCheckAllPredicates", NULL),
+static const WiringField root_fields[] = {
+    SECTION("apiVersion", NULL, 0),
+    SECTION("kind", NULL, 0),
+    SECTION("extenders", wiring_read_extenders, IN_PROFILED | IN_POLICY),
+    SECTION("predicates", NULL, IN_POLICY),
+    SECTION("priorities", NULL, IN_POLICY),
+    SECTION("profiles", read_profiles, IN_PROFILED),
+    SECTION("schedulerName", NULL, IN_ALPHA1), /* read_only_name() */
+    SECTION("algorithmSource", wiring_read_algorithm, IN_ALPHA1),
+    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage,
+        .versions = IN_CONFIG),
+    SECTION("leaderElection", wiring_read_election, IN_CONFIG),
+    SECTION("clientConnection", wiring_read_connection, IN_CONFIG),
+    SECTION("parallelism", wiring_read_parallelism, IN_PROFILED),
+    SECTION("enableProfiling", wiring_read_flag, IN_CONFIG),
+    SECTION("enableContentionProfiling", wiring_read_flag, IN_CONFIG),
+    SECTION("podInitialBackoffSeconds", NULL, IN_CONFIG), /* wiring_check_backoff() */
+    SECTION("podMaxBackoffSeconds", NULL, IN_CONFIG),
+    SECTION("delayCacheUntilActive", wiring_read_flag, IN_PROFILED),
+    SECTION("healthzBindAddress", NULL, IN_BETA | IN_ALPHA),
+    SECTION("metricsBindAddress", NULL, IN_BETA | IN_ALPHA),
+    SECTION("disablePreemption", NULL, IN_ALPHA),
+    SECTION("bindTimeoutSeconds", NULL, IN_ALPHA),
+    SECTION("hardPodAffinitySymmetricWeight", NULL, IN_ALPHA1 | IN_POLICY),
+    SECTION("alwaysCheckAllPredicates", NULL, IN_POLICY),
+    SECTION("plugins", read_mapping, IN_ALPHA1),
+    SECTION("pluginConfig", read_list, IN_ALPHA1),
 };
 
 typedef struct Version {
-    Str name; /* one that server.c knows */
-    bool is_legacy;
-    size_t n_fields;
-    const WiringField *fields;
+    WiringRelease release;
+    unsigned version;
 } Version;
 
 static const Version versions[] = {
-    {STR(GROUP "v1"), false, N_FIELDS_V1, config_fields},
-    {STR(GROUP "v1beta3"), false, N_FIELDS_BETA, config_fields},
-    {STR(GROUP "v1beta2"), false, N_FIELDS_BETA, config_fields},
-    {STR(GROUP "v1beta1"), false, N_FIELDS_BETA, config_fields},
-    {STR(GROUP "v1alpha2"), true, N_FIELDS_ALPHA, config_fields},
-    {STR(ALPHA1), true, ELEMENTS_OF(alpha1_fields), alpha1_fields},
+    {{WIRING_V1, STR(GROUP "v1"), 25, 0}, IN_V1},
+    {{WIRING_V1, STR(GROUP "v1beta3"), 23, 28}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1beta2"), 22, 27}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1beta1"), 19, 22}, IN_BETA},
+    {{WIRING_V1, STR(GROUP "v1alpha2"), 18, 18}, IN_ALPHA2},
+    {{WIRING_V1, STR(GROUP "v1alpha1"), 16, 18}, IN_ALPHA1},
+    {{WIRING_POLICY, STR("v1"), 16, 22}, IN_POLICY},
+    {{WIRING_POLICY, STR(GROUP "v1"), 17, 22}, IN_POLICY},
 };
 
-static const Version *find_version(WiringReading *reading, const YamlNode *at) {
+static const Version *find_version(WiringFormat format, Str api_version) {
+    for (size_t i = 0; i < ELEMENTS_OF(versions); i++)
+        if (versions[i].release.format == format &&
+            str_eq(versions[i].release.api_version, api_version))
+            return &versions[i];
+    return NULL;
+}
+
+const WiringRelease *wiring_release_find(WiringFormat format, Str api_version) {
+    const Version *version = find_version(format, api_version);
+
+    return version ? &version->release : NULL;
+}
+
+static void complain_of_version(WiringReading *reading, const YamlNode *at) {
     Str known[ELEMENTS_OF(versions)], meant;
     char hint[128] = "kube-scheduler 1.25 and later read " GROUP "v1";
+    size_t n = 0;
 
-    for (size_t i = 0; i < ELEMENTS_OF(versions); i++) {
-        if (str_eq(versions[i].name, at->text))
-            return &versions[i];
-        known[i] = versions[i].name;
-    }
-    meant = str_nearest(at->text, known, ELEMENTS_OF(known));
+    for (size_t i = 0; i < ELEMENTS_OF(versions); i++)
+        if (versions[i].release.format == WIRING_V1)
+            known[n++] = versions[i].release.api_version;
+    meant = str_nearest(at->text, known, n);
     if (!str_is_empty(meant))
         (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
     reader_error_hint(&reading->reader, at, str_from_c(hint),
         "no kube-scheduler reads extenders from apiVersion \"%.*s\"", STR_FMT(at->text));
-    return NULL;
 }
 
 /* The schedulerName of v1alpha1, which has no profiles. */
@@ -210,24 +190,24 @@ static void read_only_name(WiringReading *reading, const YamlNode *root) {
 }
 
 static void read_config(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
-    const Version *version = find_version(reading, api_version);
-    const WiringRelease *release = wiring_release_find(WIRING_V1, api_version->text);
+    const Version *version = find_version(WIRING_V1, api_version->text);
     SchedulerConfig *config = reading->config;
     char text[WIRING_RELEASE_TEXT_MAX];
 
-    if (!version)
+    if (!version) {
+        complain_of_version(reading, api_version);
         return;
-    assert(release);
-    reading->is_legacy = version->is_legacy;
-    reading->is_beta = release->last > 0;
-    reading->is_alpha1 = version->fields == alpha1_fields;
+    }
+    reading->version = version->version;
+    reading->is_legacy = (version->version & IN_ALPHA) != 0;
+    reading->is_beta = version->release.last > 0;
     if (reading->is_beta)
         reader_warning(&reading->reader, api_version, STR("1.25 and later read " GROUP "v1"),
-            "only kube-scheduler %s reads this apiVersion", wiring_release_print(release, text));
+            "only kube-scheduler %s reads this apiVersion",
+            wiring_release_print(&version->release, text));
     config->has_leader_election = true;
-    (void)wiring_read_fields(reading, root, "KubeSchedulerConfiguration",
-        /* is_exact= */ true, version->fields, version->n_fields, config);
-    if (reading->is_alpha1)
+    (void)WIRING_READ_FIELDS(reading, root, "KubeSchedulerConfiguration", root_fields, config);
+    if (reading->version == IN_ALPHA1)
         read_only_name(reading, root);
     else
         finish_profiles(reading, root);
@@ -238,9 +218,9 @@ static void read_policy(WiringReading *reading, const YamlNode *root, const Yaml
     if (!wiring_release_find(WIRING_POLICY, api_version->text))
         reader_error(&reading->reader, api_version,
             "apiVersion of a Policy must be v1, not \"%.*s\"", STR_FMT(api_version->text));
+    reading->version = IN_POLICY;
     reading->is_legacy = true;
-    (void)wiring_read_fields(reading, root, "Policy",
-        /* is_exact= */ true, policy_fields, ELEMENTS_OF(policy_fields), reading->config);
+    (void)WIRING_READ_FIELDS(reading, root, "Policy", root_fields, reading->config);
 }
 
 /* Other kinds that users pass by mistake. */
@@ -293,22 +273,14 @@ static void read_document(WiringReading *reading, const YamlNode *root) {
             STR_FMT(kind->text));
 }
 
-static int set_default_name(SchedulerConfig *config, Arena *arena) {
-    if (config->n_scheduler_names > 0)
-        return 0;
-    config->scheduler_names = ARENA_ARRAY(arena, Str, 1);
-    if (!config->scheduler_names)
-        return -ENOMEM;
-    config->scheduler_names[config->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
-    return 0;
+static void set_default_name(SchedulerConfig *config, Arena *arena) {
+    if (config->n_scheduler_names == 0)
+        config->scheduler_names = ARENA_NEW(arena, Str);
+    if (config->n_scheduler_names == 0 && config->scheduler_names)
+        config->scheduler_names[config->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
 }
 
 /* --- JSON or YAML ------------------------------------------------------------------ */
-
-/* kube-scheduler reads a text that begins with a brace as JSON only. */
-static bool is_json(Str text) {
-    return str_has_prefix(str_trim(text), STR("{"));
-}
 
 static void check_json(WiringReading *reading, Str file) {
     JsonReader json;
@@ -341,8 +313,9 @@ static void check_head(WiringReading *reading, const YamlNode *root) {
     }
 }
 
+/* kube-scheduler reads a text that begins with a brace as JSON only. */
 static void read_first(WiringReading *reading, Str file, YamlNode *root) {
-    if (is_json(reading->reader.source)) {
+    if (str_has_prefix(str_trim(reading->reader.source), STR("{"))) {
         check_json(reading, file);
     } else {
         check_head(reading, root);
@@ -393,8 +366,8 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     if (stream.n_documents > 1)
         read_second(&reading, stream.documents[1]);
     diag_list_sort(diags, from);
-    r = set_default_name(ret, arena);
-    if (r < 0 || arena_has_failed(arena))
+    set_default_name(ret, arena);
+    if (arena_has_failed(arena))
         return -ENOMEM;
     if (diags->n_errors == n_errors)
         return 0;

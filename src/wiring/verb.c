@@ -26,13 +26,11 @@ static const VerbName names[] = {
 /* Cuts the last part off @path. */
 static Str take_last(Str *path) {
     Str last;
-    size_t slash;
 
     while (path->len > 0 && path->ptr[path->len - 1] == '/')
         path->len--;
-    slash = str_find_last(*path, '/');
-    last = slash == SIZE_MAX ? *path : str_skip(*path, slash + 1);
-    *path = str_take(*path, path->len - last.len);
+    last = str_skip(*path, str_find_last(*path, '/') + 1); /* without one from 0 on */
+    path->len -= last.len;
     return last;
 }
 

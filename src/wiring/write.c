@@ -17,11 +17,31 @@ static bool has_ca(const ExtenderTls *tls) {
     return tls->ca_data.len + tls->ca_file.len > 0;
 }
 
+/* The texts of a tlsConfig, in the order in which they are written. */
+static const struct {
+    const char *key;
+    size_t offset;
+} tls_texts[] = {
+    {"caData", offsetof(ExtenderTls, ca_data)},
+    {"caFile", offsetof(ExtenderTls, ca_file)},
+    {"serverName", offsetof(ExtenderTls, server_name)},
+    {"certData", offsetof(ExtenderTls, cert_data)},
+    {"certFile", offsetof(ExtenderTls, cert_file)},
+    {"keyData", offsetof(ExtenderTls, key_data)},
+    {"keyFile", offsetof(ExtenderTls, key_file)},
+};
+#define TLS_CERT_DATA 3u
+
+static Str tls_text(const ExtenderTls *tls, size_t i) {
+    return *(const Str *)(const void *)((const char *)tls + tls_texts[i].offset);
+}
+
 static bool has_nothing(const ExtenderTls *tls) {
-    return !tls->is_insecure && !has_ca(tls) &&
-           tls->server_name.len + tls->cert_file.len + tls->cert_data.len + tls->key_file.len +
-                   tls->key_data.len ==
-               0;
+    size_t len = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(tls_texts); i++)
+        len += tls_text(tls, i).len;
+    return !tls->is_insecure && len == 0;
 }
 
 static bool is_tls(const ExtenderEntry *entry) {
@@ -193,16 +213,12 @@ static void put_tls(const ExtenderEntry *entry, Buf *out) {
                 "  # without a CA kube-scheduler verifies nothing, without a warning.\n"));
     if (tls->is_insecure)
         put_bool(out, IN "  ", "insecure", true);
-    put_string(out, IN "  ", "caData", tls->ca_data);
-    put_string(out, IN "  ", "caFile", tls->ca_file);
-    put_string(out, IN "  ", "serverName", tls->server_name);
-    if (tls->cert_file.len + tls->cert_data.len > 0)
-        buf_append(
-            out, STR(IN "  # kube-scheduler's client certificate; paths are as it sees them.\n"));
-    put_string(out, IN "  ", "certData", tls->cert_data);
-    put_string(out, IN "  ", "certFile", tls->cert_file);
-    put_string(out, IN "  ", "keyData", tls->key_data);
-    put_string(out, IN "  ", "keyFile", tls->key_file);
+    for (size_t i = 0; i < ELEMENTS_OF(tls_texts); i++) {
+        if (i == TLS_CERT_DATA && tls->cert_file.len + tls->cert_data.len > 0)
+            buf_append(out,
+                STR(IN "  # kube-scheduler's client certificate; paths are as it sees them.\n"));
+        put_string(out, IN "  ", tls_texts[i].key, tls_text(tls, i));
+    }
 }
 
 static void put_resources(const ExtenderEntry *entry, Buf *out) {
@@ -299,28 +315,21 @@ static void write_v1(const SchedulerConfig *config, Buf *out) {
 /* --- the legacy Policy ------------------------------------------------------------ */
 
 static void member_string(JsonWriter *writer, const char *key, Str value) {
-    if (str_is_empty(value))
-        return;
-    json_write_member(writer, str_from_c(key), value);
+    if (!str_is_empty(value))
+        json_write_member(writer, str_from_c(key), value);
 }
 
 static void member_int(JsonWriter *writer, const char *key, int64_t value) {
-    if (value == 0)
-        return;
-    json_member_int(writer, key, value);
+    if (value != 0)
+        json_member_int(writer, key, value);
 }
 
 static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
     json_member_object(writer, "tlsConfig");
     if (tls->is_insecure)
         json_member_bool(writer, "insecure", true);
-    member_string(writer, "caData", tls->ca_data);
-    member_string(writer, "caFile", tls->ca_file);
-    member_string(writer, "serverName", tls->server_name);
-    member_string(writer, "certData", tls->cert_data);
-    member_string(writer, "certFile", tls->cert_file);
-    member_string(writer, "keyData", tls->key_data);
-    member_string(writer, "keyFile", tls->key_file);
+    for (size_t i = 0; i < ELEMENTS_OF(tls_texts); i++)
+        member_string(writer, tls_texts[i].key, tls_text(tls, i));
     json_write_end_object(writer);
 }
 

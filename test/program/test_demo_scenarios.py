@@ -121,6 +121,15 @@ def test_scenario_in_a_terminal(berth_path, tmp_path):
         assert terminal.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}").strip() == "10"
 
 
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario_can_be_stopped_at_any_time(berth_path, tmp_path, name):
+    """Ctrl-C before the situation is there, when no pod was chosen yet."""
+    with Terminal([berth_path, "demo", "--scenario", name], lines=40, env={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.wait_for("policy    /")
+        terminal.type("C-c")
+        terminal.wait_for("ended: 0")
+
+
 def test_demo_in_a_terminal(berth_path, tmp_path):
     with Terminal([berth_path, "demo", "--pace", "30"], lines=50, env={"TMPDIR": str(tmp_path)}) as terminal:
         shown = terminal.wait_for("dashboard http://", "-- placed: ")
