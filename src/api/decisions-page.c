@@ -14,9 +14,6 @@
 /* A page ends after so many bytes, whatever its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
 
-/* How many decisions are read per lock. */
-#define READ_AT_ONCE 64u
-
 static unsigned page_not_kept(Buf *out) {
     return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
 }
@@ -158,23 +155,12 @@ static void write_next(JsonWriter *writer, uint64_t next) {
 /* --- the list ------------------------------------------------------------------------ */
 
 typedef struct Listing {
-    Decisions *decisions;
-    const DecisionFilter *filter;
+    DecisionsWalk walk;
+    DecisionFilter filter;
     JsonWriter *writer;
     size_t n, limit;
-    uint64_t last;           /* the last one that was read; 0: no more */
-    size_t n_untold;         /* match otherwise, but the outcomes of their nodes are not kept */
-    const NodeNumbers *roll; /* whose number the node has: most decisions share one */
-    uint32_t number;
+    size_t n_untold; /* match otherwise, but the outcomes of their nodes are not kept */
 } Listing;
-
-static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
-    if (listing->roll != outcomes_numbers(outcomes)) {
-        listing->roll = outcomes_numbers(outcomes);
-        listing->number = decisions_number(listing->decisions, outcomes, listing->filter->node);
-    }
-    return listing->number;
-}
 
 /* Whether the decision matches by the requested node, and that node's verdict. */
 static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
@@ -182,17 +168,17 @@ static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret
 
     *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (past->verb == VERB_BIND)
-        return decision_filter_matches_bind(listing->filter, past);
+        return decision_filter_matches_bind(&listing->filter, past);
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
-    *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
-    return decision_filter_matches_outcome(listing->filter, past, *ret);
+    *ret = decisions_walk_outcome(&listing->walk, found->outcomes, listing->filter.node);
+    return decision_filter_matches_outcome(&listing->filter, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
-    const DecisionFilter *filter = listing->filter;
+    const DecisionFilter *filter = &listing->filter;
     Outcome outcome;
 
     if (!decision_filter_matches(filter, found->past) ||
@@ -209,26 +195,17 @@ static void list_one(Listing *listing, const FoundDecision *found) {
     listing->n++;
 }
 
-static void list_all(Listing *listing) {
-    for (;;) {
-        FoundDecision found[READ_AT_ONCE];
-        size_t n = decisions_read(listing->decisions, listing->last, found, READ_AT_ONCE);
-        bool is_full = false;
+/* Returns the last one that was read; 0: there are no more. */
+static uint64_t list_all(Listing *listing) {
+    FoundDecision found;
 
-        for (size_t i = 0; i < n; i++) {
-            if (!is_full) {
-                list_one(listing, &found[i]);
-                listing->last = found[i].past->id;
-                is_full = listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
-            }
-            found_done(&found[i]);
-        }
-        listing->roll = NULL; /* its target may be freed, and its slot reused */
-        if (n == 0)
-            listing->last = 0;
-        if (n == 0 || is_full)
-            return;
+    while (decisions_next(&listing->walk, &found)) {
+        list_one(listing, &found);
+        found_done(&found);
+        if (listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX)
+            return listing->walk.below;
     }
+    return 0;
 }
 
 /* Of the pod that is selected, if berth has nominated a node for it. */
@@ -256,31 +233,29 @@ unsigned decisions_list_page(
         STR("verb"), STR("limit"), STR("after")};
     char error[QUERY_ERROR_MAX];
     JsonWriter writer = JSON_WRITER(out);
+    Listing listing = {.walk = {.decisions = decisions}, .writer = &writer};
     int64_t limit, after;
-    Listing listing;
-    DecisionFilter filter;
+    uint64_t last;
     Query asked;
 
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !decision_filter_read(&asked, &filter, error) ||
+        !decision_filter_read(&asked, &listing.filter, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
         return page_write_error(out, 400, error);
-    listing = (Listing){.decisions = decisions,
-        .filter = &filter,
-        .writer = &writer,
-        .limit = (size_t)limit,
-        .last = (uint64_t)after};
+    listing.limit = (size_t)limit;
+    listing.walk.below = (uint64_t)after;
     json_write_object(&writer);
     json_member_array(&writer, "decisions");
-    list_all(&listing);
+    last = list_all(&listing);
+    decisions_walk_done(&listing.walk);
     json_write_end_array(&writer);
-    write_next(&writer, listing.last != 1 ? listing.last : 0); /* none before the first */
+    write_next(&writer, last != 1 ? last : 0); /* none before the first */
     json_member_int(&writer, "untold", listing.n_untold);
-    write_nomination(&writer, nominated, &filter, arena);
+    write_nomination(&writer, nominated, &listing.filter, arena);
     return page_write_end(&writer);
 }
 

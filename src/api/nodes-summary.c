@@ -14,9 +14,6 @@
 #include "base/map.h"
 #include "live/gauge-state.h"
 
-/* How many decisions are taken between two takings of the lock that decisions wait for. */
-#define READ_AT_ONCE 64u
-
 typedef struct NodePlace {
     Str name;
     uint32_t row;
@@ -189,21 +186,15 @@ typedef struct Filters {
 } Filters;
 
 static void read_filters(Decisions *decisions, Filters *ret) {
-    FoundDecision some[READ_AT_ONCE];
-    uint64_t below = 0;
-    size_t n;
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
+    FoundDecision found;
 
-    do {
-        n = decisions_read(decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            below = some[i].past->id;
-            if (some[i].past->verb == VERB_FILTER && some[i].outcomes &&
-                ret->n < NODES_SUMMARY_DECISIONS_MAX)
-                ret->items[ret->n++] = some[i];
-            else
-                found_done(&some[i]);
-        }
-    } while (n > 0 && ret->n < NODES_SUMMARY_DECISIONS_MAX);
+    while (ret->n < NODES_SUMMARY_DECISIONS_MAX && decisions_next(&walk, &found)) {
+        if (found.past->verb == VERB_FILTER && found.outcomes)
+            ret->items[ret->n++] = found;
+        else
+            found_done(&found);
+    }
 }
 
 /* Those of @filters that have their numbers from one roll. */
@@ -259,8 +250,6 @@ static int add_rejected(NodesMaking *making) {
         return -ENOMEM;
     for (size_t i = 0; i < making->summary->n; i++)
         values[i] = 0;
-    if (!making->api->decisions)
-        return 0;
     read_filters(making->api->decisions, &filters);
     r = count_filters(making, &filters, values);
     making->summary->n_decisions = filters.n;

@@ -29,7 +29,7 @@ Outcome pod_outcome(const PodPage *page, Str node) {
 }
 
 Str pod_chosen(const PodPage *page) {
-    const PastDecision *bind = page->attempt->bind.past;
+    const PastDecision *bind = page->attempt->verbs[VERB_BIND].past;
 
     if (bind)
         return str_is_empty(bind->error) ? bind->node : STR_NULL;
@@ -77,11 +77,8 @@ void pod_draw_rule(Html *html, Str policy, Str rule) {
 /* --- the attempt ------------------------------------------------------------------------------ */
 
 static bool has_id(const PodAttempt *attempt, uint64_t id) {
-    const FoundDecision *const all[] = {
-        &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
-
-    for (size_t i = 0; i < ELEMENTS_OF(all); i++)
-        if (all[i]->past && all[i]->past->id == id)
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        if (attempt->verbs[i].past && attempt->verbs[i].past->id == id)
             return true;
     return false;
 }
@@ -135,7 +132,7 @@ static int note_kinds(PodPage *page) {
 
 /* The explanation of the decision at that time. */
 static void look_back(PodPage *page) {
-    const FoundDecision *filter = &page->attempt->filter;
+    const FoundDecision *filter = &page->attempt->verbs[VERB_FILTER];
     const RestoreOptions setting = {
         .zones = page->context->view->zones, .exemptions = page->context->view->exemptions};
     ReplayedDecision past = {
@@ -155,8 +152,8 @@ static void look_back(PodPage *page) {
 static void open_attempt(PodPage *page, size_t place) {
     page->attempt = &page->pod->attempts[place];
     page->number = page->pod->n_attempts - place;
-    page->filter = page->attempt->filter.past;
-    page->outcomes = page->attempt->filter.outcomes;
+    page->filter = page->attempt->verbs[VERB_FILTER].past;
+    page->outcomes = page->attempt->verbs[VERB_FILTER].outcomes;
     if (page->outcomes)
         page->names =
             decisions_names(page->context->api->decisions, page->outcomes, page->context->arena);

@@ -183,7 +183,8 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
 
 static void draw_reasons(const PodPage *page) {
     ReasonGroup *groups = ARENA_ARRAY(page->context->arena, ReasonGroup, REASONS_MAX);
-    size_t n = groups ? attempt_reasons(&page->attempt->filter, groups, REASONS_MAX) : 0;
+    size_t n =
+        groups ? attempt_reasons(&page->attempt->verbs[VERB_FILTER], groups, REASONS_MAX) : 0;
 
     if (n == 0)
         return;

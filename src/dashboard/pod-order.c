@@ -29,8 +29,7 @@ typedef struct Order {
     const RankedNode *chosen; /* NULL: not known */
 } Order;
 
-/* --- nodes that passed
- * ------------------------------------------------------------------------------- */
+/* --- nodes that passed ------------------------------------------------------------------------ */
 
 /* By our own score, if known, else by the score in the reply; narrowed nodes come last. */
 static int compare_ranked(const void *a, const void *b) {
@@ -53,13 +52,12 @@ static bool is_equal(const RankedNode *a, const RankedNode *b) {
 }
 
 static int wire_of(const PodPage *page, Str node, const NodeExplanation *explained) {
-    const FoundDecision *asked = &page->attempt->prioritize;
+    const Outcomes *asked = page->attempt->verbs[VERB_PRIORITIZE].outcomes;
     Decisions *decisions = page->context->api->decisions;
     Outcome outcome = {0};
 
-    if (asked->outcomes)
-        outcome =
-            outcomes_find(asked->outcomes, decisions_number(decisions, asked->outcomes, node));
+    if (asked)
+        outcome = outcomes_find(asked, decisions_number(decisions, asked, node));
     if (outcome.has_score)
         return outcome.score;
     return explained && explained->is_scored ? (int)explained->wire_score : -1;

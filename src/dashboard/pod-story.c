@@ -56,7 +56,7 @@ static int64_t waiting_since(const PodSummary *pod) {
     int64_t since = pod->last_nsec;
 
     for (size_t i = 0; i < pod->n_attempts; i++) {
-        const PastDecision *filter = pod->attempts[i].filter.past;
+        const PastDecision *filter = pod->attempts[i].verbs[VERB_FILTER].past;
 
         if (!filter || filter->summary.n_out > 0 || !str_eq(filter->pod_uid, pod->uid))
             break;

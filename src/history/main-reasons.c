@@ -34,9 +34,9 @@ static bool needs_reason(const Kept *kept) {
 
 /* Up to AT_ONCE of the oldest that have not been looked at; how many. */
 static size_t take_some(Decisions *decisions, FoundDecision *ret) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&decisions->mutex);
     decisions_raise(&decisions->next_reason, decisions_oldest(decisions));
     if (decisions->next > BEHIND_MAX)
         decisions_raise(&decisions->next_reason, decisions->next - BEHIND_MAX);
@@ -46,7 +46,6 @@ static size_t take_some(Decisions *decisions, FoundDecision *ret) {
         if (needs_reason(kept))
             ret[n++] = decisions_take(kept);
     }
-    (void)pthread_mutex_unlock(&decisions->mutex);
     return n;
 }
 
@@ -117,11 +116,10 @@ static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainRe
 
 static void set_reason(Decisions *decisions, PastDecision *past, const MainReason *reason) {
     size_t before = past->bytes;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
-    (void)pthread_mutex_lock(&decisions->mutex);
     if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions))
         decisions->figures.bytes += past->bytes - before;
-    (void)pthread_mutex_unlock(&decisions->mutex);
 }
 
 static void look_at(ReasonSearch *search, const FoundDecision *found) {
