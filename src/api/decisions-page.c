@@ -29,51 +29,43 @@ static void write_time(JsonWriter *writer, int64_t at_nsec) {
 }
 
 static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
-    json_write_member(writer, STR("policy"), rule->policy);
-    json_write_member(writer, STR("rule"), rule->name);
-    json_write_member(writer, STR("reason"), rule->reason);
-    json_member_bool(writer, "unresolvable", rule->is_unresolvable);
+    page_write(writer, "policy: %.*s, rule: %.*s, reason: %.*s, unresolvable: %i",
+        STR_FMT(rule->policy), STR_FMT(rule->name), STR_FMT(rule->reason), rule->is_unresolvable);
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
-    json_member_object(writer, "counts");
-    json_member_int(writer, "known", past->n_known);
-    json_member_int(writer, "asked", past->summary.n_in);
-    json_member_int(
-        writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", past->summary.n_out);
-    if (past->verb == VERB_FILTER) {
-        json_member_int(writer, "rejected", past->summary.n_rejected);
-        json_member_int(writer, "unknown", past->summary.n_unknown);
-        json_member_int(writer, "narrowed", past->summary.n_narrowed);
-        json_member_int(writer, "late", past->summary.n_late);
-    }
+    const DecisionSummary *summary = &past->summary;
+
+    page_write(writer, "counts: {known: %zu, asked: %zu", past->n_known, summary->n_in);
+    json_member_int(writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", summary->n_out);
+    if (past->verb == VERB_FILTER)
+        page_write(writer, "rejected: %zu, unknown: %zu, narrowed: %zu, late: %zu",
+            summary->n_rejected, summary->n_unknown, summary->n_narrowed, summary->n_late);
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
-        json_member_int(writer, "unjudged", past->summary.n_unjudged);
+        json_member_int(writer, "unjudged", summary->n_unjudged);
     json_write_end_object(writer);
 }
 
 static void write_rules(JsonWriter *writer, const PastDecision *past) {
     json_member_array(writer, "rules");
     for (size_t i = 0; i < past->n_rules; i++) {
+        const RuleCount *count = &past->rules[i];
+
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
-        json_member_int(writer, "rejected", past->rules[i].rejected);
-        json_member_int(writer, "observed", past->rules[i].observed);
-        json_member_int(writer, "failed", past->rules[i].failed);
-        json_member_int(writer, "missing", past->rules[i].missing);
-        json_write_end_object(writer);
+        page_write(writer, "rejected: %u, observed: %u, failed: %u, missing: %u}", count->rejected,
+            count->observed, count->failed, count->missing);
     }
     json_write_end_array(writer);
 }
 
 /* Of nodes that can never take the pod: the rule, or the resource that they lack. */
 static void write_never(JsonWriter *writer, const PastDecision *past, const MainReason *main) {
-    json_write_key(writer, STR("never"));
     if (main->n_never == 0) {
-        json_write_null(writer);
+        json_member_null(writer, "never");
         return;
     }
-    json_write_object(writer);
+    json_member_object(writer, "never");
     if (str_is_empty(main->never_resource))
         write_rule_names(writer, &past->rule_names->rules[main->never_filter]);
     else
@@ -91,8 +83,7 @@ static void write_main_reason(JsonWriter *writer, const PastDecision *past) {
     if (!main)
         return;
     past_print_reason(past, &text);
-    json_member_object(writer, "mainReason");
-    json_write_member(writer, STR("text"), buf_str(&text));
+    page_write(writer, "mainReason: {text: %.*s", STR_FMT(buf_str(&text)));
     write_rule_names(writer, past_main_rule(past));
     json_member_int(writer, "nodes", main->n_nodes);
     write_never(writer, past, main);
@@ -105,17 +96,15 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 
     json_member_int(writer, "id", past->id);
     write_time(writer, past->at_nsec);
-    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    json_member_object(writer, "pod");
-    json_write_member(writer, STR("namespace"), past->pod_namespace);
-    json_write_member(writer, STR("name"), past->pod_name);
-    json_write_member(writer, STR("uid"), past->pod_uid);
+    page_write(writer, "verb: %s, pod: {namespace: %.*s, name: %.*s, uid: %.*s",
+        verb_name(past->verb), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
+        STR_FMT(past->pod_uid));
     field_digest(writer, "digest", past->pod_digest);
     json_write_end_object(writer);
     field_digest(writer, "policyDigest", past->rule_names->digest);
     json_member_int(writer, "generation", past->generation);
     if (past->duration_nsec >= 0)
-        field_seconds(writer, "durationSeconds", past->duration_nsec, /* is_known= */ true);
+        json_member_double(writer, "durationSeconds", page_seconds(past->duration_nsec, true));
     write_counts(writer, past);
     write_rules(writer, past);
     write_main_reason(writer, past);
@@ -132,9 +121,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    json_write_object(writer);
-    json_write_member(writer, STR("node"), name);
-    json_write_member(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    page_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
@@ -216,15 +203,12 @@ static void write_nomination(
     if (!filter->name.ptr ||
         !nomination_log_find(log, filter->namespace, filter->name, filter->uid, arena, &record))
         return;
-    json_member_object(writer, "nomination");
-    json_write_member(writer, STR("uid"), record.uid);
-    json_write_member(writer, STR("node"), record.node);
+    page_write(
+        writer, "nomination: {uid: %.*s, node: %.*s", STR_FMT(record.uid), STR_FMT(record.node));
     write_time(writer, record.at_nsec);
-    json_write_member(writer, STR("outcome"), str_from_c(nomination_outcome_name(record.outcome)));
-    json_write_member(writer, STR("text"), str_from_c(nomination_outcome_text(record.outcome)));
-    json_member_int(writer, "feasible", record.n_feasible);
-    json_member_int(writer, "best", record.n_best);
-    json_write_end_object(writer);
+    page_write(writer, "outcome: %s, text: %s, feasible: %zu, best: %zu}",
+        nomination_outcome_name(record.outcome), nomination_outcome_text(record.outcome),
+        record.n_feasible, record.n_best);
 }
 
 unsigned decisions_list_page(
@@ -248,8 +232,7 @@ unsigned decisions_list_page(
         return page_write_error(out, 400, error);
     listing.limit = (size_t)limit;
     listing.walk.below = (uint64_t)after;
-    json_write_object(&writer);
-    json_member_array(&writer, "decisions");
+    page_write(&writer, "{decisions: [");
     last = list_all(&listing);
     decisions_walk_done(&listing.walk);
     json_write_end_array(&writer);
