@@ -2,11 +2,8 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
-#include "history/changes.h"
-#include "json/write.h"
 
 static void write_change(JsonWriter *writer, const Change *change) {
     page_write(writer, "{id: %zu, time: %td, kind: %s, bad: %i, what: %.*s, text: %.*s", change->id,

@@ -9,7 +9,6 @@
 #include "api/page-field.h"
 #include "api/query.h"
 #include "base/calendar.h"
-#include "json/write.h"
 
 /* A page ends after so many bytes, whatever its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)

@@ -2,12 +2,9 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "base/clock.h"
-#include "monitor/latency.h"
-#include "json/write.h"
 
 #define WINDOW_MAX_SEC (LATENCY_SLOTS * LATENCY_SLOT_SEC)
 

@@ -4,11 +4,9 @@
 
 #include <math.h>
 
-#include "api/context.h"
 #include "api/nodes-summary.h"
 #include "api/page-field.h"
 #include "api/query.h"
-#include "json/write.h"
 
 static void write_flags(JsonWriter *writer, const char *key, const uint8_t *flags, size_t n) {
     json_member_array(writer, key);

@@ -2,13 +2,11 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/policies-summary.h"
 #include "api/query.h"
 #include "api/rule-evaluation.h"
 #include "base/clock.h"
-#include "json/write.h"
 
 static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
     page_write(writer, "{name: %.*s, kind: %.*s", STR_FMT(rule->name), STR_FMT(rule->kind));

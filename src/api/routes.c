@@ -7,7 +7,6 @@
 
 #include "api/api-pages.h"
 #include "api/page-field.h"
-#include "api/status-page.h"
 #include "base/clock.h"
 #include "live/admission-review.h"
 #include "live/verb-reply.h"

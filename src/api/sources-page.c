@@ -5,7 +5,6 @@
 #include "api/page-field.h"
 #include "live/gauge-state.h"
 #include "policy/metric.h"
-#include "json/write.h"
 
 /* --- sources ---------------------------------------------------------------------------------- */
 

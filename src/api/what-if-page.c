@@ -5,14 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/trim.h"
-#include "history/changes.h"
 #include "history/recorder.h"
 #include "input/policy-set.h"
 #include "replay/what-if.h"

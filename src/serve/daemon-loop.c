@@ -78,7 +78,7 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
     const Gauge *about = &view->program->gauges[gauge];
 
     expiry_log(view, gauge, change);
-    expiry_note(daemon->records.changes, view, gauge, change, clock_wall_nsec());
+    expiry_note(daemon->api.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
         live_note_stale(daemon->live, gauge_policy(view->program, gauge), about->name,
             gauge_source_name(about));
@@ -94,22 +94,22 @@ static void look_for_expired(Daemon *daemon) {
 static void note_reason(void *context, const PastDecision *past) {
     const Daemon *daemon = context;
 
-    recent_pods_note_policy(daemon->records.recent_pods, past->pod_uid, past->pod_namespace,
+    recent_pods_note_policy(daemon->api.recent_pods, past->pod_uid, past->pod_namespace,
         past->pod_name, past_main_rule(past)->policy);
 }
 
 static void find_reasons(Daemon *daemon) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
-    (void)decisions_find_reasons(daemon->records.decisions,
+    (void)decisions_find_reasons(daemon->api.decisions,
         &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
 }
 
 static void sample_pending(Daemon *daemon, int64_t now) {
     PendingFigures pending;
 
-    recent_pods_pending(daemon->records.recent_pods, &pending);
-    latency_note_pending(daemon->records.latency, pending.n, now);
+    recent_pods_pending(daemon->api.recent_pods, &pending);
+    latency_note_pending(daemon->api.latency, pending.n, now);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -167,7 +167,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
     }
     daemon_report_policies(daemon, now);
     live_status(daemon->live, &live);
-    watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
+    watch_changes_look(&daemon->watch, &live, daemon->api.changes, clock_wall_nsec(), now);
 }
 
 static int64_t time_until(int64_t deadline) {
@@ -191,7 +191,7 @@ static bool stop_threads(Daemon *daemon) {
 void daemon_write_journal(void *context, unsigned wanted) {
     Daemon *daemon = context;
 
-    journal_write(daemon->journal, daemon->records.decisions);
+    journal_write(daemon->journal, daemon->api.decisions);
 }
 
 /* The last decisions are written, unless a write hangs: false. */
@@ -200,7 +200,7 @@ static bool end_journal(Daemon *daemon, int64_t deadline) {
         return true;
     if (!task_stop(daemon->journaling, time_until(deadline)))
         return false;
-    journal_write(daemon->journal, daemon->records.decisions);
+    journal_write(daemon->journal, daemon->api.decisions);
     return true;
 }
 
@@ -256,8 +256,8 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         now = clock_monotonic_nsec();
         tick_listeners(daemon, now);
         find_reasons(daemon); /* before updates, which have them */
-        updates_tick(daemon->updates, &daemon->api, now);
-        (void)decisions_remove_secrets(daemon->records.decisions);
+        updates_tick(daemon->api.updates, &daemon->api, now);
+        (void)decisions_remove_secrets(daemon->api.decisions);
         if (daemon->journaling)
             task_request(daemon->journaling, 1);
         tick_loads(daemon, now);
