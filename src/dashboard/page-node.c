@@ -37,11 +37,9 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
 static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "<details id='node-pods'><summary>%u %s on it</summary><ul>", list->n,
         list->n == 1 ? "pod" : "pods");
-    for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
-        html_open(html, "li");
-        widget_pod(html, list->items[i]->namespace, list->items[i]->name);
-        html_close(html);
-    }
+    for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++)
+        html_write(html, "<li>" POD_LINK "</li>",
+            POD_FMT(list->items[i]->namespace, list->items[i]->name));
     if (list->n > PODS_SHOWN)
         html_write(html, "<li>… and more</li>");
     html_write(html, "</ul></details>");

@@ -54,8 +54,7 @@ static void draw_result(Html *html, const PastDecision *past) {
             html, past->summary.n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
         break;
     default:
-        html_write(html, "<span class='good'>✓ bound to </span>");
-        widget_node(html, past->node);
+        html_write(html, "<span class='good'>✓ bound to </span>" NODE_LINK, NODE_FMT(past->node));
         break;
     }
 }

@@ -69,11 +69,6 @@ void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
             STR_FMT(explanation->scores[i]->name));
 }
 
-void pod_draw_rule(Html *html, Str policy, Str rule) {
-    html_write(html, "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>",
-        STR_FMT(policy), STR_FMT(rule));
-}
-
 /* --- the attempt ------------------------------------------------------------------------------ */
 
 static bool has_id(const PodAttempt *attempt, uint64_t id) {
@@ -183,20 +178,18 @@ static void draw_command(const PodPage *page, const char *program) {
 }
 
 static void draw_commands(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<section id='commands'><h2>Command line equivalent</h2>");
+    html_write(page->html, "<section id='commands'><h2>Command line equivalent</h2>");
     draw_command(page, "berth");
     draw_command(page, "kubectl berth");
-    html_write(html,
+    html_write(page->html,
         "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
         "JSON</a>",
         STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->filter)
-        html_write(html,
+        html_write(page->html,
             "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
             page->filter->id);
-    html_write(html, "</p></section>");
+    html_write(page->html, "</p></section>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -259,10 +252,8 @@ unsigned page_pod(const PageContext *context, Html *html) {
     int64_t id;
 
     if (!page.namespace.ptr || !page.name.ptr ||
-        !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
-        html_write(html, "<p class='problem'>%s</p>", error);
-        return 400;
-    }
+        !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error))
+        return widget_problem(html, error);
     if (pods_summary_one(context->api->decisions, context->api->recent_pods, context->view,
             page.namespace, page.name,
             /* uid= */ STR_NULL, context->arena, &summary) < 0)
