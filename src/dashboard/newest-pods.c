@@ -13,14 +13,9 @@ typedef struct NewestPods {
     size_t n, n_whole;           /* those with a filter, which is the first verb */
 } NewestPods;
 
-static bool is_same_pod(const PastDecision *a, const PastDecision *b) {
-    return str_eq(a->pod_uid, b->pod_uid) && str_eq(a->pod_name, b->pod_name) &&
-           str_eq(a->pod_namespace, b->pod_namespace);
-}
-
 static PodAttempt *find_row(NewestPods *newest, const PastDecision *past) {
     for (size_t i = 0; i < newest->n; i++)
-        if (is_same_pod(attempt_first(&newest->rows[i]), past))
+        if (past_is_same_pod(attempt_first(&newest->rows[i]), past))
             return &newest->rows[i];
     if (newest->n == ROWS_SHOWN)
         return NULL;

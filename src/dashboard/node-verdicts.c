@@ -62,20 +62,13 @@ typedef struct Verdicts {
     size_t n, n_scored; /* those of a prioritize whose filter has not been read yet */
 } Verdicts;
 
-static bool is_scored_before(const Verdict *verdict, const PastDecision *filter) {
-    const PastDecision *past = verdict->found.past;
-
-    return past->verb == VERB_PRIORITIZE && str_eq(past->pod_uid, filter->pod_uid) &&
-           str_eq(past->pod_name, filter->pod_name) &&
-           str_eq(past->pod_namespace, filter->pod_namespace);
-}
-
 /* Takes @found, or releases it. The newest are added first. */
 static void add_verdict(Verdicts *verdicts, FoundDecision *found, Outcome outcome) {
     Verdict *row = NULL;
 
     for (size_t i = 0; found->past->verb == VERB_FILTER && !row && i < verdicts->n; i++)
-        if (is_scored_before(&verdicts->rows[i], found->past))
+        if (verdicts->rows[i].found.past->verb == VERB_PRIORITIZE &&
+            past_is_same_pod(verdicts->rows[i].found.past, found->past))
             row = &verdicts->rows[i];
     if (row) {
         found_done(&row->found);

@@ -95,6 +95,24 @@ const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena
     return names;
 }
 
+const uint32_t *decisions_rows(Decisions *decisions, const Outcomes *outcomes,
+    const NodeTable *table, Arena *arena, size_t *ret_n) {
+    const Str *names = decisions_names(decisions, outcomes, arena);
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, outcomes_size(outcomes));
+
+    *ret_n = 0;
+    for (size_t i = 0; names && rows && i < outcomes_size(outcomes); i++) {
+        uint32_t number, row;
+
+        if (outcomes_at(outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
+            continue;
+        row = table_find(table, names[number - 1]);
+        if (row < table->n_rows)
+            rows[(*ret_n)++] = row;
+    }
+    return names ? rows : NULL;
+}
+
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 

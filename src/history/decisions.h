@@ -96,6 +96,11 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
  * referenced, the array as long as @arena. NULL when out of memory. */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena);
 
+/* The nodes of the request as rows of @table, in @arena; those that it does not have are left out.
+ * NULL when out of memory. */
+const uint32_t *decisions_rows(Decisions *decisions, const Outcomes *outcomes,
+    const NodeTable *table, Arena *arena, size_t *ret_n);
+
 /*
  * Reduces raw pods to the fields that policies can read, about four times a second and not on a
  * worker thread: raw pods contain secrets (environment values, arguments, volumes), which no
