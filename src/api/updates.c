@@ -7,13 +7,13 @@
 #include "api/updates.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "api/context.h"
 #include "api/health-summary.h"
 #include "api/page-field.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define EVERY_NSEC NSEC_PER_SEC
 #define COMMENT_NSEC (15 * NSEC_PER_SEC)
@@ -66,18 +66,15 @@ Updates *updates_free(Updates *updates) {
 }
 
 bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
-    HttpStream *stream = NULL;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
+    HttpStream *stream = updates->n < LISTENERS_MAX ? server_stream(request, tag) : NULL;
 
-    (void)pthread_mutex_lock(&updates->lock);
-    if (updates->n < LISTENERS_MAX)
-        stream = server_stream(request, tag);
-    if (stream) {
-        (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
-        updates->listeners[updates->n++] = stream;
-        updates->has_newcomer = true;
-    }
-    (void)pthread_mutex_unlock(&updates->lock);
-    return stream != NULL;
+    if (!stream)
+        return false;
+    (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
+    updates->listeners[updates->n++] = stream;
+    updates->has_newcomer = true;
+    return true;
 }
 
 /* --- the update ------------------------------------------------------------------------------ */
@@ -201,18 +198,15 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static size_t count_listeners(Updates *updates) {
-    size_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
 
-    (void)pthread_mutex_lock(&updates->lock);
-    n = updates->n;
-    (void)pthread_mutex_unlock(&updates->lock);
-    return n;
+    return updates->n;
 }
 
 static void send_to_all(Updates *updates, Str text) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&updates->lock);
     for (size_t i = 0; i < updates->n; i++) {
         HttpStream *stream = updates->listeners[i];
 
@@ -222,7 +216,6 @@ static void send_to_all(Updates *updates, Str text) {
             stream_close(stream);
     }
     updates->n = n;
-    (void)pthread_mutex_unlock(&updates->lock);
 }
 
 void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {

@@ -109,9 +109,11 @@ void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *co
     }
 }
 
-void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
+void expiry_note(
+    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec) {
     const Gauge *about = &view->program->gauges[gauge];
     Str policy = gauge_policy(view->program, gauge);
+    char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
 
     if (change == EXPIRY_GONE)
         log_warn("metric expired: no value on any node", LOG_STR("policy", policy),
@@ -120,14 +122,6 @@ void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
     else
         log_info("metric has values again", LOG_STR("policy", policy),
             LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)));
-}
-
-void expiry_note(
-    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec) {
-    const Gauge *about = &view->program->gauges[gauge];
-    Str policy = gauge_policy(view->program, gauge);
-    char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
-
     (void)snprintf(
         what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
     (void)snprintf(text, sizeof(text),

@@ -33,6 +33,5 @@ typedef void (*ExpiryReport)(void *context, const View *view, size_t gauge, Expi
 void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context);
 
 /* For the report: a line in the log, and among @changes (history/changes.h). */
-void expiry_log(const View *view, size_t gauge, ExpiryChange change);
 void expiry_note(
     Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);

@@ -3,10 +3,10 @@
 #include "monitor/rule-figures.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/thread.h"
 #include "history/past.h"
 #include "monitor/metrics-internal.h"
 
@@ -217,15 +217,10 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 static Figures get(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
     Str key = make_key(policy, rule, name);
-    Figures found = {0};
-    uint32_t place;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+    uint32_t place = map_find(&figures->index, key);
 
-    (void)pthread_mutex_lock(&figures->lock);
-    place = map_find(&figures->index, key);
-    if (place != MAP_NONE)
-        found = figures->items[place];
-    (void)pthread_mutex_unlock(&figures->lock);
-    return found;
+    return place == MAP_NONE ? (Figures){0} : figures->items[place];
 }
 
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
@@ -282,7 +277,8 @@ static uint64_t value_at(const Figures *item, size_t offset) {
 }
 
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) {
-    (void)pthread_mutex_lock(&figures->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+
     add_rules(figures, program);
     for (size_t m = 0; m < ELEMENTS_OF(rule_metrics); m++) {
         exposition_head(out, rule_metrics[m].name, "counter", rule_metrics[m].help);
@@ -304,5 +300,4 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
                 STR_FMT(program->policies[i].name), value_at(item, policy_metrics[m].offset));
         }
     }
-    (void)pthread_mutex_unlock(&figures->lock);
 }

@@ -77,7 +77,6 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
     Daemon *daemon = context;
     const Gauge *about = &view->program->gauges[gauge];
 
-    expiry_log(view, gauge, change);
     expiry_note(daemon->api.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
         live_note_stale(daemon->live, gauge_policy(view->program, gauge), about->name,
