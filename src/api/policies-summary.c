@@ -423,19 +423,19 @@ static int find_costs(PoliciesMaking *making) {
     return r;
 }
 
-int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
-    Arena *arena, PoliciesSummary *ret) {
+int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, PoliciesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(RULE_EVALUATION_BUDGET);
     _cleanup_(arena_freep) Arena *of_judge = arena_new(RULE_EVALUATION_BUDGET);
+    int64_t end_nsec = clock_thread_cpu_nsec() + cpu_nsec;
     PoliciesMaking making = {
         .api = api,
         .view = view,
         .arena = arena,
         .scratch = scratch,
         .time = {.now_nsec = clock_wall_nsec(),
-            .is_over = is_over,
-            .context = context,
+            .is_over = cpu_time_is_over,
+            .context = &end_nsec,
             .scratch = of_judge},
         .result = ret,
     };

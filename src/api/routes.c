@@ -91,14 +91,10 @@ static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *ou
     HealthSummary health;
     LiveStatus live;
     StatusState state = {
-        .fixed = &api->fixed,
+        .api = api,
         .health = &health,
         .view = view,
         .live = live_status_of(api, &live),
-        .reloads = api->reloads,
-        .metrics = api->metrics,
-        .recent_pods = api->recent_pods,
-        .tls = api->tls,
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),
     };

@@ -69,7 +69,6 @@ static void write_examples(
     json_write_end_array(writer);
 }
 
-/* The last answer, and counts of all. */
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 

@@ -2,6 +2,7 @@
 
 #include "api/status-page.h"
 
+#include "api/context.h"
 #include "api/page-field.h"
 #include "base/nsec.h"
 #include "cluster/fingerprint.h"
@@ -25,7 +26,7 @@ static void write_counting(JsonWriter *writer, const Policy *policy) {
 }
 
 static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
-    PolicyFigure figure = metrics_of_policy(state->metrics, policy->name);
+    PolicyFigure figure = metrics_of_policy(state->api->metrics, policy->name);
 
     page_write(writer, "{name: %.*s, mode: %s, matched: %zu, rejectedAll: %zu",
         STR_FMT(policy->name), policy->is_observed ? "Observe" : "Enforce", figure.n_matched,
@@ -43,7 +44,7 @@ static const char *refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *ro
 static void write_policies(JsonWriter *writer, const StatusState *state) {
     const Program *program = state->view->program;
     ReloadState reload;
-    const char *refusal = refusal_of(state->reloads, RELOAD_POLICY, &reload);
+    const char *refusal = refusal_of(state->api->reloads, RELOAD_POLICY, &reload);
 
     json_member_object(writer, "policy");
     field_digest(writer, "digest", program->digest);
@@ -106,7 +107,7 @@ static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     ReloadState reload;
 
     page_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
-        is_there, is_there, 0.0, refusal_of(state->reloads, RELOAD_CLUSTER, &reload), "");
+        is_there, is_there, 0.0, refusal_of(state->api->reloads, RELOAD_CLUSTER, &reload), "");
 }
 
 static void write_cluster(JsonWriter *writer, const StatusState *state, Digest digest) {
@@ -118,7 +119,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     };
     const View *view = state->view;
 
-    page_write(writer, "cluster: {source: %s", sources[state->fixed->source]);
+    page_write(writer, "cluster: {source: %s", sources[state->api->fixed.source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
     else
@@ -191,7 +192,7 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
 
 static void write_itself(JsonWriter *writer, const StatusState *state) {
     const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
-    const StatusFixed *fixed = state->fixed;
+    const StatusFixed *fixed = &state->api->fixed;
 
     page_write(writer, "version: %s, identity: %s, startTime: %td, time: %td, uptimeSeconds: %g",
         BERTH_VERSION, fixed->identity, fixed->started_at_sec * NSEC_PER_SEC, state->wall_nsec,
@@ -272,12 +273,12 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
 static void write_webhook(JsonWriter *writer, const StatusState *state) {
     _cleanup_(buf_done) Buf chain = BUF_INIT(TLS_FILE_MAX);
 
-    if (!state->fixed->answers_reviews) {
+    if (!state->api->fixed.answers_reviews) {
         json_member_null(writer, "admission");
         return;
     }
-    if (state->tls)
-        tls_store_print_chain(state->tls, &chain);
+    if (state->api->tls)
+        tls_store_print_chain(state->api->tls, &chain);
     page_write(writer, "admission: {certificate: %.*s}", STR_FMT(buf_str(&chain)));
 }
 
@@ -297,7 +298,7 @@ static void write_cluster_policies(JsonWriter *writer, const StatusState *state)
 
 void status_page(const StatusState *state, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
-    const StatusFixed *fixed = state->fixed;
+    const StatusFixed *fixed = &state->api->fixed;
     Digest digest;
 
     if (table_fingerprint(state->view->table, &digest) < 0)
@@ -319,9 +320,9 @@ void status_page(const StatusState *state, Buf *out) {
     for (size_t i = 0; i < fixed->exempt->n; i++)
         json_write_string(&writer, fixed->exempt->items[i].text);
     json_write_end_array(&writer);
-    write_tls(&writer, state->tls);
+    write_tls(&writer, state->api->tls);
     write_sandbox(&writer, fixed->sandbox);
     json_member_int(&writer, "bypassed", state->live ? state->live->n_bypassed : 0);
-    write_schedulers(&writer, state->recent_pods);
+    write_schedulers(&writer, state->api->recent_pods);
     (void)page_write_end(&writer);
 }

@@ -186,7 +186,6 @@ void layout_begin(const PageContext *context, Html *html) {
 
 /* --- footer ----------------------------------------------------------------------------------- */
 
-/* This address, with the time. */
 static void draw_permalink(const PageContext *context, Html *html) {
     HtmlParameter parameters[QUERY_PARAMETERS_MAX + 1];
     const Query *query = context->query;

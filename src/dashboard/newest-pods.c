@@ -36,7 +36,6 @@ static void add_found(NewestPods *newest, FoundDecision *found) {
     newest->n_whole += verb == VERB_FILTER;
 }
 
-/* The newest at that time. */
 static void read_newest(const PageContext *context, NewestPods *newest) {
     _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = context->api->decisions};
     FoundDecision found;

@@ -30,7 +30,6 @@ typedef struct RuleCheck {
     size_t n_failed; /* of the pod */
 } RuleCheck;
 
-/* The values and limits that the rule compared. */
 static Str values_of(RuleCheck *check, const Filter *filter) {
     CelValue value;
 

@@ -123,7 +123,6 @@ static double mean_usec(const LatencySummary *summary) {
     return summary->n > 0 ? (double)summary->sum_nsec / (double)summary->n / 1000.0 : 0;
 }
 
-/* Which part took how much of a request, on average. */
 static void draw_split(Html *html, const LatencyVerb *verb) {
     const BarPart parts[] = {
         {STR("µs reading"), round(mean_usec(&verb->parts[LATENCY_READ])), 1},

@@ -33,7 +33,6 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
     widget_command(html, buf_str(&command));
 }
 
-/* The pods on it, and its age. */
 static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "<details id='node-pods'><summary>%u %s on it</summary><ul>", list->n,
         list->n == 1 ? "pod" : "pods");

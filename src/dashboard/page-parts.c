@@ -16,7 +16,6 @@ static void draw_reason(Html *html, const PastDecision *past) {
     html_text(html, buf_str(&reason));
 }
 
-/* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
     const RuleName *rule = past_main_rule(past);
 

@@ -107,7 +107,6 @@ static int index_nodes(PodPage *page) {
     return 0;
 }
 
-/* The outcomes of the explained nodes. */
 static int note_kinds(PodPage *page) {
     size_t size = page->outcomes ? outcomes_size(page->outcomes) : 0;
 
@@ -125,7 +124,6 @@ static int note_kinds(PodPage *page) {
     return page->kinds ? 0 : -ENOMEM;
 }
 
-/* The explanation of the decision at that time. */
 static void look_back(PodPage *page) {
     const FoundDecision *filter = &page->attempt->verbs[VERB_FILTER];
     const RestoreOptions setting = {

@@ -174,7 +174,6 @@ static void draw_age(Html *html, const GaugeState *metric) {
     html_write(html, " of %jd</td>", metric->gauge->max_age_nsec);
 }
 
-/* Series of the last answer that are not used, and why. */
 static void draw_dropped(Html *html, const PollStatus *poll) {
     static const char *const why[] = {
         [JOIN_NO_LABEL] = "without the label",

@@ -21,7 +21,6 @@ static void draw_form(const PodPage *page) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* The verdict in words. */
 static void draw_verdict(const PodPage *page, Outcome outcome) {
     const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
     Html *html = page->html;

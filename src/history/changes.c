@@ -202,19 +202,18 @@ void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, 
 
 /* --- differences -------------------------------------------------------------------------- */
 
-static bool has_file(const Version *version, Str file) {
+static const PolicySource *find_source(const Version *version, Str file) {
     for (size_t i = 0; i < version->n; i++)
         if (str_eq(version->sources[i].file, file))
-            return true;
-    return false;
+            return &version->sources[i];
+    return NULL;
 }
 
-/* The name is /dev/null where @version does not have the file. */
 static LinediffText text_of(const Version *version, Str file) {
-    for (size_t i = 0; i < version->n; i++)
-        if (str_eq(version->sources[i].file, file))
-            return (LinediffText){.name = file, .text = version->sources[i].text};
-    return (LinediffText){.name = STR("/dev/null")};
+    const PolicySource *source = find_source(version, file);
+
+    return source ? (LinediffText){.name = file, .text = source->text}
+                  : (LinediffText){.name = STR("/dev/null")};
 }
 
 /* One file, which is in one of the two or in both. */
@@ -232,7 +231,7 @@ static bool diff_versions(
     for (size_t i = 0; i < after->n && is_fine; i++)
         is_fine = diff_file(before, after, after->sources[i].file, out, counts);
     for (size_t i = 0; i < before->n && is_fine; i++)
-        is_fine = has_file(after, before->sources[i].file) ||
+        is_fine = find_source(after, before->sources[i].file) ||
                   diff_file(before, after, before->sources[i].file, out, counts);
     return is_fine;
 }

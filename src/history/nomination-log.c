@@ -70,7 +70,6 @@ static void put(char **at, Str *text) {
     *at += text->len;
 }
 
-/* Whether it could be copied. */
 static bool copy_entry(const NominationRecord *record, LogEntry *ret) {
     char *at;
 

@@ -19,7 +19,6 @@ Str pod_summary_workload(const PodSummary *pod, Arena *arena) {
     return workload_of(&decoded, arena);
 }
 
-/* The pods of one group have the same key. */
 static Str key_of(const PodSummary *pod, Str workload, Arena *arena) {
     if (str_is_empty(workload))
         return arena_printf(arena, "%.*s/%.*s %.*s", STR_FMT(pod->namespace), STR_FMT(pod->name),

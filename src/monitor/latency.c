@@ -135,7 +135,6 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-/* Moves the counts of @from to @to. */
 static void move_verb(VerbCounts *from, TotalVerb *to) {
     for (size_t i = 0; i < _COUNTS; i++)
         if (LOAD(&from->counts[i]) != 0)
@@ -237,7 +236,6 @@ static void add_slot(const VerbCounts *counts, VerbSum *sum) {
     add_extent(&counts->extent, sum);
 }
 
-/* The totals plus all slots. */
 static void add_all(const Latency *latency, Verb verb, VerbSum *sum) {
     const TotalVerb *totals = &latency->totals[verb];
 

@@ -66,13 +66,6 @@ void daemon_refresh(void *context, unsigned wanted) {
     log_error("out of memory for a new view: expired values stay in force");
 }
 
-static void tick_loads(Daemon *daemon, int64_t now) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
-        task_request(daemon->refresh, 1);
-}
-
 static void report_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
     Daemon *daemon = context;
     const Gauge *about = &view->program->gauges[gauge];
@@ -83,32 +76,12 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
             gauge_source_name(about));
 }
 
-static void look_for_expired(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    expiry_look(daemon->expiry, view, report_expired, daemon);
-}
-
 /* The policy that keeps a pod pending, for figures. */
 static void note_reason(void *context, const PastDecision *past) {
     const Daemon *daemon = context;
 
     recent_pods_note_policy(daemon->api.recent_pods, past->pod_uid, past->pod_namespace,
         past->pod_name, past_main_rule(past)->policy);
-}
-
-static void find_reasons(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    (void)decisions_find_reasons(daemon->api.decisions,
-        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
-}
-
-static void sample_pending(Daemon *daemon, int64_t now) {
-    PendingFigures pending;
-
-    recent_pods_pending(daemon->api.recent_pods, &pending);
-    latency_note_pending(daemon->api.latency, pending.n, now);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -203,7 +176,6 @@ static bool end_journal(Daemon *daemon, int64_t deadline) {
     return true;
 }
 
-/* Deadlines of connections. */
 static void tick_listeners(Daemon *daemon, int64_t now) {
     server_tick(daemon->server, now);
     pages_tick(daemon->pages, now);
@@ -240,6 +212,36 @@ static bool drain(Daemon *daemon) {
     return has_stopped && n == 0;
 }
 
+/* About four times a second. */
+static void tick(Daemon *daemon, int64_t now) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    tick_listeners(daemon, now);
+    /* Before updates, which have them. */
+    (void)decisions_find_reasons(daemon->api.decisions,
+        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
+    updates_tick(daemon->api.updates, &daemon->api, now);
+    (void)decisions_remove_secrets(daemon->api.decisions);
+    if (daemon->journaling)
+        task_request(daemon->journaling, 1);
+    if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
+        task_request(daemon->refresh, 1);
+    files_reload_objects(&daemon->files);
+}
+
+/* About once a second. */
+static void tick_slowly(Daemon *daemon, int64_t now) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    PendingFigures pending;
+
+    files_reload(&daemon->files, /* force= */ false);
+    tick_live(daemon, now);
+    view = daemon_view(daemon);
+    expiry_look(daemon->expiry, view, report_expired, daemon);
+    recent_pods_pending(daemon->api.recent_pods, &pending);
+    latency_note_pending(daemon->api.latency, pending.n, now);
+}
+
 /* Until @until_nsec, or a signal or daemon_stop() that comes before. */
 static void serve_until(Daemon *daemon, int64_t until_nsec) {
     struct pollfd fds[] = {
@@ -253,19 +255,9 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         if ((fds[1].revents & POLLIN) || read_signals(daemon))
             return;
         now = clock_monotonic_nsec();
-        tick_listeners(daemon, now);
-        find_reasons(daemon); /* before updates, which have them */
-        updates_tick(daemon->api.updates, &daemon->api, now);
-        (void)decisions_remove_secrets(daemon->api.decisions);
-        if (daemon->journaling)
-            task_request(daemon->journaling, 1);
-        tick_loads(daemon, now);
-        files_reload_objects(&daemon->files);
+        tick(daemon, now);
         if (now >= next_reload) {
-            files_reload(&daemon->files, /* force= */ false);
-            tick_live(daemon, now);
-            look_for_expired(daemon);
-            sample_pending(daemon, now);
+            tick_slowly(daemon, now);
             next_reload = now + RELOAD_NSEC;
         }
     }
