@@ -15,7 +15,7 @@
 
 typedef struct Job {
     HttpPending *pending;
-    PageTask *task;
+    HttpFill *task;
     PagePace pace;
 } Job;
 
@@ -127,7 +127,7 @@ static bool has_place(const PageWorkers *workers, PagePace pace) {
 
 /* The slot in the queue comes first: a deferred request must be answered. */
 bool page_workers_add(
-    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task) {
+    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task) {
     _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&workers->lock);
     HttpPending *pending = has_place(workers, pace) ? server_defer(request, tag) : NULL;
 

@@ -396,7 +396,7 @@ static bool is_for_dashboard(
 void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
     const PageAccess *access, HttpReply *reply) {
     if (is_for_dashboard(route, request, access))
-        api->dashboard->show(api, request, access, reply);
+        api->dashboard->show(api, request, reply);
     else if (route->make)
         reply_made(route, api, request, reply);
     else if (route == &routes[INDEX])
@@ -408,7 +408,7 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
     reply->tag = route_tag(route);
 }
 
-void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
+void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, HttpFill *task,
     HttpReply *reply) {
     PagePace pace = route->pace == ROUTE_SLOW ? PAGE_SLOW : PAGE_FAST;
     int tag = route_tag(route);

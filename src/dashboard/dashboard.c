@@ -232,8 +232,7 @@ static void show_found(
         show_page(&context, error, request, reply);
 }
 
-static void dashboard_show(
-    ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+static void dashboard_show(ApiContext *api, const HttpRequest *request, HttpReply *reply) {
     const Asset *asset;
 
     if (!str_has_prefix(request->path, STR(ASSETS))) {

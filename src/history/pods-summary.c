@@ -13,22 +13,17 @@
 #include "base/map.h"
 #include "base/nsec.h"
 
-/* Whose decisions are wanted. */
-typedef struct PodChoice {
-    bool is_one;
-    Str namespace, name, uid; /* of that one; an empty uid: any */
-} PodChoice;
-
 typedef struct Gathering {
+    bool is_one;              /* only decisions about one pod are wanted, ... */
+    Str namespace, name, uid; /* ... this one; an empty uid: any */
     Arena *arena;
-    const PodChoice *choice;
     PodsSummary *summary;
     Map by_uid, by_name; /* indexes of pods; the second for pods without a UID */
 } Gathering;
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
+static bool is_chosen(const Gathering *choice, const PastDecision *past) {
     if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
         return false; /* a request that could not be read */
     return !choice->is_one ||
@@ -52,7 +47,7 @@ static int read_decisions(Gathering *gathering, Decisions *decisions) {
     if (!summary->found)
         return -ENOMEM;
     for (; summary->n_decisions < n_max && decisions_next(&walk, &found); summary->n_decisions++) {
-        if (is_chosen(gathering->choice, found.past))
+        if (is_chosen(gathering, found.past))
             summary->found[summary->n_found++] = found;
         else
             found_done(&found);
@@ -79,7 +74,7 @@ static PodSummary *find_pod(Gathering *gathering, const PastDecision *past) {
     PodsSummary *summary = gathering->summary;
     Str name;
 
-    if (gathering->choice->is_one) {
+    if (gathering->is_one) {
         summary->n = 1;
         return &summary->pods[0];
     }
@@ -140,7 +135,7 @@ static int gather(Gathering *gathering) {
     PodsSummary *summary = gathering->summary;
 
     summary->pods =
-        ARENA_ARRAY(gathering->arena, PodSummary, gathering->choice->is_one ? 1 : summary->n_found);
+        ARENA_ARRAY(gathering->arena, PodSummary, gathering->is_one ? 1 : summary->n_found);
     for (size_t i = summary->n_found; summary->pods && i-- > 0;) {
         PodSummary *pod = find_pod(gathering, summary->found[i].past);
 
@@ -280,29 +275,26 @@ static void note_deleted(PodsSummary *summary, RecentPods *recent) {
     }
 }
 
-static int make(Decisions *decisions, RecentPods *recent, const View *view, const PodChoice *choice,
+/* The caller has set what is wanted. */
+static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, const View *view,
     Arena *arena, PodsSummary *ret) {
-    Gathering gathering = {
-        .arena = arena,
-        .choice = choice,
-        .summary = ret,
-        .by_uid = MAP_INIT_IN(arena),
-        .by_name = MAP_INIT_IN(arena),
-    };
     int r;
 
     *ret = (PodsSummary){0};
     if (!decisions)
         return 0;
-    r = read_decisions(&gathering, decisions);
+    gathering->arena = arena;
+    gathering->summary = ret;
+    gathering->by_uid = gathering->by_name = MAP_INIT_IN(arena);
+    r = read_decisions(gathering, decisions);
     if (r == 0)
-        r = gather(&gathering);
+        r = gather(gathering);
     if (r == 0)
-        r = look_up(&gathering, view);
+        r = look_up(gathering, view);
     if (r == 0 && recent)
         note_deleted(ret, recent);
-    if (r == 0 && choice->is_one && ret->n > 0)
-        r = list_attempts(&gathering);
+    if (r == 0 && gathering->is_one && ret->n > 0)
+        r = list_attempts(gathering);
     if (r < 0) {
         pods_summary_done(ret);
         return r;
@@ -316,16 +308,13 @@ static int make(Decisions *decisions, RecentPods *recent, const View *view, cons
 
 int pods_summary_all(
     Decisions *decisions, RecentPods *recent, const View *view, Arena *arena, PodsSummary *ret) {
-    const PodChoice choice = {.is_one = false};
-
-    return make(decisions, recent, view, &choice, arena, ret);
+    return make(&(Gathering){.is_one = false}, decisions, recent, view, arena, ret);
 }
 
 int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
     Str name, Str uid, Arena *arena, PodsSummary *ret) {
-    const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
-
-    return make(decisions, recent, view, &choice, arena, ret);
+    return make(&(Gathering){.is_one = true, .namespace = namespace, .name = name, .uid = uid},
+        decisions, recent, view, arena, ret);
 }
 
 void pods_summary_done(PodsSummary *summary) {

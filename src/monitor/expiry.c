@@ -90,22 +90,17 @@ static Presence look_at(const View *view, size_t gauge, Presence was) {
     return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
 }
 
-static ExpiryChange change_of(Presence was, Presence is) {
-    if (was == PRESENCE_GONE && is == PRESENCE_HAS)
-        return EXPIRY_BACK;
-    return was == PRESENCE_HAS && is == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
-}
-
 void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context) {
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
-        Presence is = look_at(view, i, expiry->items[i]);
-        ExpiryChange change = change_of(expiry->items[i], is);
+        Presence was = expiry->items[i], is = look_at(view, i, was);
 
         expiry->items[i] = is;
-        if (change != EXPIRY_SAME)
-            report(context, view, i, change);
+        if (was == PRESENCE_GONE && is == PRESENCE_HAS)
+            report(context, view, i, EXPIRY_BACK);
+        else if (was == PRESENCE_HAS && is == PRESENCE_GONE)
+            report(context, view, i, EXPIRY_GONE);
     }
 }
 
