@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
-#include "history/changes.h"
 #include "history/recorder.h"
 #include "version.h"
 

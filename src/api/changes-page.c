@@ -2,20 +2,13 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
-#include "history/changes.h"
-#include "json/write.h"
 
 static void write_change(JsonWriter *writer, const Change *change) {
-    json_write_object(writer);
-    json_member_int(writer, "id", change->id);
-    field_time(writer, "time", change->at_nsec);
-    json_write_member(writer, STR("kind"), str_from_c(change_name(change->kind)));
-    json_member_bool(writer, "bad", change_is_bad(change->kind));
-    json_write_member(writer, STR("what"), change->what);
-    json_write_member(writer, STR("text"), change->text);
+    page_write(writer, "{id: %zu, time: %td, kind: %s, bad: %i, what: %.*s, text: %.*s", change->id,
+        change->at_nsec, change_name(change->kind), change_is_bad(change->kind),
+        STR_FMT(change->what), STR_FMT(change->text));
     if (change->kind == CHANGE_POLICY) {
         field_digest(writer, "digest", change->digest);
         json_member_bool(writer, "hasDiff", change->has_diff);
@@ -30,8 +23,7 @@ static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out)
 
     if (arena_has_failed(arena))
         return page_write_no_memory(out, "the list of changes", arena);
-    json_write_object(&writer);
-    json_member_array(&writer, "changes");
+    page_write(&writer, "{changes: [");
     for (size_t i = 0; i < n; i++)
         write_change(&writer, &list[i]);
     json_write_end_array(&writer);

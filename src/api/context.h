@@ -3,8 +3,8 @@
 /*
  * ApiContext: the parts of the daemon that pages are made from.
  *
- * Everything is borrowed and set by the daemon before the first request, except the servers: pages
- * must expect NULL until they listen.
+ * Everything is the daemon's, and set before the first request, except the servers: pages must
+ * expect NULL until they listen.
  */
 
 #include <stdatomic.h>

@@ -11,7 +11,6 @@
 #include "http/server.h"
 
 typedef struct ApiContext ApiContext;
-typedef struct PageAccess PageAccess;
 
 typedef struct DashboardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
@@ -19,6 +18,5 @@ typedef struct DashboardHook {
 
     /* Draws it, GET or HEAD; of any other path a page that says so. Runs on a page worker
      * (api/page-workers.h). */
-    void (*show)(
-        ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
+    void (*show)(ApiContext *api, const HttpRequest *request, HttpReply *reply);
 } DashboardHook;

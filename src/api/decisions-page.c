@@ -5,20 +5,187 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/decision-filter.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "base/calendar.h"
-#include "json/write.h"
 
 /* A page ends after so many bytes, whatever its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
 
-/* How many decisions are read per lock. */
-#define READ_AT_ONCE 64u
-
 static unsigned page_not_kept(Buf *out) {
     return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
+}
+
+/* --- which decisions, or which nodes of one, are meant ---------------------------------------- */
+
+/* Values of "outcome" other than those of a node. */
+enum {
+    DECISION_FILTER_ANY = _OUTCOME_MAX,
+    DECISION_FILTER_ERROR,
+    DECISION_FILTER_NONE_PASSED,
+};
+
+typedef struct DecisionFilter {
+    Str namespace, name, uid, node; /* ptr NULL: any */
+    Str policy, rule;
+    int verb;    /* -1: any */
+    int outcome; /* an OutcomeKind, or one of the above */
+} DecisionFilter;
+
+static bool read_outcome(Str value, int *ret, char *error) {
+    *ret = DECISION_FILTER_ANY;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _OUTCOME_MAX; i++)
+        if (str_is(value, outcome_name((OutcomeKind)i)))
+            *ret = i;
+    if (str_is(value, "error"))
+        *ret = DECISION_FILTER_ERROR;
+    if (str_is(value, "none-passed"))
+        *ret = DECISION_FILTER_NONE_PASSED;
+    if (*ret != DECISION_FILTER_ANY)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX,
+        "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
+        "none-passed or error");
+    return false;
+}
+
+static bool read_verb(Str value, int *ret, char *error) {
+    *ret = -1;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _VERB_MAX; i++)
+        if (str_is(value, verb_name((Verb)i)))
+            *ret = i;
+    if (*ret >= 0)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
+    return false;
+}
+
+/* "FIRST/SECOND", or "SECOND" alone. */
+static bool read_pair(
+    Str value, Str *first, Str *second, const char *name, const char *filter, char *error) {
+    size_t slash = str_find(value, '/');
+
+    *first = *second = STR_NULL;
+    if (!value.ptr)
+        return true;
+    if (slash != SIZE_MAX)
+        *first = str_take(value, slash);
+    *second = slash == SIZE_MAX ? value : str_skip(value, slash + 1);
+    if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
+        str_find(*second, '/') == SIZE_MAX)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, filter);
+    return false;
+}
+
+static bool read_rule(const Query *query, DecisionFilter *ret, char *error) {
+    return read_pair(query_get(query, STR("rule")), &ret->policy, &ret->rule, "rule",
+        "POLICY/RULE, or RULE", error);
+}
+
+static bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) {
+    *ret = (DecisionFilter){
+        .uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
+    if (!read_pair(query_get(query, STR("pod")), &ret->namespace, &ret->name, "pod",
+            "NAMESPACE/NAME, or NAME", error) ||
+        !read_rule(query, ret, error) ||
+        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
+        !read_verb(query_get(query, STR("verb")), &ret->verb, error))
+        return false;
+    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr) {
+        (void)snprintf(error, QUERY_ERROR_MAX, "\"outcome=not-asked\" needs \"node\"");
+        return false;
+    }
+    return true;
+}
+
+/* The same of the nodes of one decision. */
+static bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *error) {
+    *ret = (DecisionFilter){.verb = -1, .node = query_get(query, STR("node"))};
+    if (!read_rule(query, ret, error) ||
+        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error))
+        return false;
+    if (ret->outcome <= DECISION_FILTER_ANY && ret->outcome != OUTCOME_NOT_ASKED)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX,
+        "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
+    return false;
+}
+
+static bool fits(Str filter, Str has) {
+    return !filter.ptr || str_eq(filter, has);
+}
+
+static bool rule_fits(const DecisionFilter *filter, const RuleName *rule) {
+    return fits(filter->policy, rule->policy) && fits(filter->rule, rule->name);
+}
+
+/* Whether the summary alone shows that some node has this outcome. */
+static bool has_outcome(const PastDecision *past, int outcome) {
+    bool is_good = str_is_empty(past->error);
+
+    switch (outcome) {
+    case DECISION_FILTER_ANY:
+        return true;
+    case DECISION_FILTER_ERROR:
+        return !is_good;
+    case DECISION_FILTER_NONE_PASSED:
+        return is_good && past->verb == VERB_FILTER && past->summary.n_in > 0 &&
+               past->summary.n_out == 0;
+    case OUTCOME_PASSED:
+        return is_good && past->verb != VERB_PRIORITIZE && past->summary.n_out > 0;
+    case OUTCOME_REJECTED:
+        return past->summary.n_rejected > 0;
+    case OUTCOME_UNKNOWN:
+        return past->summary.n_unknown > 0;
+    case OUTCOME_NARROWED:
+        return past->summary.n_narrowed > 0;
+    case OUTCOME_LATE:
+        return past->summary.n_late > 0;
+    case OUTCOME_SCORED:
+        return is_good && past->verb == VERB_PRIORITIZE;
+    default:
+        return false;
+    }
+}
+
+static bool has_rule(const PastDecision *past, const DecisionFilter *filter) {
+    bool found = !filter->rule.ptr;
+
+    for (size_t i = 0; !found && i < past->n_rules; i++)
+        found = rule_fits(filter, past_rule(past, i));
+    return found;
+}
+
+/* Whether the decision may match, by its summary. If the filter is by outcome of a node, one of the
+ * functions below decides. */
+static bool decision_filter_matches(const DecisionFilter *filter, const PastDecision *past) {
+    bool by_node = filter->node.ptr && filter->outcome < _OUTCOME_MAX;
+
+    return (filter->verb < 0 || (int)past->verb == filter->verb) &&
+           fits(filter->namespace, past->pod_namespace) && fits(filter->name, past->pod_name) &&
+           fits(filter->uid, past->pod_uid) && has_rule(past, filter) &&
+           (by_node || has_outcome(past, filter->outcome));
+}
+
+static bool decision_filter_matches_outcome(
+    const DecisionFilter *filter, const PastDecision *past, Outcome outcome) {
+    const RuleName *rule = past_rule_of(past, outcome);
+
+    if (filter->outcome < _OUTCOME_MAX ? (int)outcome.kind != filter->outcome
+                                       : outcome.kind == OUTCOME_NOT_ASKED)
+        return false;
+    return !filter->rule.ptr || (rule && rule_fits(filter, rule));
+}
+
+/* Of a bind, which is about one node that its headline names. */
+static bool decision_filter_matches_bind(const DecisionFilter *filter, const PastDecision *past) {
+    return !filter->rule.ptr && str_eq(past->node, filter->node) &&
+           (filter->outcome >= _OUTCOME_MAX || has_outcome(past, filter->outcome));
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -32,51 +199,43 @@ static void write_time(JsonWriter *writer, int64_t at_nsec) {
 }
 
 static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
-    json_write_member(writer, STR("policy"), rule->policy);
-    json_write_member(writer, STR("rule"), rule->name);
-    json_write_member(writer, STR("reason"), rule->reason);
-    json_member_bool(writer, "unresolvable", rule->is_unresolvable);
+    page_write(writer, "policy: %.*s, rule: %.*s, reason: %.*s, unresolvable: %i",
+        STR_FMT(rule->policy), STR_FMT(rule->name), STR_FMT(rule->reason), rule->is_unresolvable);
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
-    json_member_object(writer, "counts");
-    json_member_int(writer, "known", past->n_known);
-    json_member_int(writer, "asked", past->summary.n_in);
-    json_member_int(
-        writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", past->summary.n_out);
-    if (past->verb == VERB_FILTER) {
-        json_member_int(writer, "rejected", past->summary.n_rejected);
-        json_member_int(writer, "unknown", past->summary.n_unknown);
-        json_member_int(writer, "narrowed", past->summary.n_narrowed);
-        json_member_int(writer, "late", past->summary.n_late);
-    }
+    const DecisionSummary *summary = &past->summary;
+
+    page_write(writer, "counts: {known: %zu, asked: %zu", past->n_known, summary->n_in);
+    json_member_int(writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", summary->n_out);
+    if (past->verb == VERB_FILTER)
+        page_write(writer, "rejected: %zu, unknown: %zu, narrowed: %zu, late: %zu",
+            summary->n_rejected, summary->n_unknown, summary->n_narrowed, summary->n_late);
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
-        json_member_int(writer, "unjudged", past->summary.n_unjudged);
+        json_member_int(writer, "unjudged", summary->n_unjudged);
     json_write_end_object(writer);
 }
 
 static void write_rules(JsonWriter *writer, const PastDecision *past) {
     json_member_array(writer, "rules");
     for (size_t i = 0; i < past->n_rules; i++) {
+        const RuleCount *count = &past->rules[i];
+
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
-        json_member_int(writer, "rejected", past->rules[i].rejected);
-        json_member_int(writer, "observed", past->rules[i].observed);
-        json_member_int(writer, "failed", past->rules[i].failed);
-        json_member_int(writer, "missing", past->rules[i].missing);
-        json_write_end_object(writer);
+        page_write(writer, "rejected: %u, observed: %u, failed: %u, missing: %u}", count->rejected,
+            count->observed, count->failed, count->missing);
     }
     json_write_end_array(writer);
 }
 
 /* Of nodes that can never take the pod: the rule, or the resource that they lack. */
 static void write_never(JsonWriter *writer, const PastDecision *past, const MainReason *main) {
-    json_write_key(writer, STR("never"));
     if (main->n_never == 0) {
-        json_write_null(writer);
+        json_member_null(writer, "never");
         return;
     }
-    json_write_object(writer);
+    json_member_object(writer, "never");
     if (str_is_empty(main->never_resource))
         write_rule_names(writer, &past->rule_names->rules[main->never_filter]);
     else
@@ -94,8 +253,7 @@ static void write_main_reason(JsonWriter *writer, const PastDecision *past) {
     if (!main)
         return;
     past_print_reason(past, &text);
-    json_member_object(writer, "mainReason");
-    json_write_member(writer, STR("text"), buf_str(&text));
+    page_write(writer, "mainReason: {text: %.*s", STR_FMT(buf_str(&text)));
     write_rule_names(writer, past_main_rule(past));
     json_member_int(writer, "nodes", main->n_nodes);
     write_never(writer, past, main);
@@ -108,17 +266,15 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 
     json_member_int(writer, "id", past->id);
     write_time(writer, past->at_nsec);
-    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    json_member_object(writer, "pod");
-    json_write_member(writer, STR("namespace"), past->pod_namespace);
-    json_write_member(writer, STR("name"), past->pod_name);
-    json_write_member(writer, STR("uid"), past->pod_uid);
+    page_write(writer, "verb: %s, pod: {namespace: %.*s, name: %.*s, uid: %.*s",
+        verb_name(past->verb), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
+        STR_FMT(past->pod_uid));
     field_digest(writer, "digest", past->pod_digest);
     json_write_end_object(writer);
     field_digest(writer, "policyDigest", past->rule_names->digest);
     json_member_int(writer, "generation", past->generation);
     if (past->duration_nsec >= 0)
-        field_seconds(writer, "durationSeconds", past->duration_nsec, /* is_known= */ true);
+        json_member_double(writer, "durationSeconds", page_seconds(past->duration_nsec, true));
     write_counts(writer, past);
     write_rules(writer, past);
     write_main_reason(writer, past);
@@ -135,9 +291,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    json_write_object(writer);
-    json_write_member(writer, STR("node"), name);
-    json_write_member(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    page_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
@@ -158,42 +312,30 @@ static void write_next(JsonWriter *writer, uint64_t next) {
 /* --- the list ------------------------------------------------------------------------ */
 
 typedef struct Listing {
-    Decisions *decisions;
-    const DecisionFilter *filter;
+    DecisionsWalk walk;
+    DecisionFilter filter;
     JsonWriter *writer;
     size_t n, limit;
-    uint64_t last;           /* the last one that was read; 0: no more */
-    size_t n_untold;         /* match otherwise, but the outcomes of their nodes are not kept */
-    const NodeNumbers *roll; /* whose number the node has: most decisions share one */
-    uint32_t number;
+    size_t n_untold; /* match otherwise, but the outcomes of their nodes are not kept */
 } Listing;
-
-static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
-    if (listing->roll != outcomes_numbers(outcomes)) {
-        listing->roll = outcomes_numbers(outcomes);
-        listing->number = decisions_number(listing->decisions, outcomes, listing->filter->node);
-    }
-    return listing->number;
-}
 
 /* Whether the decision matches by the requested node, and that node's verdict. */
 static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
     const PastDecision *past = found->past;
 
-    *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (past->verb == VERB_BIND)
-        return decision_filter_matches_bind(listing->filter, past);
+        return decision_filter_matches_bind(&listing->filter, past);
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
-    *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
-    return decision_filter_matches_outcome(listing->filter, past, *ret);
+    *ret = decisions_walk_outcome(&listing->walk, found->outcomes, listing->filter.node);
+    return decision_filter_matches_outcome(&listing->filter, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
-    const DecisionFilter *filter = listing->filter;
-    Outcome outcome;
+    const DecisionFilter *filter = &listing->filter;
+    Outcome outcome = {.kind = OUTCOME_NOT_ASKED};
 
     if (!decision_filter_matches(filter, found->past) ||
         (filter->node.ptr && !node_fits(listing, found, &outcome)))
@@ -209,26 +351,17 @@ static void list_one(Listing *listing, const FoundDecision *found) {
     listing->n++;
 }
 
-static void list_all(Listing *listing) {
-    for (;;) {
-        FoundDecision found[READ_AT_ONCE];
-        size_t n = decisions_read(listing->decisions, listing->last, found, READ_AT_ONCE);
-        bool is_full = false;
+/* Returns the last one that was read; 0: there are no more. */
+static uint64_t list_all(Listing *listing) {
+    FoundDecision found;
 
-        for (size_t i = 0; i < n; i++) {
-            if (!is_full) {
-                list_one(listing, &found[i]);
-                listing->last = found[i].past->id;
-                is_full = listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
-            }
-            found_done(&found[i]);
-        }
-        listing->roll = NULL; /* its target may be freed, and its slot reused */
-        if (n == 0)
-            listing->last = 0;
-        if (n == 0 || is_full)
-            return;
+    while (decisions_next(&listing->walk, &found)) {
+        list_one(listing, &found);
+        found_done(&found);
+        if (listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX)
+            return listing->walk.below;
     }
+    return 0;
 }
 
 /* Of the pod that is selected, if berth has nominated a node for it. */
@@ -239,15 +372,12 @@ static void write_nomination(
     if (!filter->name.ptr ||
         !nomination_log_find(log, filter->namespace, filter->name, filter->uid, arena, &record))
         return;
-    json_member_object(writer, "nomination");
-    json_write_member(writer, STR("uid"), record.uid);
-    json_write_member(writer, STR("node"), record.node);
+    page_write(
+        writer, "nomination: {uid: %.*s, node: %.*s", STR_FMT(record.uid), STR_FMT(record.node));
     write_time(writer, record.at_nsec);
-    json_write_member(writer, STR("outcome"), str_from_c(nomination_outcome_name(record.outcome)));
-    json_write_member(writer, STR("text"), str_from_c(nomination_outcome_text(record.outcome)));
-    json_member_int(writer, "feasible", record.n_feasible);
-    json_member_int(writer, "best", record.n_best);
-    json_write_end_object(writer);
+    page_write(writer, "outcome: %s, text: %s, feasible: %zu, best: %zu}",
+        nomination_outcome_name(record.outcome), nomination_outcome_text(record.outcome),
+        record.n_feasible, record.n_best);
 }
 
 unsigned decisions_list_page(
@@ -256,31 +386,28 @@ unsigned decisions_list_page(
         STR("verb"), STR("limit"), STR("after")};
     char error[QUERY_ERROR_MAX];
     JsonWriter writer = JSON_WRITER(out);
+    Listing listing = {.walk = {.decisions = decisions}, .writer = &writer};
     int64_t limit, after;
-    Listing listing;
-    DecisionFilter filter;
+    uint64_t last;
     Query asked;
 
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !decision_filter_read(&asked, &filter, error) ||
+        !decision_filter_read(&asked, &listing.filter, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
         return page_write_error(out, 400, error);
-    listing = (Listing){.decisions = decisions,
-        .filter = &filter,
-        .writer = &writer,
-        .limit = (size_t)limit,
-        .last = (uint64_t)after};
-    json_write_object(&writer);
-    json_member_array(&writer, "decisions");
-    list_all(&listing);
+    listing.limit = (size_t)limit;
+    listing.walk.below = (uint64_t)after;
+    page_write(&writer, "{decisions: [");
+    last = list_all(&listing);
+    decisions_walk_done(&listing.walk);
     json_write_end_array(&writer);
-    write_next(&writer, listing.last != 1 ? listing.last : 0); /* none before the first */
+    write_next(&writer, last != 1 ? last : 0); /* none before the first */
     json_member_int(&writer, "untold", listing.n_untold);
-    write_nomination(&writer, nominated, &filter, arena);
+    write_nomination(&writer, nominated, &listing.filter, arena);
     return page_write_end(&writer);
 }
 

@@ -2,40 +2,30 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "base/clock.h"
-#include "monitor/latency.h"
-#include "json/write.h"
 
 #define WINDOW_MAX_SEC (LATENCY_SLOTS * LATENCY_SLOT_SEC)
 
 static void write_summary(JsonWriter *writer, const char *key, const LatencySummary *summary) {
     bool is_known = summary->n > 0;
 
-    json_member_object(writer, key);
-    json_member_int(writer, "count", summary->n);
-    field_seconds(writer, "p50Seconds", summary->p50_nsec, is_known);
-    field_seconds(writer, "p90Seconds", summary->p90_nsec, is_known);
-    field_seconds(writer, "p99Seconds", summary->p99_nsec, is_known);
-    field_seconds(writer, "maxSeconds", summary->max_nsec, is_known);
-    field_seconds(writer, "sumSeconds", summary->sum_nsec, /* is_known= */ true);
-    json_write_end_object(writer);
+    json_write_key(writer, str_from_c(key));
+    page_write(writer,
+        "{count: %zu, p50Seconds: %g, p90Seconds: %g, p99Seconds: %g, maxSeconds: %g, sumSeconds: "
+        "%g}",
+        summary->n, page_seconds(summary->p50_nsec, is_known),
+        page_seconds(summary->p90_nsec, is_known), page_seconds(summary->p99_nsec, is_known),
+        page_seconds(summary->max_nsec, is_known), page_seconds(summary->sum_nsec, true));
 }
 
 static void write_verb(JsonWriter *writer, Verb verb, const LatencyVerb *about) {
     json_member_object(writer, verb_name(verb));
     for (size_t part = 0; part < _LATENCY_PARTS; part++)
         write_summary(writer, latency_part_name((LatencyPart)part), &about->parts[part]);
-    json_member_object(writer, "nodes");
-    json_member_int(writer, "p50", about->n_nodes_p50);
-    json_member_int(writer, "max", about->n_nodes_max);
-    json_write_end_object(writer);
-    json_member_int(writer, "decided", about->n_decided);
-    json_member_int(writer, "late", about->n_late);
-    json_member_int(writer, "errors", about->n_errors);
-    json_write_end_object(writer);
+    page_write(writer, "nodes: {p50: %zu, max: %zu}, decided: %zu, late: %zu, errors: %zu}",
+        about->n_nodes_p50, about->n_nodes_max, about->n_decided, about->n_late, about->n_errors);
 }
 
 static bool is_empty(const LatencySlot *slot) {
@@ -47,21 +37,15 @@ static bool is_empty(const LatencySlot *slot) {
 }
 
 static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
-    json_write_object(writer);
-    json_member_int(writer, "agoSeconds", (uint64_t)slot->ago_sec);
-    json_member_object(writer, "requests");
+    page_write(writer, "{agoSeconds: %jd, requests: {", slot->ago_sec);
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         json_member_int(writer, verb_name((Verb)verb), slot->n[verb]);
-    json_write_end_object(writer);
-    json_member_object(writer, "p99Seconds");
+    page_write(writer, "}, p99Seconds: {");
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        field_seconds(writer, verb_name((Verb)verb), slot->p99_nsec[verb],
-            /* is_known= */ slot->n[verb] > 0);
-    json_write_end_object(writer);
-    json_member_int(writer, "nodes", slot->n_nodes);
-    json_member_int(writer, "rejected", slot->n_rejected);
-    json_member_int(writer, "late", slot->n_late);
-    json_member_int(writer, "errors", slot->n_errors);
+        json_member_double(
+            writer, verb_name((Verb)verb), page_seconds(slot->p99_nsec[verb], slot->n[verb] > 0));
+    page_write(writer, "}, nodes: %zu, rejected: %zu, late: %u, errors: %u", slot->n_nodes,
+        slot->n_rejected, slot->n_late, slot->n_errors);
     if (slot->n_pending >= 0)
         json_member_int(writer, "pending", (uint64_t)slot->n_pending);
     json_write_end_object(writer);
@@ -94,14 +78,11 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out) {
         !query_number(&query, names[0], 0, WINDOW_MAX_SEC, 300, &window_sec, error))
         return page_write_error(out, 400, error);
     latency_read(api->latency, (unsigned)window_sec, now_nsec, verbs);
-    json_write_object(&writer);
-    json_member_int(&writer, "windowSeconds", (uint64_t)window_sec);
-    field_seconds(&writer, "deadlineSeconds", api->fixed.deadline_nsec, /* is_known= */ true);
-    json_member_object(&writer, "verbs");
+    page_write(&writer, "{windowSeconds: %jd, deadlineSeconds: %g, verbs: {", window_sec,
+        page_seconds(api->fixed.deadline_nsec, true));
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         write_verb(&writer, (Verb)verb, &verbs[verb]);
-    json_write_end_object(&writer);
-    json_member_int(&writer, "slotSeconds", LATENCY_SLOT_SEC);
+    page_write(&writer, "}, slotSeconds: %u", LATENCY_SLOT_SEC);
     if (!write_slots(&writer, api->latency, now_nsec, request->arena))
         return page_write_no_memory(out, "the latencies", request->arena);
     return page_write_end(&writer);

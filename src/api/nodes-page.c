@@ -4,11 +4,9 @@
 
 #include <math.h>
 
-#include "api/context.h"
 #include "api/nodes-summary.h"
 #include "api/page-field.h"
 #include "api/query.h"
-#include "json/write.h"
 
 static void write_flags(JsonWriter *writer, const char *key, const uint8_t *flags, size_t n) {
     json_member_array(writer, key);
@@ -30,23 +28,17 @@ static double rounded(double value) {
 }
 
 static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n) {
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), column->name);
-    json_write_member(writer, STR("label"), column->label);
-    json_member_bool(writer, "share", column->is_share);
-    json_member_double(writer, "highest", rounded(column->highest));
-    json_member_array(writer, "values");
+    page_write(writer, "{name: %.*s, label: %.*s, share: %i, highest: %g, values: [",
+        STR_FMT(column->name), STR_FMT(column->label), column->is_share, rounded(column->highest));
     for (size_t i = 0; i < n; i++)
         json_write_double(writer, rounded(column->values[i]));
-    json_write_end_array(writer);
-    json_write_end_object(writer);
+    page_write(writer, "]}");
 }
 
 static void write_page(const NodesSummary *summary, Str column, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_member_int(&writer, "decisions", summary->n_decisions);
+    page_write(&writer, "{decisions: %zu", summary->n_decisions);
     json_member_texts(&writer, "names", summary->names, summary->n);
     write_flags(&writer, "ready", summary->is_ready, summary->n);
     write_flags(&writer, "cordoned", summary->is_cordoned, summary->n);

@@ -14,9 +14,6 @@
 #include "base/map.h"
 #include "live/gauge-state.h"
 
-/* How many decisions are taken between two takings of the lock that decisions wait for. */
-#define READ_AT_ONCE 64u
-
 typedef struct NodePlace {
     Str name;
     uint32_t row;
@@ -182,28 +179,19 @@ static void set_highest(NodesSummary *summary) {
 
 /* --- rejections ------------------------------------------------------------------------------- */
 
-/* The filters that are read, the newest first: references. */
-typedef struct Filters {
-    FoundDecision *items;
-    size_t n;
-} Filters;
+/* The newest filters that have outcomes, references; how many. */
+static size_t read_filters(Decisions *decisions, FoundDecision ret[NODES_SUMMARY_DECISIONS_MAX]) {
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
+    FoundDecision found;
+    size_t n = 0;
 
-static void read_filters(Decisions *decisions, Filters *ret) {
-    FoundDecision some[READ_AT_ONCE];
-    uint64_t below = 0;
-    size_t n;
-
-    do {
-        n = decisions_read(decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            below = some[i].past->id;
-            if (some[i].past->verb == VERB_FILTER && some[i].outcomes &&
-                ret->n < NODES_SUMMARY_DECISIONS_MAX)
-                ret->items[ret->n++] = some[i];
-            else
-                found_done(&some[i]);
-        }
-    } while (n > 0 && ret->n < NODES_SUMMARY_DECISIONS_MAX);
+    while (n < NODES_SUMMARY_DECISIONS_MAX && decisions_next(&walk, &found)) {
+        if (found.past->verb == VERB_FILTER && found.outcomes)
+            ret[n++] = found;
+        else
+            found_done(&found);
+    }
+    return n;
 }
 
 /* Those of @filters that have their numbers from one roll. */
@@ -229,43 +217,39 @@ static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n
     return 0;
 }
 
-static int count_filters(NodesMaking *making, const Filters *filters, double *values) {
+static int count_filters(
+    NodesMaking *making, const FoundDecision *filters, size_t n, double *values) {
     Map places = MAP_INIT_IN(making->arena);
     size_t end;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < making->summary->n; i++)
         r = map_add(&places, making->summary->names[i], (uint32_t)i);
-    for (size_t i = 0; r == 0 && i < filters->n; i = end) {
-        const FoundDecision *first = &filters->items[i];
+    for (size_t i = 0; r == 0 && i < n; i = end) {
+        const NodeNumbers *numbers = outcomes_numbers(filters[i].outcomes);
 
-        for (end = i + 1; end < filters->n && outcomes_numbers(filters->items[end].outcomes) ==
-                                                  outcomes_numbers(first->outcomes);
-             end++)
+        for (end = i + 1; end < n && outcomes_numbers(filters[end].outcomes) == numbers; end++)
             ;
-        r = count_run(making, first, end - i, &places, values);
+        r = count_run(making, &filters[i], end - i, &places, values);
     }
     return r;
 }
 
 static int add_rejected(NodesMaking *making) {
     double *values = add_column(making, STR("rejected"), STR("rejected by berth"), false);
-    Filters filters = {
-        .items = ARENA_RAW(making->arena, FoundDecision, NODES_SUMMARY_DECISIONS_MAX),
-    };
+    FoundDecision *filters = ARENA_RAW(making->arena, FoundDecision, NODES_SUMMARY_DECISIONS_MAX);
+    size_t n;
     int r;
 
-    if (!values || !filters.items)
+    if (!values || !filters)
         return -ENOMEM;
     for (size_t i = 0; i < making->summary->n; i++)
         values[i] = 0;
-    if (!making->api->decisions)
-        return 0;
-    read_filters(making->api->decisions, &filters);
-    r = count_filters(making, &filters, values);
-    making->summary->n_decisions = filters.n;
-    for (size_t i = 0; i < filters.n; i++)
-        found_done(&filters.items[i]);
+    n = read_filters(making->api->decisions, filters);
+    r = count_filters(making, filters, n, values);
+    making->summary->n_decisions = n;
+    for (size_t i = 0; i < n; i++)
+        found_done(&filters[i]);
     return r;
 }
 

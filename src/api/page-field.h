@@ -6,8 +6,23 @@
 #include "base/digest.h"
 #include "json/write.h"
 
-/* Seconds; null: not known. */
-void field_seconds(JsonWriter *writer, const char *key, int64_t nsec, bool is_known);
+/*
+ * Writes the members, objects and arrays of a template, which may stay open at its end:
+ *
+ *     page_write(writer, "{name: %.*s, nodes: {covered: %zu, of: %zu}}", STR_FMT(name), n, m);
+ *
+ * Keys have no quotes. Values are conversions of printf(), which the compiler checks:
+ *
+ *   %s, %.*s       a text
+ *   %zu, %u, %jd   a whole number
+ *   %i             a boolean
+ *   %g             a number; null: NaN
+ *   %td            a time, as field_time()
+ */
+void page_write(JsonWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For %g: NaN where it is not known. */
+double page_seconds(int64_t nsec, bool is_known);
 
 /* RFC 3339 with milliseconds; null when @at_nsec, since 1970, is 0. */
 void field_time(JsonWriter *writer, const char *key, int64_t at_nsec);

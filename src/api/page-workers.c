@@ -3,19 +3,19 @@
 #include "api/page-workers.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 /* A nice value: decisions go first when processors are busy. */
 #define PAGE_WORKER_NICE 10
 
 typedef struct Job {
     HttpPending *pending;
-    PageTask *task;
+    HttpFill *task;
     PagePace pace;
 } Job;
 
@@ -49,12 +49,11 @@ static bool take_job(PageWorkers *workers, Job *ret) {
 
 /* Waits for one. False: there will be none any more. */
 static bool next_job(PageWorkers *workers, Job *ret) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&workers->lock);
     bool is_one;
 
-    (void)pthread_mutex_lock(&workers->lock);
     while (!(is_one = take_job(workers, ret)) && !(workers->is_over && workers->n == 0))
         (void)pthread_cond_wait(&workers->more, &workers->lock);
-    (void)pthread_mutex_unlock(&workers->lock);
     return is_one;
 }
 
@@ -128,16 +127,13 @@ static bool has_place(const PageWorkers *workers, PagePace pace) {
 
 /* The slot in the queue comes first: a deferred request must be answered. */
 bool page_workers_add(
-    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task) {
-    HttpPending *pending = NULL;
+    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&workers->lock);
+    HttpPending *pending = has_place(workers, pace) ? server_defer(request, tag) : NULL;
 
-    (void)pthread_mutex_lock(&workers->lock);
-    if (has_place(workers, pace))
-        pending = server_defer(request, tag);
-    if (pending) {
-        workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .pace = pace};
-        (void)pthread_cond_broadcast(&workers->more);
-    }
-    (void)pthread_mutex_unlock(&workers->lock);
-    return pending != NULL;
+    if (!pending)
+        return false;
+    workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .pace = pace};
+    (void)pthread_cond_broadcast(&workers->more);
+    return true;
 }

@@ -17,9 +17,6 @@
 
 typedef struct PageWorkers PageWorkers;
 
-/* Fills a reply as handle() would. */
-typedef HttpFill PageTask;
-
 /* @context is handed to every task. 0, or a negative errno. */
 int page_workers_new(void *context, PageWorkers **ret) MUST_CHECK;
 PageWorkers *page_workers_free(
@@ -33,4 +30,4 @@ typedef enum PagePace {
 
 /* Inside handle(): @task will answer @request. False: the queue is full, or no more can wait. */
 bool page_workers_add(
-    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task);
+    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task);

@@ -2,30 +2,19 @@
 
 #include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/policies-summary.h"
 #include "api/query.h"
-#include "api/rule-evaluation.h"
-#include "base/clock.h"
-#include "json/write.h"
 
 static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), rule->name);
-    json_write_member(writer, STR("kind"), rule->kind);
-    if (rule->is_filter) {
-        json_write_member(writer, STR("reason"), rule->reason);
-        json_member_int(writer, "rejected", rule->n_rejected);
-        json_member_int(writer, "observed", rule->n_observed);
-        json_member_int(writer, "onlyBlocker", rule->n_only_blocker);
-    } else {
-        json_member_double(writer, "weight", rule->weight);
-    }
-    json_member_int(writer, "failed", rule->n_failed);
-    json_member_int(writer, "missing", rule->n_missing);
-    json_member_double(writer, "nanosecondsPerNode", rule->cost_nsec);
-    json_write_end_object(writer);
+    page_write(writer, "{name: %.*s, kind: %.*s", STR_FMT(rule->name), STR_FMT(rule->kind));
+    if (rule->is_filter)
+        page_write(writer, "reason: %.*s, rejected: %zu, observed: %zu, onlyBlocker: %zu",
+            STR_FMT(rule->reason), rule->n_rejected, rule->n_observed, rule->n_only_blocker);
+    else
+        page_write(writer, "weight: %g", rule->weight);
+    page_write(writer, "failed: %zu, missing: %zu, nanosecondsPerNode: %g}", rule->n_failed,
+        rule->n_missing, rule->cost_nsec);
 }
 
 static void write_rules(
@@ -38,17 +27,12 @@ static void write_rules(
 }
 
 static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), policy->name);
-    json_write_member(writer, STR("file"), policy->file);
-    json_member_int(writer, "line", policy->line);
-    json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
-    json_member_int(writer, "matched", policy->n_matched);
-    json_member_int(writer, "rejectedAll", policy->n_rejected_all);
-    json_member_int(writer, "rejected", policy->n_rejected);
-    json_member_int(writer, "onlyBlocker", policy->n_only_blocker);
-    json_member_double(writer, "nanosecondsPerNode", policy->cost_nsec);
-    field_time(writer, "lastMatch", policy->matched_nsec);
+    page_write(writer,
+        "{name: %.*s, file: %.*s, line: %u, mode: %s, matched: %zu, rejectedAll: %zu, rejected: "
+        "%zu, onlyBlocker: %zu, nanosecondsPerNode: %g, lastMatch: %td",
+        STR_FMT(policy->name), STR_FMT(policy->file), policy->line,
+        policy->is_observed ? "Observe" : "Enforce", policy->n_matched, policy->n_rejected_all,
+        policy->n_rejected, policy->n_only_blocker, policy->cost_nsec, policy->matched_nsec);
     write_rules(writer, policy, "filters", /* filters= */ true);
     write_rules(writer, policy, "scores", /* filters= */ false);
     json_write_end_object(writer);
@@ -57,13 +41,8 @@ static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
 static void write_page(const PoliciesSummary *summary, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "waiting");
-    json_member_int(&writer, "pods", summary->n_waiting);
-    json_member_int(&writer, "lookedAt", summary->n_looked_at);
-    json_member_bool(&writer, "whole", summary->is_whole);
-    json_write_end_object(&writer);
-    json_member_array(&writer, "policies");
+    page_write(&writer, "{waiting: {pods: %zu, lookedAt: %zu, whole: %i}, policies: [",
+        summary->n_waiting, summary->n_looked_at, summary->is_whole);
     for (size_t i = 0; i < summary->n; i++)
         write_policy(&writer, &summary->policies[i]);
     json_write_end_array(&writer);
@@ -71,14 +50,13 @@ static void write_page(const PoliciesSummary *summary, Buf *out) {
 }
 
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {
-    int64_t end_nsec = clock_thread_cpu_nsec() + POLICIES_SUMMARY_CPU_NSEC;
     char error[QUERY_ERROR_MAX];
     PoliciesSummary summary;
     Query query;
 
     if (!query_parse(request->query, NULL, 0, request->arena, &query, error))
         return page_write_error(out, 400, error);
-    if (policies_summary_make(api, cpu_time_is_over, &end_nsec, request->arena, &summary) < 0)
+    if (policies_summary_make(api, POLICIES_SUMMARY_CPU_NSEC, request->arena, &summary) < 0)
         return page_write_no_memory(out, "the list of policies", request->arena);
     write_page(&summary, out);
     return 200;

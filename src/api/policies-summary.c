@@ -181,29 +181,9 @@ typedef struct Blocked {
  * All, where that is not known any more. NULL when out of memory. */
 static const uint32_t *asked_rows(
     PoliciesMaking *making, const FoundDecision *filter, size_t *ret_n) {
-    const NodeTable *table = making->view->table;
-    const Outcomes *outcomes = filter->outcomes;
-    const Str *names;
-    uint32_t *rows;
-    size_t n = 0;
-
-    if (!outcomes)
-        return rule_evaluation_rows(making->view, making->scratch, ret_n);
-    names = decisions_names(making->api->decisions, outcomes, making->scratch);
-    rows = ARENA_RAW(making->scratch, uint32_t, outcomes_size(outcomes));
-    if (!names || !rows)
-        return NULL;
-    for (size_t i = 0; i < outcomes_size(outcomes); i++) {
-        uint32_t number, row;
-
-        if (outcomes_at(outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
-            continue;
-        row = table_find(table, names[number - 1]);
-        if (row < table->n_rows)
-            rows[n++] = row;
-    }
-    *ret_n = n;
-    return rows;
+    return filter->outcomes ? decisions_rows(making->api->decisions, filter->outcomes,
+                                  making->view->table, making->scratch, ret_n)
+                            : rule_evaluation_rows(making->view, making->scratch, ret_n);
 }
 
 static int note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation,
@@ -443,19 +423,19 @@ static int find_costs(PoliciesMaking *making) {
     return r;
 }
 
-int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
-    Arena *arena, PoliciesSummary *ret) {
+int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, PoliciesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(RULE_EVALUATION_BUDGET);
     _cleanup_(arena_freep) Arena *of_judge = arena_new(RULE_EVALUATION_BUDGET);
+    int64_t end_nsec = clock_thread_cpu_nsec() + cpu_nsec;
     PoliciesMaking making = {
         .api = api,
         .view = view,
         .arena = arena,
         .scratch = scratch,
         .time = {.now_nsec = clock_wall_nsec(),
-            .is_over = is_over,
-            .context = context,
+            .is_over = cpu_time_is_over,
+            .context = &end_nsec,
             .scratch = of_judge},
         .result = ret,
     };

@@ -13,7 +13,7 @@
  *   cost           processor time of evaluating a rule by itself over all nodes, for some recent
  *                  pods: the median. Rules that read the node alone cost a lookup
  *
- * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop when @is_over says so.
+ * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop after @cpu_nsec.
  */
 
 #include "base/arena.h"
@@ -53,6 +53,6 @@ typedef struct PoliciesSummary {
     bool is_whole;      /* false: time was up */
 } PoliciesSummary;
 
-/* In @arena. @is_over may be NULL. 0, or -ENOMEM. */
-int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
-    Arena *arena, PoliciesSummary *ret) MUST_CHECK;
+/* In @arena, in @cpu_nsec of this thread. 0, or -ENOMEM. */
+int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, PoliciesSummary *ret)
+    MUST_CHECK;

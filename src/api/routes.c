@@ -7,7 +7,6 @@
 
 #include "api/api-pages.h"
 #include "api/page-field.h"
-#include "api/status-page.h"
 #include "base/clock.h"
 #include "live/admission-review.h"
 #include "live/verb-reply.h"
@@ -92,14 +91,10 @@ static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *ou
     HealthSummary health;
     LiveStatus live;
     StatusState state = {
-        .fixed = &api->fixed,
+        .api = api,
         .health = &health,
         .view = view,
         .live = live_status_of(api, &live),
-        .reloads = api->reloads,
-        .metrics = api->metrics,
-        .recent_pods = api->recent_pods,
-        .tls = api->tls,
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),
     };
@@ -401,7 +396,7 @@ static bool is_for_dashboard(
 void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
     const PageAccess *access, HttpReply *reply) {
     if (is_for_dashboard(route, request, access))
-        api->dashboard->show(api, request, access, reply);
+        api->dashboard->show(api, request, reply);
     else if (route->make)
         reply_made(route, api, request, reply);
     else if (route == &routes[INDEX])
@@ -413,7 +408,7 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
     reply->tag = route_tag(route);
 }
 
-void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
+void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, HttpFill *task,
     HttpReply *reply) {
     PagePace pace = route->pace == ROUTE_SLOW ? PAGE_SLOW : PAGE_FAST;
     int tag = route_tag(route);

@@ -16,13 +16,13 @@
 #include "monitor/metrics.h"
 
 /* Which pages a client may read; decided by the listener. */
-struct PageAccess {
+typedef struct PageAccess {
     bool sees_reasons;  /* why a health check failed; health itself is open to all */
     bool may_replay;    /* what-if, and bundles of many decisions */
     bool has_verbs;     /* the listener answers verbs: they get a line on "/" */
     bool has_reviews;   /* it answers AdmissionReviews, and nothing else */
     bool has_dashboard; /* it shows the dashboard */
-};
+} PageAccess;
 
 typedef enum RouteClients {
     ROUTE_SCHEDULERS, /* verbs */
@@ -82,7 +82,7 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
 
 /* Inside handle(): @task, whose context is the ApiContext, will call route_reply(); or the client
  * joins the event stream; or it gets 503. */
-void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
+void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, HttpFill *task,
     HttpReply *reply);
 
 /* {"Error": text}; for a browser (Accept: text/html) a page. @text is berth's own, in UTF-8. */

@@ -5,16 +5,12 @@
 #include "api/page-field.h"
 #include "live/gauge-state.h"
 #include "policy/metric.h"
-#include "json/write.h"
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
 static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), name);
-    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
-    json_write_member(writer, STR("url"), url);
-    json_write_end_object(writer);
+    page_write(writer, "{name: %.*s, kind: %s, url: %.*s}", STR_FMT(name), gauge_kind_name(kind),
+        STR_FMT(url));
 }
 
 static void write_sources(
@@ -37,14 +33,10 @@ static void write_uses(JsonWriter *writer, const Program *program, size_t gauge)
     for (size_t i = 0; i < program->n_policies; i++) {
         const SchemaMetrics *metrics = &program->policies[i].scope->metrics;
 
-        for (uint32_t j = 0; j < metrics->type.n_fields; j++) {
-            if (metrics->gauges[j] != gauge)
-                continue;
-            json_write_object(writer);
-            json_write_member(writer, STR("policy"), program->policies[i].name);
-            json_write_member(writer, STR("name"), metrics->fields[j].name);
-            json_write_end_object(writer);
-        }
+        for (uint32_t j = 0; j < metrics->type.n_fields; j++)
+            if (metrics->gauges[j] == gauge)
+                page_write(writer, "{policy: %.*s, name: %.*s}", STR_FMT(program->policies[i].name),
+                    STR_FMT(metrics->fields[j].name));
     }
     json_write_end_array(writer);
 }
@@ -63,8 +55,8 @@ static void write_query(JsonWriter *writer, const Gauge *gauge) {
         [GAUGE_CUSTOM] = gauge->query,
     };
 
-    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
-    json_write_member(writer, STR("source"), gauge_source_name(gauge));
+    page_write(writer, "kind: %s, source: %.*s", gauge_kind_name(gauge->source),
+        STR_FMT(gauge_source_name(gauge)));
     json_write_member(writer, keys[gauge->source], values[gauge->source]);
     json_member_bool(writer, "perPod", gauge->is_of_pods);
 }
@@ -77,39 +69,30 @@ static void write_examples(
     json_write_end_array(writer);
 }
 
-/* The last answer, and counts of all. */
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 
-    field_seconds(writer, "querySeconds", poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
-    json_member_object(writer, "requests");
-    json_member_int(writer, "ok", poll->n_ok);
-    json_member_int(writer, "failed", poll->n_failed);
-    json_write_end_object(writer);
-    json_member_int(writer, "bytes", poll->n_bytes);
-    json_member_int(writer, "series", report->n_series);
-    json_member_int(writer, "pods", report->n_pods);
-    json_member_int(writer, "workloads", report->n_workloads);
-    json_member_object(writer, "dropped");
+    page_write(writer,
+        "querySeconds: %g, requests: {ok: %zu, failed: %zu}, bytes: %zu, series: %zu, pods: %zu, "
+        "workloads: %zu, dropped: {",
+        page_seconds(poll->duration_nsec, poll->n_ok + poll->n_failed > 0), poll->n_ok,
+        poll->n_failed, poll->n_bytes, report->n_series, report->n_pods, report->n_workloads);
     for (size_t i = 0; i < _JOIN_DROPS; i++)
         json_member_int(writer, join_drop_name((JoinDrop)i), report->n_dropped[i]);
-    json_write_end_object(writer);
-    json_write_member(writer, STR("join"), str_from_c(report->how));
+    page_write(writer, "}, join: %s", report->how);
     write_examples(writer, "unmatched", report->unmatched);
     write_examples(writer, "uncovered", report->uncovered);
-    field_time(writer, "failingSince", poll->failing_since_nsec);
-    json_write_member(writer, STR("error"), str_from_c(poll->error));
-    json_write_member(writer, STR("warning"), str_from_c(poll->warning));
+    page_write(writer, "failingSince: %td, error: %s, warning: %s", poll->failing_since_nsec,
+        poll->error, poll->warning);
 }
 
 static void write_settings(JsonWriter *writer, const Gauge *gauge) {
     _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
 
     metric_describe_placements(gauge, &placements);
-    field_seconds(
-        writer, "intervalSeconds", gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
-    field_seconds(writer, "maxAgeSeconds", gauge->max_age_nsec, true);
-    json_write_member(writer, STR("placements"), buf_str(&placements));
+    page_write(writer, "intervalSeconds: %g, maxAgeSeconds: %g, placements: %.*s",
+        page_seconds(gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION),
+        page_seconds(gauge->max_age_nsec, true), STR_FMT(buf_str(&placements)));
 }
 
 static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
@@ -121,13 +104,10 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
     json_write_member(writer, STR("name"), gauge.gauge->name);
     write_uses(writer, program, number);
     write_query(writer, gauge.gauge);
-    json_write_member(writer, STR("state"), str_from_c(gauge.state));
-    field_time(writer, "lastSuccess", gauge.at_nsec);
-    field_seconds(writer, "ageSeconds", gauge.age_nsec, gauge.at_nsec != 0);
-    json_member_object(writer, "nodes");
-    json_member_int(writer, "covered", gauge.figures.n_present);
-    json_member_int(writer, "of", gauge.figures.n_nodes);
-    json_write_end_object(writer);
+    page_write(writer,
+        "state: %s, lastSuccess: %td, ageSeconds: %g, nodes: {covered: %zu, of: %zu}", gauge.state,
+        gauge.at_nsec, page_seconds(gauge.age_nsec, gauge.at_nsec != 0), gauge.figures.n_present,
+        gauge.figures.n_nodes);
     write_settings(writer, gauge.gauge);
     if (gauge.poll)
         write_answers(writer, gauge.poll);

@@ -2,6 +2,7 @@
 
 #include "api/status-page.h"
 
+#include "api/context.h"
 #include "api/page-field.h"
 #include "base/nsec.h"
 #include "cluster/fingerprint.h"
@@ -17,50 +18,42 @@ static void write_counting(JsonWriter *writer, const Policy *policy) {
     for (size_t i = 0; i < policy->n_filters; i++) {
         Exactness exactness = exactness_of(&policy->filters[i], BIND_BY_SCHEDULER);
 
-        if (exactness == EXACT_NOTHING)
-            continue;
-        json_write_object(writer);
-        json_write_member(writer, STR("rule"), policy->filters[i].name);
-        json_write_member(writer, STR("withoutBind"), str_from_c(exactness_word(exactness)));
-        json_write_end_object(writer);
+        if (exactness != EXACT_NOTHING)
+            page_write(writer, "{rule: %.*s, withoutBind: %s}", STR_FMT(policy->filters[i].name),
+                exactness_word(exactness));
     }
     json_write_end_array(writer);
 }
 
 static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
-    PolicyFigure figure = metrics_of_policy(state->metrics, policy->name);
+    PolicyFigure figure = metrics_of_policy(state->api->metrics, policy->name);
 
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), policy->name);
-    json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
-    json_member_int(writer, "matched", figure.n_matched);
-    json_member_int(writer, "rejectedAll", figure.n_rejected_all);
+    page_write(writer, "{name: %.*s, mode: %s, matched: %zu, rejectedAll: %zu",
+        STR_FMT(policy->name), policy->is_observed ? "Observe" : "Enforce", figure.n_matched,
+        figure.n_rejected_all);
     write_counting(writer, policy);
     json_write_end_object(writer);
 }
 
 /* Why the newest of its kind was rejected; empty: it was not. */
-static Str refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *room) {
+static const char *refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *room) {
     reloads_get(reloads, kind, room);
-    return room->is_used && !room->is_good ? str_from_c(room->error) : STR_NULL;
+    return room->is_used && !room->is_good ? room->error : "";
 }
 
 static void write_policies(JsonWriter *writer, const StatusState *state) {
     const Program *program = state->view->program;
     ReloadState reload;
+    const char *refusal = refusal_of(state->api->reloads, RELOAD_POLICY, &reload);
 
     json_member_object(writer, "policy");
     field_digest(writer, "digest", program->digest);
-    json_member_int(writer, "policies", program->n_policies);
-    json_member_int(writer, "filters", program->n_filters);
-    json_member_int(writer, "scores", program->n_scores);
-    json_write_member(writer, STR("rejected"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
-    json_write_member(writer, STR("waiting"), str_from_c(reload.waiting));
-    json_member_array(writer, "list");
+    page_write(writer,
+        "policies: %zu, filters: %zu, scores: %zu, rejected: %s, waiting: %s, list: [",
+        program->n_policies, program->n_filters, program->n_scores, refusal, reload.waiting);
     for (size_t i = 0; i < program->n_policies; i++)
         write_policy(writer, state, &program->policies[i]);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
+    page_write(writer, "]}");
 }
 
 /* --- the cluster ------------------------------------------------------------------------------ */
@@ -85,21 +78,15 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
         is_connected &= kinds[i].is_connected;
         error = error[0] ? error : kinds[i].last_error;
     }
-    json_member_bool(writer, "synced", live->is_synced);
-    json_member_bool(writer, "connected", is_connected);
-    field_seconds(writer, "stalenessSeconds",
-        updated_at == 0 ? -NSEC_PER_SEC : now_nsec - updated_at,
-        /* is_known= */ true);
-    json_write_member(writer, STR("error"), str_from_c(error));
-    json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
+    page_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
+        live->is_synced, is_connected,
+        page_seconds(updated_at == 0 ? -NSEC_PER_SEC : now_nsec - updated_at, true), error,
+        live->watcher.server);
 }
 
 static void write_kind(JsonWriter *writer, WatcherKind kind, const WatcherKindStatus *status) {
-    json_write_object(writer);
-    json_write_member(writer, STR("resource"), str_from_c(watcher_kind_name(kind)));
-    json_member_bool(writer, "synced", status->is_synced);
-    json_write_member(writer, STR("error"), str_from_c(status->last_error));
-    json_write_end_object(writer);
+    page_write(writer, "{resource: %s, synced: %i, error: %s}", watcher_kind_name(kind),
+        status->is_synced, status->last_error);
 }
 
 /* Those besides nodes and pods, which policies in force, or policies that wait for them, read; and
@@ -119,32 +106,27 @@ static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     bool is_there = state->view->snapshot != NULL;
     ReloadState reload;
 
-    json_member_bool(writer, "synced", is_there);
-    json_member_bool(writer, "connected", is_there);
-    field_seconds(writer, "stalenessSeconds", 0, /* is_known= */ true);
-    json_write_member(writer, STR("error"), refusal_of(state->reloads, RELOAD_CLUSTER, &reload));
-    json_write_member(writer, STR("server"), STR_NULL);
+    page_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
+        is_there, is_there, 0.0, refusal_of(state->api->reloads, RELOAD_CLUSTER, &reload), "");
 }
 
 static void write_cluster(JsonWriter *writer, const StatusState *state, Digest digest) {
-    static const Str sources[] = {
-        [CLUSTER_NONE] = STR("none"),
-        [CLUSTER_WATCHED] = STR("watch"),
-        [CLUSTER_FILE] = STR("file"),
-        [CLUSTER_PUBLISHED] = STR("published"),
+    static const char *const sources[] = {
+        [CLUSTER_NONE] = "none",
+        [CLUSTER_WATCHED] = "watch",
+        [CLUSTER_FILE] = "file",
+        [CLUSTER_PUBLISHED] = "published",
     };
     const View *view = state->view;
 
-    json_member_object(writer, "cluster");
-    json_write_member(writer, STR("source"), sources[state->fixed->source]);
+    page_write(writer, "cluster: {source: %s", sources[state->api->fixed.source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
     else
         write_no_watch(writer, state);
     write_related(writer, state->live);
-    json_member_int(writer, "nodes", view->table->names->n_nodes);
-    json_member_int(writer, "pods", count_pods(view->table));
-    json_member_int(writer, "generation", view->generation);
+    page_write(writer, "nodes: %zu, pods: %zu, generation: %zu", view->table->names->n_nodes,
+        count_pods(view->table), view->generation);
     field_digest(writer, "digest", digest);
     json_write_end_object(writer);
 }
@@ -153,15 +135,11 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 
 /* The object that is begun has to be ended. False: it is null. */
 static bool begin_lease(JsonWriter *writer, LeaseName lease) {
-    json_write_key(writer, STR("lease"));
-    if (!lease.name) {
-        json_write_null(writer);
-        return false;
-    }
-    json_write_object(writer);
-    json_write_member(writer, STR("namespace"), str_from_c(lease.namespace));
-    json_write_member(writer, STR("name"), str_from_c(lease.name));
-    return true;
+    if (lease.name)
+        page_write(writer, "lease: {namespace: %s, name: %s", lease.namespace, lease.name);
+    else
+        json_member_null(writer, "lease");
+    return lease.name;
 }
 
 static void write_lease(JsonWriter *writer, LeaseName lease) {
@@ -172,10 +150,8 @@ static void write_lease(JsonWriter *writer, LeaseName lease) {
 static void write_bind_lease(JsonWriter *writer, const LiveStatus *live) {
     if (!begin_lease(writer, live && live->watcher.has_lease ? live->lease : (LeaseName){0}))
         return;
-    json_write_member(writer, STR("holder"), str_from_c(live->watcher.lease.holder));
-    json_member_bool(writer, "held", live->watcher.lease.is_held);
-    json_write_member(writer, STR("error"), str_from_c(live->watcher.lease.error));
-    json_write_end_object(writer);
+    page_write(writer, "holder: %s, held: %i, error: %s}", live->watcher.lease.holder,
+        live->watcher.lease.is_held, live->watcher.lease.error);
 }
 
 static void write_tls(JsonWriter *writer, const TlsStore *tls) {
@@ -195,15 +171,10 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
 }
 
 static void write_sandbox(JsonWriter *writer, const Sandbox *sandbox) {
-    json_write_key(writer, STR("sandbox"));
-    if (!sandbox) {
-        json_write_null(writer);
-        return;
-    }
-    json_write_object(writer);
-    json_write_member(writer, STR("active"), str_from_c(sandbox->active));
-    json_write_member(writer, STR("missing"), str_from_c(sandbox->missing));
-    json_write_end_object(writer);
+    if (sandbox)
+        page_write(writer, "sandbox: {active: %s, missing: %s}", sandbox->active, sandbox->missing);
+    else
+        json_member_null(writer, "sandbox");
 }
 
 static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
@@ -211,13 +182,9 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
     size_t n = recent_pods_schedulers(pods, list);
 
     json_member_array(writer, "schedulers");
-    for (size_t i = 0; i < n; i++) {
-        json_write_object(writer);
-        json_write_member(writer, STR("name"), list[i].name);
-        json_member_int(writer, "asked", list[i].n_filters);
-        field_time(writer, "lastAskedTime", list[i].last_wall_nsec);
-        json_write_end_object(writer);
-    }
+    for (size_t i = 0; i < n; i++)
+        page_write(writer, "{name: %.*s, asked: %zu, lastAskedTime: %td}", STR_FMT(list[i].name),
+            list[i].n_filters, list[i].last_wall_nsec);
     json_write_end_array(writer);
 }
 
@@ -225,17 +192,14 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
 
 static void write_itself(JsonWriter *writer, const StatusState *state) {
     const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
-    const StatusFixed *fixed = state->fixed;
+    const StatusFixed *fixed = &state->api->fixed;
 
-    json_write_member(writer, STR("version"), STR(BERTH_VERSION));
-    json_write_member(writer, STR("identity"), str_from_c(fixed->identity));
-    field_time(writer, "startTime", fixed->started_at_sec * NSEC_PER_SEC);
-    field_time(writer, "time", state->wall_nsec);
-    field_seconds(writer, "uptimeSeconds", state->now_nsec - fixed->started_at_nsec,
-        /* is_known= */ true);
+    page_write(writer, "version: %s, identity: %s, startTime: %td, time: %td, uptimeSeconds: %g",
+        BERTH_VERSION, fixed->identity, fixed->started_at_sec * NSEC_PER_SEC, state->wall_nsec,
+        page_seconds(state->now_nsec - fixed->started_at_nsec, true));
     json_member_texts(writer, "verbs", verbs, fixed->may_bind ? 4 : 3);
-    json_member_bool(writer, "nodeCacheCapable", fixed->source != CLUSTER_NONE);
-    field_seconds(writer, "deadlineSeconds", fixed->deadline_nsec, /* is_known= */ true);
+    page_write(writer, "nodeCacheCapable: %i, deadlineSeconds: %g", fixed->source != CLUSTER_NONE,
+        page_seconds(fixed->deadline_nsec, true));
     json_member_int(writer, "maxScore", program_wire_max(state->view->program));
 }
 
@@ -254,8 +218,7 @@ static void write_admission(JsonWriter *writer, const Program *program) {
                 admission_digest(policy, kind, &digest) < 0)
                 continue;
             admission_name(policy, kind, &name);
-            json_write_object(writer);
-            json_write_member(writer, STR("name"), buf_str(&name));
+            page_write(writer, "{name: %.*s", STR_FMT(buf_str(&name)));
             field_digest(writer, "digest", digest);
             json_write_end_object(writer);
         }
@@ -269,12 +232,9 @@ static void write_slots(JsonWriter *writer, const Program *program) {
         const Policy *policy = &program->policies[i];
         const SlotRule *slots = policy_slots(policy);
 
-        if (!slots || policy->is_observed)
-            continue;
-        json_write_object(writer);
-        json_write_member(writer, STR("resource"), slots->resource);
-        json_member_int(writer, "limit", slots->limit);
-        json_write_end_object(writer);
+        if (slots && !policy->is_observed)
+            page_write(writer, "{resource: %.*s, limit: %jd}", STR_FMT(slots->resource),
+                (intmax_t)slots->limit);
     }
     json_write_end_array(writer);
 }
@@ -282,13 +242,11 @@ static void write_slots(JsonWriter *writer, const Program *program) {
 static void write_publish(JsonWriter *writer, const Program *program, const LiveStatus *live) {
     size_t n_labels, n = program_count_published(program, &n_labels);
 
-    json_member_object(writer, "publish");
-    json_member_int(writer, "filters", (int64_t)n);
-    json_member_int(writer, "labels", (int64_t)n_labels);
-    json_member_bool(writer, "enabled", live && live->publishes);
+    page_write(writer, "publish: {filters: %zu, labels: %zu, enabled: %i", n, n_labels,
+        live && live->publishes);
     if (live && live->publishes) {
-        json_member_bool(writer, "isWriter", live->watcher.publishes);
-        json_member_int(writer, "pendingNodes", (int64_t)live->n_unpublished);
+        page_write(writer, "isWriter: %i, pendingNodes: %zu", live->watcher.publishes,
+            live->n_unpublished);
         write_lease(writer, live->publish_lease);
     }
     write_admission(writer, program);
@@ -300,17 +258,13 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
     const NominationFigures *pods = live ? &live->nominator.pods : NULL;
     bool is_enabled = live && live->has_nominator;
 
-    json_member_object(writer, "nominate");
-    json_member_bool(writer, "enabled", is_enabled);
+    page_write(writer, "nominate: {enabled: %i", is_enabled);
     if (is_enabled) {
-        json_member_bool(writer, "isNominator", live->nominates);
-        json_write_key(writer, STR("state"));
-        json_write_string(writer, str_from_c(nominator_state_name(pods->state)));
-        json_member_int(writer, "outstanding", (int64_t)pods->n_outstanding);
-        json_member_int(writer, "used", (int64_t)pods->n_used);
-        json_member_int(writer, "unused", (int64_t)pods->n_unused);
-        json_member_int(writer, "expired", (int64_t)pods->n_expired);
-        json_member_int(writer, "returned", (int64_t)pods->n_returned);
+        page_write(writer,
+            "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu, "
+            "returned: %zu",
+            live->nominates, nominator_state_name(pods->state), pods->n_outstanding, pods->n_used,
+            pods->n_unused, pods->n_expired, pods->n_returned);
         write_lease(writer, live->nominate_lease);
     }
     json_write_end_object(writer);
@@ -320,24 +274,20 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
 static void write_webhook(JsonWriter *writer, const StatusState *state) {
     _cleanup_(buf_done) Buf chain = BUF_INIT(TLS_FILE_MAX);
 
-    json_write_key(writer, STR("admission"));
-    if (!state->fixed->answers_reviews) {
-        json_write_null(writer);
+    if (!state->api->fixed.answers_reviews) {
+        json_member_null(writer, "admission");
         return;
     }
-    if (state->tls)
-        tls_store_print_chain(state->tls, &chain);
-    json_write_object(writer);
-    json_write_member(writer, STR("certificate"), buf_str(&chain));
-    json_write_end_object(writer);
+    if (state->api->tls)
+        tls_store_print_chain(state->api->tls, &chain);
+    page_write(writer, "admission: {certificate: %.*s}", STR_FMT(buf_str(&chain)));
 }
 
 static void write_cluster_policies(JsonWriter *writer, const StatusState *state) {
     const LiveStatus *live = state->live;
     bool is_enabled = live && live->watcher.watches_policies;
 
-    json_member_object(writer, "policiesFromCluster");
-    json_member_bool(writer, "enabled", is_enabled);
+    page_write(writer, "policiesFromCluster: {enabled: %i", is_enabled);
     if (is_enabled) {
         json_member_bool(writer, "isWriter", live->writes_policy_status);
         field_digest(writer, "definition", policy_crd_digest());
@@ -349,7 +299,7 @@ static void write_cluster_policies(JsonWriter *writer, const StatusState *state)
 
 void status_page(const StatusState *state, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
-    const StatusFixed *fixed = state->fixed;
+    const StatusFixed *fixed = &state->api->fixed;
     Digest digest;
 
     if (table_fingerprint(state->view->table, &digest) < 0)
@@ -359,11 +309,9 @@ void status_page(const StatusState *state, Buf *out) {
     field_health(&writer, "health", state->health);
     write_policies(&writer, state);
     write_cluster(&writer, state, digest);
-    json_member_object(&writer, "bind");
-    json_member_bool(&writer, "enabled", fixed->may_bind);
+    page_write(&writer, "bind: {enabled: %i", fixed->may_bind);
     write_bind_lease(&writer, state->live);
-    json_write_end_object(&writer);
-    json_member_bool(&writer, "wakeUp", fixed->may_touch);
+    page_write(&writer, "}, wakeUp: %i", fixed->may_touch);
     write_publish(&writer, state->view->program, state->live);
     write_nominate(&writer, state->live);
     write_cluster_policies(&writer, state);
@@ -373,9 +321,9 @@ void status_page(const StatusState *state, Buf *out) {
     for (size_t i = 0; i < fixed->exempt->n; i++)
         json_write_string(&writer, fixed->exempt->items[i].text);
     json_write_end_array(&writer);
-    write_tls(&writer, state->tls);
+    write_tls(&writer, state->api->tls);
     write_sandbox(&writer, fixed->sandbox);
     json_member_int(&writer, "bypassed", state->live ? state->live->n_bypassed : 0);
-    write_schedulers(&writer, state->recent_pods);
+    write_schedulers(&writer, state->api->recent_pods);
     (void)page_write_end(&writer);
 }

@@ -8,11 +8,7 @@
 
 #include "api/health-summary.h"
 #include "extender/view.h"
-#include "history/recent-pods.h"
-#include "http/tls.h"
 #include "live/live.h"
-#include "monitor/metrics.h"
-#include "monitor/reload.h"
 #include "sandbox/sandbox.h"
 
 /* Room that the buffer of the page should have: 1,000 policies with names of 253 bytes fit. */
@@ -42,16 +38,12 @@ typedef struct StatusFixed {
 } StatusFixed;
 
 typedef struct StatusState {
-    const StatusFixed *fixed;
+    const ApiContext *api;
     const HealthSummary *health;
     const View *view;
     const LiveStatus *live; /* NULL: the cluster is not watched */
-    Reloads *reloads;
-    Metrics *metrics;
-    RecentPods *recent_pods;
-    const TlsStore *tls; /* NULL: plain HTTP */
-    int64_t wall_nsec;   /* since 1970 */
-    int64_t now_nsec;    /* monotonic */
+    int64_t wall_nsec;      /* since 1970 */
+    int64_t now_nsec;       /* monotonic */
 } StatusState;
 
 /* Leaves @out empty when there is no memory. */

@@ -4,6 +4,8 @@
 
 #include "api/test-api-fixture.h"
 
+#define NO_END (INT64_MAX / 2)
+
 /* A fixture with a decision history. */
 static void open_fixture(ApiFixture *fixture, const char *text) {
     api_fixture_init(fixture, text);
@@ -100,7 +102,7 @@ static void test_only_blocker(void **state) {
         open_fixture(&fixture, scene_text);
         ask(&fixture, "a", "web", cases[i].nodes, 1000);
         assert_int_equal(
-            policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+            policies_summary_make(&fixture.api, NO_END, fixture.base.arena, &summary), 0);
         assert_true(summary.is_whole);
         assert_case(cases[i].nodes, summary.n_waiting == cases[i].waiting);
         assert_case(cases[i].nodes, summary.n_looked_at == cases[i].waiting);
@@ -141,7 +143,7 @@ static void test_only_blocker_with_room(void **state) {
         open_fixture(&fixture, text);
         ask_for(&fixture, "a", "web", cases[i].nodes, GPU, 1000);
         assert_int_equal(
-            policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+            policies_summary_make(&fixture.api, NO_END, fixture.base.arena, &summary), 0);
         assert_int_equal(summary.n_waiting, 1);
         assert_case(cases[i].nodes, find(&summary, "gpu")->n_only_blocker == cases[i].want);
         api_fixture_done(&fixture);
@@ -160,8 +162,7 @@ static void test_pods(void **state) {
     ask(&fixture, "b", "web", "\"n2\"", 3000);
     ask(&fixture, "c", "other", "\"n4\"", 4000);
     ask(&fixture, "d", "web", "\"n4\"", 5000);
-    assert_int_equal(
-        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+    assert_int_equal(policies_summary_make(&fixture.api, NO_END, fixture.base.arena, &summary), 0);
     assert_int_equal(summary.n_waiting, 3);
     assert_int_equal(find(&summary, "zones")->n_only_blocker, 2);
     assert_int_equal(find(&summary, "others")->n_only_blocker, 1);
@@ -182,8 +183,7 @@ static void test_rules(void **state) {
 
     (void)state;
     open_fixture(&fixture, scene_text);
-    assert_int_equal(
-        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+    assert_int_equal(policies_summary_make(&fixture.api, NO_END, fixture.base.arena, &summary), 0);
     zones = find(&summary, "zones");
     assert_int_equal(zones->n_rules, 3);
     assert_true(isnan(zones->cost_nsec)); /* no node was evaluated */
@@ -195,19 +195,13 @@ static void test_rules(void **state) {
     assert_true(find_rule(zones, "near")->weight == 3);
     assert_true(find(&summary, "evaluation")->is_observed);
     ask(&fixture, "a", "web", "\"n1\"", 1000);
-    assert_int_equal(
-        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
+    assert_int_equal(policies_summary_make(&fixture.api, NO_END, fixture.base.arena, &summary), 0);
     zones = find(&summary, "zones");
     assert_true(zones->cost_nsec >= 0);
     assert_true(find_rule(zones, "near")->cost_nsec >= 0);
     assert_true(isnan(find(&summary, "others")->cost_nsec)); /* does not apply to that pod */
     assert_int_equal(find_rule(zones, "zone")->n_rejected, 1);
     api_fixture_done(&fixture);
-}
-
-static bool at_once(void *context) {
-    (void)context;
-    return true;
 }
 
 static void test_no_time(void **state) {
@@ -218,7 +212,7 @@ static void test_no_time(void **state) {
     open_fixture(&fixture, scene_text);
     ask(&fixture, "a", "web", "\"n2\"", 1000);
     assert_int_equal(
-        policies_summary_make(&fixture.api, at_once, NULL, fixture.base.arena, &summary), 0);
+        policies_summary_make(&fixture.api, /* cpu_nsec= */ -1, fixture.base.arena, &summary), 0);
     assert_false(summary.is_whole);
     assert_int_equal(summary.n_waiting, 1);
     assert_int_equal(summary.n_looked_at, 0);

@@ -23,14 +23,13 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     ApiFixture fixture;
 
     api_fixture_init(&fixture, scene_text);
+    fixture.api.fixed = fixed;
+    fixture.api.reloads = &reloads;
     status_page(
         &(StatusState){
-            .fixed = &fixed,
+            .api = &fixture.api,
             .health = &(HealthSummary){.text = STR("healthy")},
             .view = fixture.base.view,
-            .reloads = &reloads,
-            .metrics = fixture.api.metrics,
-            .recent_pods = fixture.api.recent_pods,
             .wall_nsec = wall,
             .now_nsec = now,
         },

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/base64.h"
 #include "base/message.h"
+#include "base/thread.h"
 #include "input/file.h"
 
 /* The secret, and white space around it. */
@@ -92,12 +92,9 @@ Token *token_free(Token *token) {
 }
 
 static bool is_secret(Token *token, Str shown) {
-    bool is_right;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&token->lock);
 
-    (void)pthread_mutex_lock(&token->lock);
-    is_right = shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
-    (void)pthread_mutex_unlock(&token->lock);
-    return is_right;
+    return shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
 }
 
 /* The text after @scheme. False: another scheme. */

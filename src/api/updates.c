@@ -7,13 +7,13 @@
 #include "api/updates.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "api/context.h"
 #include "api/health-summary.h"
 #include "api/page-field.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define EVERY_NSEC NSEC_PER_SEC
 #define COMMENT_NSEC (15 * NSEC_PER_SEC)
@@ -66,35 +66,31 @@ Updates *updates_free(Updates *updates) {
 }
 
 bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
-    HttpStream *stream = NULL;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
+    HttpStream *stream = updates->n < LISTENERS_MAX ? server_stream(request, tag) : NULL;
 
-    (void)pthread_mutex_lock(&updates->lock);
-    if (updates->n < LISTENERS_MAX)
-        stream = server_stream(request, tag);
-    if (stream) {
-        (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
-        updates->listeners[updates->n++] = stream;
-        updates->has_newcomer = true;
-    }
-    (void)pthread_mutex_unlock(&updates->lock);
-    return stream != NULL;
+    if (!stream)
+        return false;
+    (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
+    updates->listeners[updates->n++] = stream;
+    updates->has_newcomer = true;
+    return true;
 }
 
 /* --- the update ------------------------------------------------------------------------------ */
 
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
+    const HealthFacts *facts = &health->facts;
+
     field_health(writer, "sentence", health);
-    json_member_double(writer, "errorRate", health->error_rate);
-    field_seconds(writer, "p99Seconds", health->facts.p99_nsec, health->facts.p99_nsec > 0);
-    field_seconds(
-        writer, "clusterAgeSeconds", health->facts.silence_nsec, health->facts.silence_nsec >= 0);
-    field_seconds(writer, "metricsAgeSeconds", health->facts.metrics_age_nsec,
-        health->facts.metrics_age_nsec >= 0);
-    json_write_member(writer, STR("policyDigest"), health->facts.policy_digest);
-    json_member_int(writer, "nodes", health->facts.n_nodes);
-    json_member_int(writer, "waiting", health->facts.n_waiting);
-    json_member_int(writer, "waitingForPolicies", health->facts.n_blocked);
-    json_member_int(writer, "bypassed", health->facts.n_bypassed);
+    page_write(writer,
+        "errorRate: %g, p99Seconds: %g, clusterAgeSeconds: %g, metricsAgeSeconds: %g, "
+        "policyDigest: %.*s, nodes: %zu, waiting: %zu, waitingForPolicies: %zu, bypassed: %zu",
+        health->error_rate, page_seconds(facts->p99_nsec, facts->p99_nsec > 0),
+        page_seconds(facts->silence_nsec, facts->silence_nsec >= 0),
+        page_seconds(facts->metrics_age_nsec, facts->metrics_age_nsec >= 0),
+        STR_FMT(facts->policy_digest), facts->n_nodes, facts->n_waiting, facts->n_blocked,
+        facts->n_bypassed);
 }
 
 typedef struct RuleTotal {
@@ -128,38 +124,27 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
         if (totals[i].n_rejected == 0)
             break;
-        json_write_object(writer);
-        json_write_member(writer, STR("policy"), totals[i].filter->policy->name);
-        json_write_member(writer, STR("rule"), totals[i].filter->name);
-        json_member_int(writer, "rejected", totals[i].n_rejected);
-        json_write_end_object(writer);
+        page_write(writer, "{policy: %.*s, rule: %.*s, rejected: %zu}",
+            STR_FMT(totals[i].filter->policy->name), STR_FMT(totals[i].filter->name),
+            totals[i].n_rejected);
     }
     json_write_end_array(writer);
 }
 
-/* Why it found no node: the error, or the main reason. */
-static void write_reason(JsonWriter *writer, const PastDecision *past) {
-    _cleanup_(buf_done) Buf reason = BUF_INIT(UPDATE_MAX);
+static void write_decision(JsonWriter *writer, const PastDecision *past) {
+    _cleanup_(buf_done) Buf reason = BUF_INIT(UPDATE_MAX); /* why it found no node, or the error */
 
     if (!str_is_empty(past->error))
         buf_append(&reason, past->error);
     else if (past->verb == VERB_FILTER)
         past_print_reason(past, &reason);
-    json_write_member(writer, STR("reason"), buf_str(&reason));
-}
-
-static void write_decision(JsonWriter *writer, const PastDecision *past) {
-    json_write_object(writer);
-    json_member_int(writer, "id", past->id);
-    field_time(writer, "time", past->at_nsec);
-    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    json_write_member(writer, STR("namespace"), past->pod_namespace);
-    json_write_member(writer, STR("name"), past->pod_name);
-    json_member_int(writer, "asked", past->summary.n_in);
-    json_member_int(writer, "passed", past->summary.n_out);
-    json_write_member(writer, STR("node"), past->node);
-    write_reason(writer, past);
-    json_write_end_object(writer);
+    page_write(writer,
+        "{id: %zu, time: %td, verb: %s, namespace: %.*s, name: %.*s, asked: %zu, passed: %zu, "
+        "node: "
+        "%.*s, reason: %.*s}",
+        past->id, past->at_nsec, verb_name(past->verb), STR_FMT(past->pod_namespace),
+        STR_FMT(past->pod_name), past->summary.n_in, past->summary.n_out, STR_FMT(past->node),
+        STR_FMT(buf_str(&reason)));
 }
 
 /* The newest that have not been sent; all of them for a new client: others know them by id. */
@@ -213,18 +198,15 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static size_t count_listeners(Updates *updates) {
-    size_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
 
-    (void)pthread_mutex_lock(&updates->lock);
-    n = updates->n;
-    (void)pthread_mutex_unlock(&updates->lock);
-    return n;
+    return updates->n;
 }
 
 static void send_to_all(Updates *updates, Str text) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&updates->lock);
     for (size_t i = 0; i < updates->n; i++) {
         HttpStream *stream = updates->listeners[i];
 
@@ -234,7 +216,6 @@ static void send_to_all(Updates *updates, Str text) {
             stream_close(stream);
     }
     updates->n = n;
-    (void)pthread_mutex_unlock(&updates->lock);
 }
 
 void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {

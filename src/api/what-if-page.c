@@ -5,14 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/trim.h"
-#include "history/changes.h"
 #include "history/recorder.h"
 #include "input/policy-set.h"
 #include "replay/what-if.h"
@@ -187,22 +185,16 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
 
     (void)snprintf(text, sizeof(text), "berth: the policies have %zu error%s", diags->n_errors,
         diags->n_errors == 1 ? "" : "s");
-    json_write_object(&writer);
-    json_write_member(&writer, STR("Error"), str_from_c(text));
-    json_member_array(&writer, "diagnostics");
+    page_write(&writer, "{Error: %s, diagnostics: [", text);
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
-        json_write_object(&writer);
-        json_write_member(
-            &writer, STR("level"), diag->level == DIAG_ERROR ? STR("error") : STR("warning"));
-        json_write_member(&writer, STR("file"), diag->place.file);
-        json_member_int(&writer, "line", diag->place.line);
-        json_member_int(&writer, "column", diag->place.column);
-        json_write_member(&writer, STR("source"), diag->source);
-        json_write_member(&writer, STR("message"), diag->text);
-        json_write_member(&writer, STR("hint"), diag->hint);
-        json_write_end_object(&writer);
+        page_write(&writer,
+            "{level: %s, file: %.*s, line: %zu, column: %zu, source: %.*s, message: %.*s, hint: "
+            "%.*s}",
+            diag->level == DIAG_ERROR ? "error" : "warning", STR_FMT(diag->place.file),
+            diag->place.line, diag->place.column, STR_FMT(diag->source), STR_FMT(diag->text),
+            STR_FMT(diag->hint));
     }
     json_write_end_array(&writer);
     (void)page_write_end(&writer);

@@ -7,12 +7,12 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "dashboard/asset.h"
-#include "dashboard/layout.h"
+#include "dashboard/widgets.h"
 
 #define ASSETS "/assets/"
 
 /* All pages, in the order of the navigation. */
-static const DashboardPage pages[] = {
+const DashboardPage dashboard_pages[] = {
     {"/", "Overview", "Overview", "What is berth doing?", "/api/v1/status", page_overview},
     {"/pods", "Pods", "Pods", "Which pods are pending, and why?", "/api/v1/decisions", page_pods,
         {STR("q"), STR("state"), STR("workload"), STR("page")}},
@@ -31,6 +31,7 @@ static const DashboardPage pages[] = {
     {"/what-if", "What if", "What if", "What would a policy change do?", NULL, page_what_if},
     {"/search", NULL, "Search", NULL, NULL, page_search, {STR("q")}, page_search_target},
 };
+const size_t dashboard_n_pages = ELEMENTS_OF(dashboard_pages);
 
 /* Nothing but what berth itself serves is loaded, nothing inline is run or styled, no page frames
  * it, and no text becomes markup by a script's mistake. */
@@ -48,9 +49,9 @@ static const HttpHeader headers[] = {
 };
 
 static const DashboardPage *find_page(Str path) {
-    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
-        if (str_is(path, pages[i].path))
-            return &pages[i];
+    for (size_t i = 0; i < dashboard_n_pages; i++)
+        if (str_is(path, dashboard_pages[i].path))
+            return &dashboard_pages[i];
     return NULL;
 }
 
@@ -145,10 +146,10 @@ static void reply_page(
 /* A list of pages: there is none at this address. */
 static unsigned draw_missing(Html *html, Str path) {
     html_write(html, "<p class='problem'>There is no page <b>%.*s</b>.</p><ul>", STR_FMT(path));
-    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
-        if (pages[i].label)
-            html_write(html, "<li><a href='%s'>%s</a>: %s</li>", pages[i].path, pages[i].label,
-                pages[i].question);
+    for (size_t i = 0; i < dashboard_n_pages; i++)
+        if (dashboard_pages[i].label)
+            html_write(html, "<li><a href='%s'>%s</a>: %s</li>", dashboard_pages[i].path,
+                dashboard_pages[i].label, dashboard_pages[i].question);
     html_write(html, "</ul>");
     return 404;
 }
@@ -169,30 +170,24 @@ static void reply_target(const HttpRequest *request, HttpReply *reply, Str targe
     reply->n_headers = ELEMENTS_OF(headers) + 1;
 }
 
-/* @page NULL: there is none. @error: the error in the query; empty: none. */
-static void show_page(const PageContext *context, const DashboardPage *page, const char *error,
-    const HttpRequest *request, HttpReply *reply) {
+/* @error: the error in the query; empty: none. */
+static void show_page(
+    const PageContext *context, const char *error, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
     Html html = HTML(&out);
-    bool is_wrong = error[0] != '\0';
-    PageLayout layout = {
-        .page = is_wrong ? NULL : page,
-        .title = is_wrong ? "This page cannot be shown" : "No such page",
-        .pages = pages,
-        .n_pages = ELEMENTS_OF(pages),
-        .context = context,
-    };
-    unsigned status = 400;
+    unsigned status;
 
     html.now_nsec = context->wall_nsec;
-    layout_begin(&layout, &html);
-    if (is_wrong)
-        html_write(&html, "<p class='problem'>%s</p>", error);
+    layout_begin(context, &html);
+    if (error[0] != '\0')
+        status = widget_problem(&html, error);
+    else if (context->page)
+        status = context->page->draw(context, &html);
     else
-        status = page ? page->draw(context, &html) : draw_missing(&html, request->path);
+        status = draw_missing(&html, request->path);
     if (status != 200)
         html_write(&html, "<p><a href='/'>Back to the overview</a></p>");
-    layout_end(&layout, &html);
+    layout_end(context, &html);
     reply_page(request, reply, status, &html);
 }
 
@@ -204,6 +199,8 @@ static void show_found(
     HealthSummary health;
     Query query = {0};
     PageContext context = {
+        .page = page,
+        .title = "No such page",
         .api = api,
         .view = view,
         .query = &query,
@@ -224,15 +221,18 @@ static void show_found(
     if (page && query_parse(drop_empty(request->query, request->arena), names, n_names,
                     request->arena, &query, error))
         (void)read_at(&query, &context.at_nsec, error);
-    target = page && page->target && error[0] == '\0' ? page->target(&context) : STR_NULL;
+    if (error[0] != '\0') {
+        context.page = NULL;
+        context.title = "This page cannot be shown";
+    }
+    target = context.page && page->target ? page->target(&context) : STR_NULL;
     if (target.ptr)
         reply_target(request, reply, target);
     else
-        show_page(&context, page, error, request, reply);
+        show_page(&context, error, request, reply);
 }
 
-static void dashboard_show(
-    ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+static void dashboard_show(ApiContext *api, const HttpRequest *request, HttpReply *reply) {
     const Asset *asset;
 
     if (!str_has_prefix(request->path, STR(ASSETS))) {

@@ -28,8 +28,12 @@ const DashboardHook *dashboard_hook(void);
 /* The headers of every page, for a proxy that does not get them. Static. */
 const HttpHeader *dashboard_headers(size_t *ret_n);
 
+typedef struct DashboardPage DashboardPage;
+
 /* The data of a page. Borrowed, and the same for all of one page. */
 typedef struct PageContext {
+    const DashboardPage *page; /* NULL: an error page, */
+    const char *title;         /* ... with this title */
     ApiContext *api;
     const View *view; /* in force */
     const Query *query;
@@ -44,7 +48,7 @@ typedef struct PageContext {
 #define DASHBOARD_PARAMETERS_MAX 8u
 
 /* A row of the table of pages, in dashboard.c. */
-typedef struct DashboardPage {
+struct DashboardPage {
     const char *path;     /* "/policies" */
     const char *label;    /* in the navigation; NULL: not there */
     const char *title;    /* "Policies" */
@@ -54,7 +58,14 @@ typedef struct DashboardPage {
     const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* its parameters, terminated by an empty one */
     Str (*target)(const PageContext *context);      /* the page to go to instead of drawing it, in
                                                        the arena; NULL, or a NULL pointer: none */
-} DashboardPage;
+};
+extern const DashboardPage dashboard_pages[];
+extern const size_t dashboard_n_pages;
+
+/* Everything around the inside of <main> (layout.c): the health summary, navigation, search; and
+ * links for sharing. */
+void layout_begin(const PageContext *context, Html *html);
+void layout_end(const PageContext *context, Html *html);
 
 /* Each draws the inside of <main>, after the heading, and returns 200, 400, 404 or 503. */
 typedef unsigned DrawPage(const PageContext *context, Html *html);

@@ -1,6 +1,6 @@
 /* The header and footer around every page. */
 
-#include "dashboard/layout.h"
+#include "dashboard/dashboard.h"
 
 #include "base/calendar.h"
 #include "base/nsec.h"
@@ -9,27 +9,27 @@
 
 /* --- head ------------------------------------------------------------------------------------- */
 
-static const char *layout_title(const PageLayout *layout) {
-    return layout->page ? layout->page->title : layout->title;
+static const char *title_of(const PageContext *context) {
+    return context->page ? context->page->title : context->title;
 }
 
 /* The subject of a page, if it has one: it is in the title, and so in the browser's history. */
-static Str subject_of(const PageLayout *layout) {
-    const DashboardPage *page = layout->page;
+static Str subject_of(const PageContext *context) {
+    const DashboardPage *page = context->page;
 
     for (size_t i = 0; page && i < DASHBOARD_PARAMETERS_MAX && page->parameters[i].len > 0; i++)
         if (str_is(page->parameters[i], "name"))
-            return query_get(layout->context->query, STR("name"));
+            return query_get(context->query, STR("name"));
     return STR_NULL;
 }
 
-static void draw_head(const PageLayout *layout, Html *html) {
-    Str subject = subject_of(layout);
+static void draw_head(const PageContext *context, Html *html) {
+    Str subject = subject_of(context);
 
     html_write(html, "<head><meta charset='utf-8'><title>");
     if (subject.len > 0)
         html_write(html, "%.*s · ", STR_FMT(subject));
-    html_write(html, "%s · berth</title>", layout_title(layout));
+    html_write(html, "%s · berth</title>", title_of(context));
     /* first.js is no module: it sets light or dark before anything is painted. */
     html_write(html,
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -138,58 +138,57 @@ static void draw_health(const HealthSummary *health, Html *html) {
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-static void draw_nav(const PageLayout *layout, Html *html) {
+static void draw_nav(const PageContext *context, Html *html) {
     html_write(html, "<nav aria-label='Pages'><ul>");
-    for (size_t i = 0; i < layout->n_pages; i++) {
-        const DashboardPage *page = &layout->pages[i];
+    for (size_t i = 0; i < dashboard_n_pages; i++) {
+        const DashboardPage *page = &dashboard_pages[i];
 
         if (!page->label)
             continue;
         html_write(html, "<li><a href='%s' title='%s'>", page->path, page->question);
-        if (page == layout->page)
+        if (page == context->page)
             html_attr(html, "aria-current", STR("page"));
         html_write(html, "%s</a></li>", page->label);
     }
     html_write(html, "</ul></nav>");
 }
 
-static void draw_top(const PageLayout *layout, Html *html) {
+static void draw_top(const PageContext *context, Html *html) {
     html_write(html, "<header class='top'><a href='/' class='brand'>berth</a>");
-    draw_nav(layout, html);
+    draw_nav(context, html);
     /* Modules put their buttons into #tools: pause, theme, keys. */
     html_write(html,
         "<form role='search' action='/search' method='get'><label for='search'>Find a pod or "
         "node</label><input type='search' id='search' name='q' placeholder='Find a pod or node' "
         "autocomplete='off' spellcheck='false'><button>Find</button></form>"
         "<div id='tools'></div>");
-    draw_health(layout->context->health, html);
+    draw_health(context->health, html);
     html_close(html);
 }
 
-void layout_begin(const PageLayout *layout, Html *html) {
+void layout_begin(const PageContext *context, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
-    draw_head(layout, html);
+    draw_head(context, html);
     html_write(html, "<body><a href='#main' class='skip'>Skip to the page</a>");
     draw_patterns(html);
-    draw_top(layout, html);
-    html_write(html, "<main id='main' tabindex='-1'><h1>%s", layout_title(layout));
-    if (layout->page && layout->page->question)
-        html_write(html, "<small class='question'>%s</small>", layout->page->question);
+    draw_top(context, html);
+    html_write(html, "<main id='main' tabindex='-1'><h1>%s", title_of(context));
+    if (context->page && context->page->question)
+        html_write(html, "<small class='question'>%s</small>", context->page->question);
     html_close(html);
-    if (layout->context->at_nsec != 0)
+    if (context->at_nsec != 0)
         html_write(html,
             "<p class='notice'>This link shows the state as of %td. Decisions and attempts of a "
             "pod are shown as of then if they are still kept; everything else is current.</p>",
-            layout->context->at_nsec);
+            context->at_nsec);
 }
 
 /* --- footer ----------------------------------------------------------------------------------- */
 
-/* This address, with the time. */
-static void draw_permalink(const PageLayout *layout, Html *html) {
+static void draw_permalink(const PageContext *context, Html *html) {
     HtmlParameter parameters[QUERY_PARAMETERS_MAX + 1];
-    const Query *query = layout->context->query;
+    const Query *query = context->query;
     _cleanup_(buf_done) Buf at = BUF_INIT(64);
     size_t n = 0;
 
@@ -198,24 +197,22 @@ static void draw_permalink(const PageLayout *layout, Html *html) {
             /* Names of parameters are literals of the pages' tables. */
             parameters[n++] = (HtmlParameter){query->names[i].ptr, query->values[i]};
     calendar_print(
-        (layout->context->at_nsec ? layout->context->at_nsec : layout->context->wall_nsec) /
-            NSEC_PER_SEC,
-        0, &at);
+        (context->at_nsec ? context->at_nsec : context->wall_nsec) / NSEC_PER_SEC, 0, &at);
     parameters[n++] = (HtmlParameter){"at", buf_str(&at)};
     html_open(html, "li");
-    html_open_link(html, layout->page->path, parameters, n);
+    html_open_link(html, context->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
     html_flag(html, "data-live");
     html_write(html, "Link to this page at this time</a></li>");
 }
 
-void layout_end(const PageLayout *layout, Html *html) {
+void layout_end(const PageContext *context, Html *html) {
     html_write(html, "</><footer><section class='share' aria-label='Share'><ul>");
-    if (layout->page)
-        draw_permalink(layout, html);
-    if (layout->page && layout->page->json)
+    if (context->page)
+        draw_permalink(context, html);
+    if (context->page && context->page->json)
         html_write(
-            html, "<li><a href='%s' id='json'>This page as JSON</a></li>", layout->page->json);
+            html, "<li><a href='%s' id='json'>This page as JSON</a></li>", context->page->json);
     html_write(html,
         "<li><a href='/api/v1/bundle?anonymize=true'>Download an anonymized bundle for sharing</a> "
         "or <code>berth bundle</code></li></ul></section><p class='version'>%s</p></footer></></>",

@@ -6,7 +6,6 @@
 
 #define ROWS_SHOWN 15u
 #define DECISIONS_READ_MAX 1024u
-#define READ_AT_ONCE 64u
 
 typedef struct NewestPods {
     PodAttempt rows[ROWS_SHOWN]; /* references; in the order of their newest decision */
@@ -14,14 +13,9 @@ typedef struct NewestPods {
     size_t n, n_whole;           /* those with a filter, which is the first verb */
 } NewestPods;
 
-static bool is_same_pod(const PastDecision *a, const PastDecision *b) {
-    return str_eq(a->pod_uid, b->pod_uid) && str_eq(a->pod_name, b->pod_name) &&
-           str_eq(a->pod_namespace, b->pod_namespace);
-}
-
 static PodAttempt *find_row(NewestPods *newest, const PastDecision *past) {
     for (size_t i = 0; i < newest->n; i++)
-        if (is_same_pod(attempt_first(&newest->rows[i]), past))
+        if (past_is_same_pod(attempt_first(&newest->rows[i]), past))
             return &newest->rows[i];
     if (newest->n == ROWS_SHOWN)
         return NULL;
@@ -29,50 +23,32 @@ static PodAttempt *find_row(NewestPods *newest, const PastDecision *past) {
     return &newest->rows[newest->n++];
 }
 
-static FoundDecision *place_of(PodAttempt *attempt, Verb verb) {
-    switch (verb) {
-    case VERB_FILTER:
-        return &attempt->filter;
-    case VERB_PRIORITIZE:
-        return &attempt->prioritize;
-    case VERB_PREEMPT:
-        return &attempt->preempt;
-    default:
-        return &attempt->bind;
-    }
-}
-
 /* Takes @found, or releases it: what is before a pod's last filter is an earlier attempt. */
 static void add_found(NewestPods *newest, FoundDecision *found) {
     PodAttempt *row = find_row(newest, found->past);
-    FoundDecision *place = row && !row->filter.past ? place_of(row, found->past->verb) : NULL;
+    Verb verb = found->past->verb;
 
-    if (!place || place->past) {
+    if (!row || row->verbs[VERB_FILTER].past || row->verbs[verb].past) {
         found_done(found);
         return;
     }
-    *place = *found;
-    newest->n_whole += place == &row->filter;
+    row->verbs[verb] = *found;
+    newest->n_whole += verb == VERB_FILTER;
 }
 
-/* The newest at that time. */
 static void read_newest(const PageContext *context, NewestPods *newest) {
-    FoundDecision some[READ_AT_ONCE];
-    uint64_t below = 0;
-    size_t n_read = 0, n;
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = context->api->decisions};
+    FoundDecision found;
 
-    do {
-        n = decisions_read(context->api->decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            below = some[i].past->id;
-            if (context->at_nsec == 0 || some[i].past->at_nsec <= context->at_nsec) {
-                add_found(newest, &some[i]);
-                n_read++;
-            } else {
-                found_done(&some[i]);
-            }
+    for (size_t n_read = 0; n_read < DECISIONS_READ_MAX && newest->n_whole < ROWS_SHOWN &&
+                            decisions_next(&walk, &found);) {
+        if (context->at_nsec == 0 || found.past->at_nsec <= context->at_nsec) {
+            add_found(newest, &found);
+            n_read++;
+        } else {
+            found_done(&found);
         }
-    } while (n > 0 && n_read < DECISIONS_READ_MAX && newest->n_whole < ROWS_SHOWN);
+    }
 }
 
 static void draw_row(Html *html, const PodAttempt *attempt, int64_t at_nsec) {
@@ -93,8 +69,7 @@ void newest_pods_draw(const PageContext *context, Html *html) {
     if (!newest)
         return;
     widget_section(html, "newest", "Newest decisions");
-    if (context->api->decisions)
-        read_newest(context, newest);
+    read_newest(context, newest);
     if (newest->n > 0) {
         widget_table(html, "decisions", "Newest decisions", "Pod|When|" ATTEMPT_COLUMNS);
         for (size_t i = 0; i < newest->n; i++)
@@ -105,6 +80,6 @@ void newest_pods_draw(const PageContext *context, Html *html) {
     }
     for (size_t i = 0; i < newest->n; i++)
         for (Verb verb = 0; verb < _VERB_MAX; verb++)
-            found_done(place_of(&newest->rows[i], verb));
+            found_done(&newest->rows[i].verbs[verb]);
     html_close(html);
 }

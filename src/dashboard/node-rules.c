@@ -30,7 +30,6 @@ typedef struct RuleCheck {
     size_t n_failed; /* of the pod */
 } RuleCheck;
 
-/* The values and limits that the rule compared. */
 static Str values_of(RuleCheck *check, const Filter *filter) {
     CelValue value;
 
@@ -74,10 +73,9 @@ static void draw_failure(Html *html, const Failure *row) {
         html_write(html, " (Observe: only counted)");
     html_write(html, "</th><td>%.*s</td><td>%.*s</td><td>",
         STR_FMT(filter ? filter->reason : STR_NULL), STR_FMT(row->values));
-    for (size_t i = 0; i < row->n_pods; i++) {
-        html_text(html, i > 0 ? STR(", ") : STR_NULL);
-        widget_pod(html, row->pods[i]->namespace, row->pods[i]->name);
-    }
+    for (size_t i = 0; i < row->n_pods; i++)
+        html_write(html, "%s" POD_LINK, i > 0 ? ", " : "",
+            POD_FMT(row->pods[i]->namespace, row->pods[i]->name));
     html_write(html, "</td></tr>");
 }
 

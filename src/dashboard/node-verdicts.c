@@ -3,8 +3,7 @@
 #include "dashboard/node-internal.h"
 
 #define VERDICTS_SHOWN 20u
-#define VERDICTS_LOOKED_AT 2000u
-#define READ_AT_ONCE 64u
+#define VERDICTS_LOOKED_AT 2048u
 
 static void draw_outcome(Html *html, Outcome outcome) {
     static const struct {
@@ -63,20 +62,13 @@ typedef struct Verdicts {
     size_t n, n_scored; /* those of a prioritize whose filter has not been read yet */
 } Verdicts;
 
-static bool is_scored_before(const Verdict *verdict, const PastDecision *filter) {
-    const PastDecision *past = verdict->found.past;
-
-    return past->verb == VERB_PRIORITIZE && str_eq(past->pod_uid, filter->pod_uid) &&
-           str_eq(past->pod_name, filter->pod_name) &&
-           str_eq(past->pod_namespace, filter->pod_namespace);
-}
-
 /* Takes @found, or releases it. The newest are added first. */
 static void add_verdict(Verdicts *verdicts, FoundDecision *found, Outcome outcome) {
     Verdict *row = NULL;
 
     for (size_t i = 0; found->past->verb == VERB_FILTER && !row && i < verdicts->n; i++)
-        if (is_scored_before(&verdicts->rows[i], found->past))
+        if (verdicts->rows[i].found.past->verb == VERB_PRIORITIZE &&
+            past_is_same_pod(verdicts->rows[i].found.past, found->past))
             row = &verdicts->rows[i];
     if (row) {
         found_done(&row->found);
@@ -90,44 +82,24 @@ static void add_verdict(Verdicts *verdicts, FoundDecision *found, Outcome outcom
     }
 }
 
-/* The number of the node, which most decisions share. */
-typedef struct NodeNumber {
-    const NodeNumbers *roll;
-    uint32_t number;
-} NodeNumber;
-
-static Outcome outcome_of(const NodePage *scene, const FoundDecision *found, NodeNumber *known) {
-    if (!found->outcomes || found->past->at_nsec > scene->at_nsec)
-        return (Outcome){.kind = OUTCOME_NOT_ASKED};
-    if (known->roll != outcomes_numbers(found->outcomes)) {
-        known->roll = outcomes_numbers(found->outcomes);
-        known->number =
-            decisions_number(scene->context->api->decisions, found->outcomes, scene->name);
-    }
-    return outcomes_find(found->outcomes, known->number);
-}
-
 static void read_verdicts(const NodePage *scene, Verdicts *ret) {
-    FoundDecision some[READ_AT_ONCE];
-    size_t n_read = 0, n = 0;
-    uint64_t below = 0;
+    _cleanup_(decisions_walk_done)
+        DecisionsWalk walk = {.decisions = scene->context->api->decisions};
+    FoundDecision found;
 
-    do {
-        NodeNumber known = {0}; /* an address of before may be another's by now */
+    for (size_t n_read = 0;
+         n_read < VERDICTS_LOOKED_AT && (ret->n < VERDICTS_SHOWN || ret->n_scored > 0) &&
+         decisions_next(&walk, &found);
+         n_read++) {
+        Outcome outcome = {.kind = OUTCOME_NOT_ASKED};
 
-        n = decisions_read(scene->context->api->decisions, below, some, READ_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            Outcome outcome = outcome_of(scene, &some[i], &known);
-
-            below = some[i].past->id;
-            if (outcome.kind != OUTCOME_NOT_ASKED)
-                add_verdict(ret, &some[i], outcome);
-            else
-                found_done(&some[i]);
-        }
-        n_read += n;
-    } while (
-        n > 0 && n_read < VERDICTS_LOOKED_AT && (ret->n < VERDICTS_SHOWN || ret->n_scored > 0));
+        if (found.outcomes && found.past->at_nsec <= scene->at_nsec)
+            outcome = decisions_walk_outcome(&walk, found.outcomes, scene->name);
+        if (outcome.kind != OUTCOME_NOT_ASKED)
+            add_verdict(ret, &found, outcome);
+        else
+            found_done(&found);
+    }
 }
 
 void node_draw_verdicts(const NodePage *scene, Html *html) {
@@ -136,8 +108,7 @@ void node_draw_verdicts(const NodePage *scene, Html *html) {
     if (!verdicts)
         return;
     html_write(html, "<h2>Recent verdicts</h2>");
-    if (scene->context->api->decisions)
-        read_verdicts(scene, verdicts);
+    read_verdicts(scene, verdicts);
     widget_table(html, "node-verdicts", "The latest verdicts on this node",
         "Pod|When|Verdict|Rule|Reason|#Score");
     for (size_t i = 0; i < verdicts->n; i++) {

@@ -156,15 +156,13 @@ static void draw_details(ChangesPage *view, const Change *change) {
 }
 
 static void draw_change(ChangesPage *view, const Change *change) {
-    Html *html = view->html;
-
-    html_write(html, "<tr><td class='number'>%zu</td><td data-value='%zu'>%td</td><td>", change->id,
-        (size_t)(change->at_nsec / NSEC_PER_MSEC), change->at_nsec);
+    html_write(view->html, "<tr><td class='number'>%zu</td><td data-value='%zu'>%td</td><td>",
+        change->id, (size_t)(change->at_nsec / NSEC_PER_MSEC), change->at_nsec);
     if (change_is_bad(change->kind))
-        html_write(html, "<strong class='bad'>! </strong>");
-    html_write(html, "%s</td><td>%.*s</td>", words[change->kind], STR_FMT(change->what));
+        html_write(view->html, "<strong class='bad'>! </strong>");
+    html_write(view->html, "%s</td><td>%.*s</td>", words[change->kind], STR_FMT(change->what));
     draw_details(view, change);
-    html_close(html);
+    html_close(view->html);
 }
 
 static void draw_table(ChangesPage *view) {

@@ -78,11 +78,9 @@ static void say_verdict(const LatencyPage *page) {
 }
 
 static void draw_verdict(const LatencyPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<p id='latency-verdict' class='answer' data-live>");
+    html_write(page->html, "<p id='latency-verdict' class='answer' data-live>");
     say_verdict(page);
-    html_write(html,
+    html_write(page->html,
         "</p><p>Limits: berth evaluates policies for at most %jd per request (--deadline); "
         "kube-scheduler waits %jd unless the extender's httpTimeout is set.</p>",
         page->context->api->fixed.deadline_nsec, HTTP_TIMEOUT_NSEC);
@@ -125,7 +123,6 @@ static double mean_usec(const LatencySummary *summary) {
     return summary->n > 0 ? (double)summary->sum_nsec / (double)summary->n / 1000.0 : 0;
 }
 
-/* Which part took how much of a request, on average. */
 static void draw_split(Html *html, const LatencyVerb *verb) {
     const BarPart parts[] = {
         {STR("µs reading"), round(mean_usec(&verb->parts[LATENCY_READ])), 1},
@@ -222,10 +219,8 @@ unsigned page_latency(const PageContext *context, Html *html) {
     int64_t window_sec;
 
     if (!query_number(context->query, STR("window"), 0, WINDOW_MAX_SEC, WINDOW_DEFAULT_SEC,
-            &window_sec, error)) {
-        html_write(html, "<p class='problem'>%s</p>", error);
-        return 400;
-    }
+            &window_sec, error))
+        return widget_problem(html, error);
     page.window_sec = (unsigned)window_sec;
     read_figures(&page);
     draw_verdict(&page);

@@ -11,7 +11,6 @@
 #include "dashboard/node-internal.h"
 #include "dashboard/page-parts.h"
 
-#define READ_AT_ONCE 64u
 #define PODS_SHOWN 50u
 
 /* --- drawing --------------------------------------------------------------------------------- */
@@ -34,15 +33,12 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
     widget_command(html, buf_str(&command));
 }
 
-/* The pods on it, and its age. */
 static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "<details id='node-pods'><summary>%u %s on it</summary><ul>", list->n,
         list->n == 1 ? "pod" : "pods");
-    for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
-        html_open(html, "li");
-        widget_pod(html, list->items[i]->namespace, list->items[i]->name);
-        html_close(html);
-    }
+    for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++)
+        html_write(html, "<li>" POD_LINK "</li>",
+            POD_FMT(list->items[i]->namespace, list->items[i]->name));
     if (list->n > PODS_SHOWN)
         html_write(html, "<li>… and more</li>");
     html_write(html, "</ul></details>");
@@ -84,24 +80,14 @@ static void draw_form(Html *html, Str name) {
 
 /* The newest decision up to @at_nsec whose view is saved. False: none. */
 static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret) {
-    FoundDecision some[READ_AT_ONCE];
-    bool is_found = false;
-    uint64_t below = 0;
-    size_t n = 0;
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
 
-    do {
-        n = decisions ? decisions_read(decisions, below, some, READ_AT_ONCE) : 0;
-        for (size_t i = 0; i < n; i++) {
-            below = some[i].past->id;
-            if (!is_found && some[i].saved_view && some[i].past->at_nsec <= at_nsec) {
-                *ret = some[i];
-                is_found = true;
-            } else {
-                found_done(&some[i]);
-            }
-        }
-    } while (n > 0 && !is_found);
-    return is_found;
+    while (decisions_next(&walk, ret)) {
+        if (ret->saved_view && ret->past->at_nsec <= at_nsec)
+            return true;
+        found_done(ret);
+    }
+    return false;
 }
 
 /* The view of that time, a reference, with the policies of that time if they are kept; NULL: not

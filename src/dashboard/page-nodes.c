@@ -220,11 +220,9 @@ static const NodeRank *rank_nodes(
 }
 
 static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
-    html_write(html, "<tr><th scope='row'>");
-    widget_node(html, summary->names[place]);
-    html_write(html, summary->is_ready[place]
-                         ? "</th><td><span class='good'>✓ ready</span>"
-                         : "</th><td><strong class='bad'>✗ not ready</strong>");
+    html_write(html, "<tr><th scope='row'>" NODE_LINK "</th><td>", NODE_FMT(summary->names[place]));
+    html_write(html, summary->is_ready[place] ? "<span class='good'>✓ ready</span>"
+                                              : "<strong class='bad'>✗ not ready</strong>");
     if (summary->is_cordoned[place])
         html_write(html, ", <strong class='warn'>cordoned</strong>");
     html_close(html);
@@ -310,7 +308,7 @@ unsigned page_nodes(const PageContext *context, Html *html) {
         return 200;
     }
     if (!read_params(context, &summary, &params, error)) {
-        html_write(html, "<p class='problem'>%s</p>", error);
+        (void)widget_problem(html, error);
         draw_form(html, &summary, &params);
         return 400;
     }

@@ -72,14 +72,14 @@ static void draw_group_name(Html *html, const PendingGroup *group) {
     Str rest = group->workload, namespace, kind;
 
     if (group->n == 1) {
-        widget_pod(html, group->first->namespace, group->first->name);
+        html_write(html, POD_LINK, POD_FMT(group->first->namespace, group->first->name));
         return;
     }
     (void)str_split(&rest, '/', &namespace);
     (void)str_split(&rest, '/', &kind);
-    html_write(html, "<a href='/pods?state=pending&workload=%.*s' class='pod'>%.*s/%.*s</a> ",
-        STR_FMT(group->workload), STR_FMT(namespace), STR_FMT(rest));
-    html_write(html, "<small>%.*s</small>", STR_FMT(kind));
+    html_write(html,
+        "<a href='/pods?state=pending&workload=%.*s' class='pod'>%.*s/%.*s</a> <small>%.*s</small>",
+        STR_FMT(group->workload), STR_FMT(namespace), STR_FMT(rest), STR_FMT(kind));
 }
 
 static void draw_group(Html *html, const PendingGroup *group) {

@@ -16,7 +16,6 @@ static void draw_reason(Html *html, const PastDecision *past) {
     html_text(html, buf_str(&reason));
 }
 
-/* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
     const RuleName *rule = past_main_rule(past);
 
@@ -54,34 +53,33 @@ static void draw_result(Html *html, const PastDecision *past) {
             html, past->summary.n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
         break;
     default:
-        html_write(html, "<span class='good'>✓ bound to </span>");
-        widget_node(html, past->node);
+        html_write(html, "<span class='good'>✓ bound to </span>" NODE_LINK, NODE_FMT(past->node));
         break;
     }
 }
 
 const PastDecision *attempt_first(const PodAttempt *attempt) {
-    return attempt->filter.past       ? attempt->filter.past
-           : attempt->prioritize.past ? attempt->prioritize.past
-           : attempt->preempt.past    ? attempt->preempt.past
-                                      : attempt->bind.past;
+    size_t verb = 0;
+
+    while (verb + 1 < _VERB_MAX && !attempt->verbs[verb].past)
+        verb++;
+    return attempt->verbs[verb].past;
 }
 
 static void draw_verbs(Html *html, const PodAttempt *attempt) {
-    const FoundDecision *const all[] = {
-        &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
     const char *separator = "";
 
-    for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
-        if (!all[i]->past)
+    for (Verb verb = 0; verb < _VERB_MAX; verb++) {
+        if (!attempt->verbs[verb].past)
             continue;
-        html_write(html, "%s%s", separator, verb_name(all[i]->past->verb));
+        html_write(html, "%s%s", separator, verb_name(verb));
         separator = ", ";
     }
 }
 
 void attempt_cells(Html *html, const PodAttempt *attempt) {
-    const PastDecision *filter = attempt->filter.past;
+    const PastDecision *filter = attempt->verbs[VERB_FILTER].past;
+    const PastDecision *bind = attempt->verbs[VERB_BIND].past;
 
     html_write(html, "<td class='number'>");
     if (filter)
@@ -90,7 +88,7 @@ void attempt_cells(Html *html, const PodAttempt *attempt) {
     draw_verbs(html, attempt);
     html_write(html, "</td><td>");
     /* A bind says more than a filter. */
-    draw_result(html, attempt->bind.past ? attempt->bind.past : attempt_first(attempt));
+    draw_result(html, bind ? bind : attempt_first(attempt));
     html_close(html);
 }
 

@@ -29,7 +29,7 @@ Outcome pod_outcome(const PodPage *page, Str node) {
 }
 
 Str pod_chosen(const PodPage *page) {
-    const PastDecision *bind = page->attempt->bind.past;
+    const PastDecision *bind = page->attempt->verbs[VERB_BIND].past;
 
     if (bind)
         return str_is_empty(bind->error) ? bind->node : STR_NULL;
@@ -69,19 +69,11 @@ void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
             STR_FMT(explanation->scores[i]->name));
 }
 
-void pod_draw_rule(Html *html, Str policy, Str rule) {
-    html_write(html, "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>",
-        STR_FMT(policy), STR_FMT(rule));
-}
-
 /* --- the attempt ------------------------------------------------------------------------------ */
 
 static bool has_id(const PodAttempt *attempt, uint64_t id) {
-    const FoundDecision *const all[] = {
-        &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
-
-    for (size_t i = 0; i < ELEMENTS_OF(all); i++)
-        if (all[i]->past && all[i]->past->id == id)
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        if (attempt->verbs[i].past && attempt->verbs[i].past->id == id)
             return true;
     return false;
 }
@@ -115,7 +107,6 @@ static int index_nodes(PodPage *page) {
     return 0;
 }
 
-/* The outcomes of the explained nodes. */
 static int note_kinds(PodPage *page) {
     size_t size = page->outcomes ? outcomes_size(page->outcomes) : 0;
 
@@ -133,9 +124,8 @@ static int note_kinds(PodPage *page) {
     return page->kinds ? 0 : -ENOMEM;
 }
 
-/* The explanation of the decision at that time. */
 static void look_back(PodPage *page) {
-    const FoundDecision *filter = &page->attempt->filter;
+    const FoundDecision *filter = &page->attempt->verbs[VERB_FILTER];
     const RestoreOptions setting = {
         .zones = page->context->view->zones, .exemptions = page->context->view->exemptions};
     ReplayedDecision past = {
@@ -155,8 +145,8 @@ static void look_back(PodPage *page) {
 static void open_attempt(PodPage *page, size_t place) {
     page->attempt = &page->pod->attempts[place];
     page->number = page->pod->n_attempts - place;
-    page->filter = page->attempt->filter.past;
-    page->outcomes = page->attempt->filter.outcomes;
+    page->filter = page->attempt->verbs[VERB_FILTER].past;
+    page->outcomes = page->attempt->verbs[VERB_FILTER].outcomes;
     if (page->outcomes)
         page->names =
             decisions_names(page->context->api->decisions, page->outcomes, page->context->arena);
@@ -186,20 +176,18 @@ static void draw_command(const PodPage *page, const char *program) {
 }
 
 static void draw_commands(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<section id='commands'><h2>Command line equivalent</h2>");
+    html_write(page->html, "<section id='commands'><h2>Command line equivalent</h2>");
     draw_command(page, "berth");
     draw_command(page, "kubectl berth");
-    html_write(html,
+    html_write(page->html,
         "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
         "JSON</a>",
         STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->filter)
-        html_write(html,
+        html_write(page->html,
             "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
             page->filter->id);
-    html_write(html, "</p></section>");
+    html_write(page->html, "</p></section>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -262,10 +250,8 @@ unsigned page_pod(const PageContext *context, Html *html) {
     int64_t id;
 
     if (!page.namespace.ptr || !page.name.ptr ||
-        !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
-        html_write(html, "<p class='problem'>%s</p>", error);
-        return 400;
-    }
+        !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error))
+        return widget_problem(html, error);
     if (pods_summary_one(context->api->decisions, context->api->recent_pods, context->view,
             page.namespace, page.name,
             /* uid= */ STR_NULL, context->arena, &summary) < 0)

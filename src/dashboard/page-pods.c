@@ -85,8 +85,7 @@ static void draw_state(Html *html, const PodSummary *pod) {
     if (pod->is_waiting) {
         html_write(html, "<strong class='warn'>◔ pending</strong>");
     } else if (!str_is_empty(pod->node)) {
-        html_write(html, "<span class='good'>✓ on </span>");
-        widget_node(html, pod->node);
+        html_write(html, "<span class='good'>✓ on </span>" NODE_LINK, NODE_FMT(pod->node));
     } else if (pod->is_exempt) {
         html_write(html, "exempt from policies");
     } else if (pod->n_passed > 0) {
@@ -97,9 +96,8 @@ static void draw_state(Html *html, const PodSummary *pod) {
 }
 
 static void draw_pod(Html *html, const PodSummary *pod) {
-    html_write(html, "<tr><th scope='row'>");
-    widget_pod(html, pod->namespace, pod->name);
-    html_write(html, "</th><td>");
+    html_write(
+        html, "<tr><th scope='row'>" POD_LINK "</th><td>", POD_FMT(pod->namespace, pod->name));
     draw_state(html, pod);
     html_write(html,
         "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
@@ -178,10 +176,8 @@ unsigned page_pods(const PageContext *context, Html *html) {
     PodsSummary summary = {0};
     unsigned status;
 
-    if (!read_params(context, &params, error)) {
-        html_write(html, "<p class='problem'>%s</p>", error);
-        return 400;
-    }
+    if (!read_params(context, &params, error))
+        return widget_problem(html, error);
     draw_form(html, &params);
     if (pods_summary_all(context->api->decisions, context->api->recent_pods, context->view,
             context->arena, &summary) < 0)

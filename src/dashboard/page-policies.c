@@ -11,8 +11,6 @@
 #include <stdlib.h>
 
 #include "api/policies-summary.h"
-#include "api/rule-evaluation.h"
-#include "base/clock.h"
 #include "base/shell.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
@@ -231,10 +229,9 @@ static void draw_meaning(Html *html) {
 }
 
 unsigned page_policies(const PageContext *context, Html *html) {
-    int64_t end_nsec = clock_thread_cpu_nsec() + POLICIES_SUMMARY_CPU_NSEC;
     PoliciesSummary summary;
 
-    if (policies_summary_make(context->api, cpu_time_is_over, &end_nsec, context->arena, &summary) <
+    if (policies_summary_make(context->api, POLICIES_SUMMARY_CPU_NSEC, context->arena, &summary) <
         0)
         return widget_no_memory(html, "this page");
     if (summary.n == 0) {

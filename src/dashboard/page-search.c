@@ -144,11 +144,8 @@ static void draw_nodes(Html *html, const Search *search) {
     widget_section(html, "found-nodes", "Nodes");
     draw_number(html, search->n_nodes, "node", "nodes");
     html_write(html, "<ul class='found'>");
-    for (size_t i = 0; i < search->n_nodes && i < HITS_SHOWN; i++) {
-        html_open(html, "li");
-        widget_node(html, search->nodes[i]->name);
-        html_close(html);
-    }
+    for (size_t i = 0; i < search->n_nodes && i < HITS_SHOWN; i++)
+        html_write(html, "<li>" NODE_LINK "</li>", NODE_FMT(search->nodes[i]->name));
     html_write(html, "</ul></section>");
 }
 

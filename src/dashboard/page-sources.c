@@ -161,11 +161,10 @@ static void draw_coverage(Html *html, const GaugeState *metric) {
 
 static void draw_age(Html *html, const GaugeState *metric) {
     bool is_known = metric->at_nsec != 0;
-    bool is_old = is_known && metric->age_nsec > metric->gauge->max_age_nsec;
 
     html_write(html, "<td class='number' data-value='%zu'>",
         is_known ? (size_t)metric->age_nsec : (size_t)INT64_MAX);
-    if (is_old)
+    if (is_known && metric->age_nsec > metric->gauge->max_age_nsec)
         html_write(html, "<strong class='bad'>✗ </strong>");
     if (is_known)
         html_duration(html, metric->age_nsec);
@@ -174,7 +173,6 @@ static void draw_age(Html *html, const GaugeState *metric) {
     html_write(html, " of %jd</td>", metric->gauge->max_age_nsec);
 }
 
-/* Series of the last answer that are not used, and why. */
 static void draw_dropped(Html *html, const PollStatus *poll) {
     static const char *const why[] = {
         [JOIN_NO_LABEL] = "without the label",
@@ -187,15 +185,11 @@ static void draw_dropped(Html *html, const PollStatus *poll) {
     size_t n = 0;
 
     html_open(html, "td");
-    for (size_t i = 0; poll && i < _JOIN_DROPS; i++) {
-        if (poll->report.n_dropped[i] == 0)
-            continue;
-        html_write(html, "%s%zu %s", n++ > 0 ? ", " : "", poll->report.n_dropped[i], why[i]);
-    }
-    if (poll && n == 0)
-        html_text(html, poll->report.n_series > 0 ? STR("nothing") : STR("–"));
-    else if (!poll)
-        html_write(html, "–");
+    for (size_t i = 0; poll && i < _JOIN_DROPS; i++)
+        if (poll->report.n_dropped[i] > 0)
+            html_write(html, "%s%zu %s", n++ > 0 ? ", " : "", poll->report.n_dropped[i], why[i]);
+    if (n == 0)
+        html_text(html, poll && poll->report.n_series > 0 ? STR("nothing") : STR("–"));
     html_close(html);
 }
 

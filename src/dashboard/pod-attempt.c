@@ -63,13 +63,11 @@ static void draw_counts(const PodPage *page) {
 
 /* As the event has it: "0/5000 nodes are available: 4203 node is too busy." */
 static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n) {
-    Html *html = page->html;
-
-    html_write(html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
+    html_write(page->html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
     for (size_t i = 0; i < n; i++)
-        html_write(
-            html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes, STR_FMT(groups[i].reason));
-    html_write(html, ".</samp></p>");
+        html_write(page->html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes,
+            STR_FMT(groups[i].reason));
+    html_write(page->html, ".</samp></p>");
 }
 
 /* Whether the node with this outcome is one of the group; through @ret_rule whose it is. */
@@ -109,9 +107,7 @@ static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
     const FailedRule *failed = find_failed(node, rule);
     Html *html = page->html;
 
-    html_write(html, "<tr><th scope='row'>");
-    widget_node(html, name);
-    html_write(html, "</th><td>");
+    html_write(html, "<tr><th scope='row'>" NODE_LINK "</th><td>", NODE_FMT(name));
     if (failed)
         pod_draw_why(page, node, failed);
     else
@@ -170,9 +166,7 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
         STR_FMT(group->reason));
     if (group->policy.len > 0)
         html_write(html, " (policy %.*s, rule %.*s)", STR_FMT(group->policy), STR_FMT(group->rule));
-    if (group->is_unresolvable)
-        html_write(html, " – preemption cannot help");
-    html_close(html);
+    html_write(html, "%s</summary>", group->is_unresolvable ? " – preemption cannot help" : "");
     (void)snprintf(id, sizeof(id), "reason-%zu-nodes", number);
     if (page->outcomes)
         draw_members(page, group, id);
@@ -183,7 +177,8 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
 
 static void draw_reasons(const PodPage *page) {
     ReasonGroup *groups = ARENA_ARRAY(page->context->arena, ReasonGroup, REASONS_MAX);
-    size_t n = groups ? attempt_reasons(&page->attempt->filter, groups, REASONS_MAX) : 0;
+    size_t n =
+        groups ? attempt_reasons(&page->attempt->verbs[VERB_FILTER], groups, REASONS_MAX) : 0;
 
     if (n == 0)
         return;
@@ -196,15 +191,13 @@ static void draw_reasons(const PodPage *page) {
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void draw_title(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
+    html_write(page->html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
         page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
-        html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
+        html_write(page->html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
             STR_FMT(page->namespace), STR_FMT(page->name));
-    html_close(html);
+    html_close(page->html);
 }
 
 void pod_attempt(const PodPage *page) {

@@ -70,5 +70,6 @@ void pod_draw_why(const PodPage *page, const NodeExplanation *node, const Failed
 /* "50.0 spread + 30.0 gpu + 7.0 cost": the parts of its score. */
 void pod_draw_sum(const PodPage *page, const NodeExplanation *node);
 
-/* "(policy busy, rule cool)" */
-void pod_draw_rule(Html *html, Str policy, Str rule);
+/* "(policy busy, rule cool)", in templates. */
+#define RULE_NOTE "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>"
+#define RULE_FMT(policy, rule) STR_FMT(policy), STR_FMT(rule)

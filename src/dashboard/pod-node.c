@@ -6,16 +6,14 @@
 #include "dashboard/pod-internal.h"
 
 static void draw_form(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html,
+    html_write(page->html,
         "<form class='filter' action='/pod' method='get'><input type='hidden' name='namespace' "
         "value='%.*s'><input type='hidden' name='name' value='%.*s'>",
         STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->is_pinned)
-        html_write(
-            html, "<input type='hidden' name='id' value='%zu'>", attempt_first(page->attempt)->id);
-    html_write(html,
+        html_write(page->html, "<input type='hidden' name='id' value='%zu'>",
+            attempt_first(page->attempt)->id);
+    html_write(page->html,
         "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
         "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",
         STR_FMT(page->node));
@@ -23,7 +21,6 @@ static void draw_form(const PodPage *page) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* The verdict in words. */
 static void draw_verdict(const PodPage *page, Outcome outcome) {
     const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
     Html *html = page->html;
@@ -76,57 +73,46 @@ static void draw_needs(const PodPage *page, const NodeExplanation *node, const F
 static void draw_failed(
     const PodPage *page, const NodeExplanation *node, const FailedRule *failed) {
     const Filter *filter = failed->filter;
-    Html *html = page->html;
 
-    html_write(html, "<li><span class='bad'>✗ </span>%.*s ", STR_FMT(filter->reason));
-    pod_draw_rule(html, filter->policy->name, filter->name);
-    if (filter->policy->is_observed)
-        html_write(html, " (Observe: not enforced)");
-    if (failed->is_error)
-        html_write(html, " (its expression failed, onError: reject)");
-    if (failed->is_missing)
-        html_write(html, " (onMissing: reject)");
-    html_open(html, "p");
+    html_write(page->html, "<li><span class='bad'>✗ </span>%.*s " RULE_NOTE "%s%s%s<p>",
+        STR_FMT(filter->reason), RULE_FMT(filter->policy->name, filter->name),
+        filter->policy->is_observed ? " (Observe: not enforced)" : "",
+        failed->is_error ? " (its expression failed, onError: reject)" : "",
+        failed->is_missing ? " (onMissing: reject)" : "");
     pod_draw_why(page, node, failed);
-    html_close(html);
+    html_close(page->html);
     draw_needs(page, node, failed);
-    html_close(html);
+    html_close(page->html);
 }
 
 static void draw_rules(const PodPage *page, const NodeExplanation *node) {
-    Html *html = page->html;
-
     if (node->n_failed == 0) {
-        html_write(html, "<p>It fails no rule.</p>");
+        html_write(page->html, "<p>It fails no rule.</p>");
         return;
     }
-    html_write(html, "<h3>Failed rules</h3><ul class='failed'>");
+    html_write(page->html, "<h3>Failed rules</h3><ul class='failed'>");
     for (size_t i = 0; i < node->n_failed; i++)
         draw_failed(page, node, &node->failed[i]);
-    html_close(html);
+    html_close(page->html);
 }
 
 static void draw_explained(const PodPage *page, const NodeExplanation *node) {
-    Html *html = page->html;
-
     draw_rules(page, node);
     if (node->is_scored) {
-        html_write(html, "<p>Score %.1f of 100 = ", node->score);
+        html_write(page->html, "<p>Score %.1f of 100 = ", node->score);
         pod_draw_sum(page, node);
-        html_write(html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
+        html_write(page->html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
             page->explanation.n_passed);
     }
-    html_write(html, "<h3>The node as it was then</h3>");
-    node_facts(html, page->view, node->row, "then");
+    html_write(page->html, "<h3>The node as it was then</h3>");
+    node_facts(page->html, page->view, node->row, "then");
 }
 
 static void draw_answer(const PodPage *page) {
     const NodeExplanation *node = pod_explained(page, page->node);
     Html *html = page->html;
 
-    html_write(html, "<p class='answer'>");
-    widget_node(html, page->node);
-    html_write(html, ": ");
+    html_write(html, "<p class='answer'>" NODE_LINK ": ", NODE_FMT(page->node));
     if (page->outcomes)
         draw_verdict(page, pod_outcome(page, page->node));
     else
@@ -139,11 +125,9 @@ static void draw_answer(const PodPage *page) {
 }
 
 void pod_node(const PodPage *page) {
-    Html *html = page->html;
-
-    widget_section(html, "why-not", "Why not another node?");
+    widget_section(page->html, "why-not", "Why not another node?");
     draw_form(page);
     if (!str_is_empty(page->node))
         draw_answer(page);
-    html_close(html);
+    html_close(page->html);
 }

@@ -29,8 +29,7 @@ typedef struct Order {
     const RankedNode *chosen; /* NULL: not known */
 } Order;
 
-/* --- nodes that passed
- * ------------------------------------------------------------------------------- */
+/* --- nodes that passed ------------------------------------------------------------------------ */
 
 /* By our own score, if known, else by the score in the reply; narrowed nodes come last. */
 static int compare_ranked(const void *a, const void *b) {
@@ -53,13 +52,12 @@ static bool is_equal(const RankedNode *a, const RankedNode *b) {
 }
 
 static int wire_of(const PodPage *page, Str node, const NodeExplanation *explained) {
-    const FoundDecision *asked = &page->attempt->prioritize;
+    const Outcomes *asked = page->attempt->verbs[VERB_PRIORITIZE].outcomes;
     Decisions *decisions = page->context->api->decisions;
     Outcome outcome = {0};
 
-    if (asked->outcomes)
-        outcome =
-            outcomes_find(asked->outcomes, decisions_number(decisions, asked->outcomes, node));
+    if (asked)
+        outcome = outcomes_find(asked, decisions_number(decisions, asked, node));
     if (outcome.has_score)
         return outcome.score;
     return explained && explained->is_scored ? (int)explained->wire_score : -1;
@@ -126,8 +124,7 @@ static size_t make_parts(const PodPage *page, const NodeExplanation *node, BarPa
 static void draw_score_line(const PodPage *page, const Order *order, const RankedNode *ranked) {
     Html *html = page->html;
 
-    widget_node(html, ranked->node);
-    html_write(html, ": ");
+    html_write(html, NODE_LINK ": ", NODE_FMT(ranked->node));
     if (ranked->explained) {
         html_write(html, "%.1f = ", ranked->explained->score);
         pod_draw_sum(page, ranked->explained);
@@ -145,9 +142,7 @@ static void draw_outweighed(
     const PodPage *page, const RankedNode *first, const RankedNode *chosen) {
     Html *html = page->html;
 
-    html_write(html, "<p>berth's first choice was ");
-    widget_node(html, first->node);
-    html_write(html, ". ");
+    html_write(html, "<p>berth's first choice was " NODE_LINK ". ", NODE_FMT(first->node));
     if (first->wire < 0 || chosen->wire < 0)
         html_write(html, "The scores sent for the two nodes are no longer kept.");
     else if (first->wire == chosen->wire)
@@ -164,11 +159,9 @@ static void draw_outweighed(
 }
 
 static void draw_chosen(const PodPage *page, const Order *order) {
-    Html *html = page->html;
-
-    html_write(html, "<p class='answer'>Chosen: ");
+    html_write(page->html, "<p class='answer'>Chosen: ");
     draw_score_line(page, order, order->chosen);
-    html_write(html, "%s</p>", order->chosen->rank == 1 ? ": berth's first choice." : ".");
+    html_write(page->html, "%s</p>", order->chosen->rank == 1 ? ": berth's first choice." : ".");
     if (order->chosen->rank > 1)
         draw_outweighed(page, &order->items[0], order->chosen);
 }
@@ -180,9 +173,10 @@ static void draw_verdict(const PodPage *page, const Order *order) {
     if (order->chosen) {
         draw_chosen(page, order);
     } else if (chosen.len > 0) {
-        html_write(html, "<p>The pod went to ");
-        widget_node(html, chosen);
-        html_write(html, ", which is not among the nodes that passed this attempt.</p>");
+        html_write(html,
+            "<p>The pod went to " NODE_LINK
+            ", which is not among the nodes that passed this attempt.</p>",
+            NODE_FMT(chosen));
     } else {
         html_write(html, "<p>berth has not seen which of these nodes kube-scheduler chose.</p>");
     }
@@ -210,13 +204,10 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
     html_open(html, "tr");
     if (ranked == order->chosen)
         html_attr(html, "class", STR("chosen"));
-    html_write(html, "<td class='number'>%zu</td><th scope='row'>", ranked->rank);
-    widget_node(html, ranked->node);
-    if (ranked == order->chosen)
-        html_write(html, " ← chosen");
-    if (ranked->is_narrowed)
-        html_write(html, " (not returned)");
-    html_write(html, "</th><td class='number'>");
+    html_write(html,
+        "<td class='number'>%zu</td><th scope='row'>" NODE_LINK "%s%s</th><td class='number'>",
+        ranked->rank, NODE_FMT(ranked->node), ranked == order->chosen ? " ← chosen" : "",
+        ranked->is_narrowed ? " (not returned)" : "");
     if (ranked->wire >= 0)
         html_count(html, (uint64_t)ranked->wire);
     html_write(html, "</td><td class='number'>");
@@ -229,17 +220,15 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
 }
 
 static void draw_table(const PodPage *page, const Order *order) {
-    Html *html = page->html;
-
-    widget_table(html, "order-table", "Nodes by berth's score",
+    widget_table(page->html, "order-table", "Nodes by berth's score",
         "#Rank|Node|#Score sent|#Score of 100|Parts");
     for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
         draw_ranked(page, order, &order->items[i]);
     if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
         draw_ranked(page, order, order->chosen);
-    widget_table_end(html);
+    widget_table_end(page->html);
     if (order->n > BEST_SHOWN)
-        html_write(html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order->n);
+        html_write(page->html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order->n);
 }
 
 void pod_order(const PodPage *page) {

@@ -30,7 +30,7 @@ static void draw_reasons(const PodPage *page) {
         html_write(html, "%s%zu %s: %.*s ", i == 0 ? "; " : " · ", groups[i].n_nodes,
             groups[i].n_nodes == 1 ? "node" : "nodes", STR_FMT(groups[i].reason));
         if (!str_is_empty(groups[i].policy))
-            pod_draw_rule(html, groups[i].policy, groups[i].rule);
+            html_write(html, RULE_NOTE, RULE_FMT(groups[i].policy, groups[i].rule));
     }
 }
 
@@ -56,7 +56,7 @@ static int64_t waiting_since(const PodSummary *pod) {
     int64_t since = pod->last_nsec;
 
     for (size_t i = 0; i < pod->n_attempts; i++) {
-        const PastDecision *filter = pod->attempts[i].filter.past;
+        const PastDecision *filter = pod->attempts[i].verbs[VERB_FILTER].past;
 
         if (!filter || filter->summary.n_out > 0 || !str_eq(filter->pod_uid, pod->uid))
             break;
@@ -66,13 +66,11 @@ static int64_t waiting_since(const PodSummary *pod) {
 }
 
 static void draw_waiting(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: ",
+    html_write(page->html, "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: ",
         waiting_since(page->pod));
-    draw_passed(html, page->pod);
+    draw_passed(page->html, page->pod);
     draw_reasons(page);
-    html_write(html, ".</p>");
+    html_write(page->html, ".</p>");
     draw_retry(page);
 }
 
@@ -82,9 +80,8 @@ static void draw_settled(const PodPage *page) {
 
     html_write(html, "<p class='answer'>");
     if (!str_is_empty(pod->node)) {
-        html_write(html, "<strong class='good'>✓ on node </strong>");
-        widget_node(html, pod->node);
-        html_write(html, ": ");
+        html_write(
+            html, "<strong class='good'>✓ on node </strong>" NODE_LINK ": ", NODE_FMT(pod->node));
     } else if (pod->is_exempt) {
         html_write(html, "This pod is exempt from policies (--exempt): ");
     }
@@ -104,33 +101,31 @@ void pod_nomination(const PodPage *page) {
     Html *html = page->html;
 
     if (page->has_nomination) {
-        html_write(html, "<p id='nominated'>Nominated for ");
-        widget_node(html, nomination->node);
         html_write(html,
+            "<p id='nominated'>Nominated for " NODE_LINK
             " by berth at %td: best of %zu nodes that can take the pod, by the model of "
             "kube-scheduler and the scores of policies",
-            nomination->at_nsec, nomination->n_feasible);
+            NODE_FMT(nomination->node), nomination->at_nsec, nomination->n_feasible);
         if (nomination->n_best > 1)
             html_write(html, " (%zu are equal)", nomination->n_best);
         html_write(html, "; %s.</p>", nomination_outcome_text(nomination->outcome));
     } else if (page->filter && !str_is_empty(page->filter->nominated)) {
-        html_write(html, "<p id='nominated'>Nominated for ");
-        widget_node(html, page->filter->nominated);
-        html_write(html, ", but not by this berth (status.nominatedNodeName).</p>");
+        html_write(html,
+            "<p id='nominated'>Nominated for " NODE_LINK
+            ", but not by this berth (status.nominatedNodeName).</p>",
+            NODE_FMT(page->filter->nominated));
     }
 }
 
 void pod_story(const PodPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "<section id='story' data-live><h2 class='subject'>%.*s/%.*s</h2>",
+    html_write(page->html, "<section id='story' data-live><h2 class='subject'>%.*s/%.*s</h2>",
         STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->pod->is_waiting)
         draw_waiting(page);
     else
         draw_settled(page);
     pod_nomination(page);
-    html_close(html);
+    html_close(page->html);
 }
 
 /* --- timeline --------------------------------------------------------------------------------- */

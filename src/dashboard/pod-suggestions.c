@@ -138,23 +138,19 @@ static void find_suggestions(const PodPage *page, Suggestions *found) {
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_suggestion(Html *html, const Suggestion *suggestion) {
-    html_write(html, "<li><strong>%.*s</strong>: then ", STR_FMT(suggestion->text));
-    widget_node(html, suggestion->node->node);
-    html_write(html, " passes ");
-    pod_draw_rule(html, suggestion->filter->policy->name, suggestion->filter->name);
-    html_close(html);
-}
-
 static void draw_suggestions(const PodPage *page, const Suggestions *found) {
-    Html *html = page->html;
+    html_write(page->html, "<p>Any one of these, with everything else unchanged:</p><ul>");
+    for (size_t i = 0; i < found->n; i++) {
+        const Filter *filter = found->items[i].filter;
 
-    html_write(html, "<p>Any one of these, with everything else unchanged:</p><ul>");
-    for (size_t i = 0; i < found->n; i++)
-        draw_suggestion(html, &found->items[i]);
-    html_close(html);
+        html_write(page->html,
+            "<li><strong>%.*s</strong>: then " NODE_LINK " passes " RULE_NOTE "</li>",
+            STR_FMT(found->items[i].text), NODE_FMT(found->items[i].node->node),
+            RULE_FMT(filter->policy->name, filter->name));
+    }
+    html_close(page->html);
     if (found->n_looked_at < found->n_nodes)
-        html_write(html,
+        html_write(page->html,
             "<p class='quiet'>Checked %zu of the %zu nodes closest to eligible before time "
             "ran out.</p>",
             found->n_looked_at, found->n_nodes);

@@ -52,6 +52,11 @@ void widget_empty(Html *html, const char *what, const char *next) {
     html_close(html);
 }
 
+unsigned widget_problem(Html *html, const char *error) {
+    html_write(html, "<p class='problem'>%s</p>", error);
+    return 400;
+}
+
 void widget_no_decisions(Html *html, bool are_kept, const char *none_yet) {
     if (are_kept)
         widget_empty(html, none_yet,
@@ -67,18 +72,6 @@ unsigned widget_no_memory(Html *html, const char *what) {
     (void)snprintf(text, sizeof(text), "Not enough memory for %s now.", what);
     widget_empty(html, text, "Try again later.");
     return 503;
-}
-
-/* --- links ------------------------------------------------------------------------------------ */
-
-void widget_pod(Html *html, Str namespace, Str name) {
-    html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s' class='pod'>%.*s/%.*s</a>",
-        STR_FMT(namespace), STR_FMT(name), STR_FMT(namespace), STR_FMT(name));
-}
-
-void widget_node(Html *html, Str name) {
-    html_write(
-        html, "<a href='/node?name=%.*s' class='node'>%.*s</a>", STR_FMT(name), STR_FMT(name));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

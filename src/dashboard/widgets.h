@@ -22,14 +22,21 @@ void widget_curl(Html *html, const Server *server, const char *path);
 /* Shown for an empty list, with the next step; @next may be NULL. */
 void widget_empty(Html *html, const char *what, const char *next);
 
+/* The error of a parameter. 400: for a page to return. */
+unsigned widget_problem(Html *html, const char *error);
+
 /* The same for a list of decisions; @are_kept: they are, but there are none yet. */
 void widget_no_decisions(Html *html, bool are_kept, const char *none_yet);
 
 /* There is no memory for @what ("this page") now. 503: for a page to return. */
 unsigned widget_no_memory(Html *html, const char *what);
 
-void widget_pod(Html *html, Str namespace, Str name); /* to a pod's page */
-void widget_node(Html *html, Str name);               /* to a node's */
+/* Links to the page of a pod or node, in templates: "<td>" NODE_LINK "</td>", NODE_FMT(name). */
+#define POD_LINK "<a href='/pod?namespace=%.*s&name=%.*s' class='pod'>%.*s/%.*s</a>"
+#define POD_FMT(namespace, name)                                                                   \
+    STR_FMT(namespace), STR_FMT(name), STR_FMT(namespace), STR_FMT(name)
+#define NODE_LINK "<a href='/node?name=%.*s' class='node'>%.*s</a>"
+#define NODE_FMT(name) STR_FMT(name), STR_FMT(name)
 
 /* A <table class="data"> with a caption and headings "Pod|State|#Attempts"; columns that begin with
  * '#' hold numbers. Left open in <tbody>: widget_table_end(), until which @columns

@@ -5,11 +5,11 @@
 
 #include "history/changes.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/linediff.h"
 #include "base/ref.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 
 #define DIFF_MAX (2 * CHANGES_VERSIONS_BYTES + ((size_t)1 << 20))
@@ -193,48 +193,46 @@ static void add(Changes *changes, const Entry *about, Str what, Str text) {
 }
 
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
-    if (!changes)
-        return;
-    (void)pthread_mutex_lock(&changes->lock);
-    add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
-    (void)pthread_mutex_unlock(&changes->lock);
+    if (changes) {
+        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&changes->lock);
+
+        add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
+    }
 }
 
 /* --- differences -------------------------------------------------------------------------- */
 
-static Str text_of(const Version *version, Str file, bool *ret_is_there) {
+static const PolicySource *find_source(const Version *version, Str file) {
     for (size_t i = 0; i < version->n; i++)
-        if (str_eq(version->sources[i].file, file)) {
-            *ret_is_there = true;
-            return version->sources[i].text;
-        }
-    *ret_is_there = false;
-    return STR_NULL;
+        if (str_eq(version->sources[i].file, file))
+            return &version->sources[i];
+    return NULL;
+}
+
+static LinediffText text_of(const Version *version, Str file) {
+    const PolicySource *source = find_source(version, file);
+
+    return source ? (LinediffText){.name = file, .text = source->text}
+                  : (LinediffText){.name = STR("/dev/null")};
 }
 
 /* One file, which is in one of the two or in both. */
 static bool diff_file(
     const Version *before, const Version *after, Str file, Buf *out, LinediffCounts *counts) {
-    bool was_there, is_there;
-    LinediffText old = {.text = text_of(before, file, &was_there)};
-    LinediffText new = {.text = text_of(after, file, &is_there)};
+    LinediffText old = text_of(before, file), new = text_of(after, file);
 
-    old.name = was_there ? file : STR("/dev/null");
-    new.name = is_there ? file : STR("/dev/null");
     return linediff_write(&old, &new, LINEDIFF_CONTEXT, out, counts) == 0;
 }
 
 static bool diff_versions(
     const Version *before, const Version *after, Buf *out, LinediffCounts *counts) {
-    bool is_fine = true, is_there;
+    bool is_fine = true;
 
     for (size_t i = 0; i < after->n && is_fine; i++)
         is_fine = diff_file(before, after, after->sources[i].file, out, counts);
-    for (size_t i = 0; i < before->n && is_fine; i++) {
-        (void)text_of(after, before->sources[i].file, &is_there);
-        if (!is_there)
-            is_fine = diff_file(before, after, before->sources[i].file, out, counts);
-    }
+    for (size_t i = 0; i < before->n && is_fine; i++)
+        is_fine = find_source(after, before->sources[i].file) ||
+                  diff_file(before, after, before->sources[i].file, out, counts);
     return is_fine;
 }
 
@@ -352,16 +350,14 @@ static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change
 }
 
 int64_t changes_last(Changes *changes, ChangeKind kind) {
-    int64_t at_nsec = 0;
+    if (changes) {
+        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&changes->lock);
 
-    if (!changes)
-        return 0;
-    (void)pthread_mutex_lock(&changes->lock);
-    for (uint64_t id = changes->n; id >= first_id(changes) && at_nsec == 0; id--)
-        if (entry_at(changes, id)->kind == kind)
-            at_nsec = entry_at(changes, id)->at_nsec;
-    (void)pthread_mutex_unlock(&changes->lock);
-    return at_nsec;
+        for (uint64_t id = changes->n; id >= first_id(changes); id--)
+            if (entry_at(changes, id)->kind == kind)
+                return entry_at(changes, id)->at_nsec;
+    }
+    return 0;
 }
 
 size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n) {

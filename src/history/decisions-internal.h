@@ -8,8 +8,7 @@
  * without a gap, and the decision with id i is at i % max.
  */
 
-#include <pthread.h>
-
+#include "base/thread.h"
 #include "history/decisions.h"
 #include "history/node-numbers.h"
 #include "history/saved-views.h"

@@ -23,41 +23,55 @@ void found_done(FoundDecision *found) {
     found->pod_text = pod_text_unref(found->pod_text);
 }
 
-/* Where a walk from the newest on begins that goes below @below; 0: with all. */
-static uint64_t first_below(const Decisions *decisions, uint64_t below) {
-    return below == 0 || below > decisions->next ? decisions->next : below;
-}
-
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    uint64_t id = below == 0 || below > decisions->next ? decisions->next : below;
     size_t n_found = 0;
-    uint64_t id;
 
-    (void)pthread_mutex_lock(&decisions->mutex);
-    id = first_below(decisions, below);
     while (n_found < n && id > decisions_oldest(decisions))
         ret[n_found++] = decisions_take(decisions_at(decisions, --id));
-    (void)pthread_mutex_unlock(&decisions->mutex);
     return n_found;
 }
 
-bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
-    bool is_kept;
+bool decisions_next(DecisionsWalk *walk, FoundDecision *ret) {
+    if (walk->next == walk->n && walk->decisions) {
+        walk->n = decisions_read(walk->decisions, walk->below, walk->some, DECISIONS_AT_ONCE);
+        walk->next = 0;
+        walk->numbers = NULL; /* may be freed by now, and their address another's */
+    }
+    if (walk->next == walk->n)
+        return false;
+    *ret = walk->some[walk->next++];
+    walk->below = ret->past->id;
+    return true;
+}
 
-    (void)pthread_mutex_lock(&decisions->mutex);
-    is_kept = id >= decisions_oldest(decisions) && id < decisions->next;
+void decisions_walk_done(DecisionsWalk *walk) {
+    while (walk->next < walk->n)
+        found_done(&walk->some[walk->next++]);
+}
+
+Outcome decisions_walk_outcome(DecisionsWalk *walk, const Outcomes *outcomes, Str node) {
+    if (walk->numbers != outcomes_numbers(outcomes)) {
+        walk->numbers = outcomes_numbers(outcomes);
+        walk->number = decisions_number(walk->decisions, outcomes, node);
+    }
+    return outcomes_find(outcomes, walk->number);
+}
+
+bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    bool is_kept = id >= decisions_oldest(decisions) && id < decisions->next;
+
     if (is_kept)
         *ret = decisions_take(decisions_at(decisions, id));
-    (void)pthread_mutex_unlock(&decisions->mutex);
     return is_kept;
 }
 
 uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str node) {
-    uint32_t number;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
-    (void)pthread_mutex_lock(&decisions->mutex);
-    number = node_numbers_find(outcomes_numbers(outcomes), node);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return number;
+    return node_numbers_find(outcomes_numbers(outcomes), node);
 }
 
 /* In turns: there may be a hundred thousand, and decisions wait for the lock. They only grow. */
@@ -81,8 +95,27 @@ const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena
     return names;
 }
 
+const uint32_t *decisions_rows(Decisions *decisions, const Outcomes *outcomes,
+    const NodeTable *table, Arena *arena, size_t *ret_n) {
+    const Str *names = decisions_names(decisions, outcomes, arena);
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, outcomes_size(outcomes));
+
+    *ret_n = 0;
+    for (size_t i = 0; names && rows && i < outcomes_size(outcomes); i++) {
+        uint32_t number, row;
+
+        if (outcomes_at(outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
+            continue;
+        row = table_find(table, names[number - 1]);
+        if (row < table->n_rows)
+            rows[(*ret_n)++] = row;
+    }
+    return names ? rows : NULL;
+}
+
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
-    (void)pthread_mutex_lock(&decisions->mutex);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+
     *ret = decisions->figures;
     ret->inputs_bytes = decisions_inputs_bytes(decisions);
     ret->bytes += ret->inputs_bytes;
@@ -90,5 +123,4 @@ void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     ret->n = decisions->n;
     ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
     ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;
-    (void)pthread_mutex_unlock(&decisions->mutex);
 }

@@ -309,13 +309,12 @@ static Kept *keep(Decisions *decisions, PastDecision *past) {
 static void note_locked(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
     RuleNames *rule_names = find_rule_names(decisions, view->program);
-    PastDecision *past;
     RulePlaces places;
+    PastDecision *past =
+        rule_names ? past_new(decisions->next, view, verb, decision, times, rule_names, &places)
+                   : NULL;
     Kept *kept;
 
-    if (!rule_names)
-        return;
-    past = past_new(decisions->next, view, verb, decision, times, rule_names, &places);
     if (!past)
         return;
     kept = keep(decisions, past);
@@ -328,19 +327,18 @@ static void note_locked(
 
 void decisions_note(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
-    if (!decisions)
-        return;
-    (void)pthread_mutex_lock(&decisions->mutex);
-    note_locked(decisions, view, verb, decision, times);
-    (void)pthread_mutex_unlock(&decisions->mutex);
+    if (decisions) {
+        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+
+        note_locked(decisions, view, verb, decision, times);
+    }
 }
 
 /* Ids go on after the last one that was restored. */
-static void restore_locked(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
-    RuleNames *rule_names = past->rule_names;
+void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     Kept *kept;
 
-    assert(decisions->max > 0);
     if (decisions->n == 0) {
         decisions->next = decisions->next_outcomes = decisions->next_inputs = past->id;
         decisions->next_raw = past->id;
@@ -348,17 +346,11 @@ static void restore_locked(Decisions *decisions, PastDecision *past, Outcomes *o
         forget_oldest(decisions); /* it may be the last that has these rule names */
     }
     past->id = decisions->next; /* kept ids have no gap (decisions-internal.h) */
-    if (rule_names->n_users == 0)
-        decisions->figures.bytes += rule_names->bytes;
+    if (past->rule_names->n_users == 0)
+        decisions->figures.bytes += past->rule_names->bytes;
     kept = keep(decisions, past);
     if (outcomes)
         count_numbers(decisions, outcomes_numbers(outcomes));
     keep_outcomes(decisions, outcomes, kept);
     decisions_make_room(decisions);
-}
-
-void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
-    (void)pthread_mutex_lock(&decisions->mutex);
-    restore_locked(decisions, past, outcomes);
-    (void)pthread_mutex_unlock(&decisions->mutex);
 }

@@ -67,6 +67,25 @@ void found_done(FoundDecision *found); /* takes a zeroed one */
 /* Up to @n decisions with an id below @below (0: any), the newest first. Returns how many. */
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n);
 
+/* A walk over the decisions with an id below @below (0: any), the newest first; references are
+ * taken a few at a time, because decisions wait for the lock. */
+#define DECISIONS_AT_ONCE 64u
+typedef struct DecisionsWalk {
+    Decisions *decisions; /* NULL: there are none */
+    uint64_t below;
+    FoundDecision some[DECISIONS_AT_ONCE]; /* references that have not been handed out */
+    size_t n, next;
+    const NodeNumbers *numbers; /* whose number a node has: most decisions share one */
+    uint32_t number;
+} DecisionsWalk;
+
+/* The next one: a reference for the caller. False: there are no more. */
+bool decisions_next(DecisionsWalk *walk, FoundDecision *ret);
+void decisions_walk_done(DecisionsWalk *walk);
+
+/* The outcome of @node, the same in each call, in @outcomes of the last one. */
+Outcome decisions_walk_outcome(DecisionsWalk *walk, const Outcomes *outcomes, Str node);
+
 /* The one with this id. False: it is not kept, or never was. */
 bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret);
 
@@ -76,6 +95,11 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
 /* The names for the numbers of @outcomes: number n is [n - 1]. They live as long as it is
  * referenced, the array as long as @arena. NULL when out of memory. */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena);
+
+/* The nodes of the request as rows of @table, in @arena; those that it does not have are left out.
+ * NULL when out of memory. */
+const uint32_t *decisions_rows(Decisions *decisions, const Outcomes *outcomes,
+    const NodeTable *table, Arena *arena, size_t *ret_n);
 
 /*
  * Reduces raw pods to the fields that policies can read, about four times a second and not on a

@@ -2,12 +2,12 @@
 
 #include "history/kube-events.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "base/token-bucket.h"
 #include "base/utf8.h"
 #include "base/visible.h"
@@ -58,24 +58,19 @@ KubeEvents *kube_events_free(KubeEvents *events) {
 }
 
 uint64_t kube_events_dropped(KubeEvents *events) {
-    uint64_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&events->lock);
 
-    (void)pthread_mutex_lock(&events->lock);
-    n = events->n_dropped;
-    (void)pthread_mutex_unlock(&events->lock);
-    return n;
+    return events->n_dropped;
 }
 
 /* --- how often -------------------------------------------------------------------------- */
 
 /* Whether an Event may be written now; counts it either way. */
 static bool take_turn(KubeEvents *events, int64_t now) {
-    bool may_write;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&events->lock);
+    bool may_write = token_take(&events->bucket, KUBE_EVENTS_PER_SEC, KUBE_EVENTS_BURST, now);
 
-    (void)pthread_mutex_lock(&events->lock);
-    may_write = token_take(&events->bucket, KUBE_EVENTS_PER_SEC, KUBE_EVENTS_BURST, now);
     events->n_dropped += !may_write;
-    (void)pthread_mutex_unlock(&events->lock);
     return may_write;
 }
 

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "extender/explain.h"
 #include "history/decisions-internal.h"
-#include "json/read.h"
 
 /* So many are looked at under one hold of the lock. */
 #define AT_ONCE 8u
@@ -34,9 +33,9 @@ static bool needs_reason(const Kept *kept) {
 
 /* Up to AT_ONCE of the oldest that have not been looked at; how many. */
 static size_t take_some(Decisions *decisions, FoundDecision *ret) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&decisions->mutex);
     decisions_raise(&decisions->next_reason, decisions_oldest(decisions));
     if (decisions->next > BEHIND_MAX)
         decisions_raise(&decisions->next_reason, decisions->next - BEHIND_MAX);
@@ -46,7 +45,6 @@ static size_t take_some(Decisions *decisions, FoundDecision *ret) {
         if (needs_reason(kept))
             ret[n++] = decisions_take(kept);
     }
-    (void)pthread_mutex_unlock(&decisions->mutex);
     return n;
 }
 
@@ -71,43 +69,19 @@ static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
     return search->restored;
 }
 
-/* The nodes of the request, as rows. NULL: out of memory. */
-static const uint32_t *rows_of(
-    const ReasonSearch *search, const FoundDecision *found, const NodeTable *table, size_t *ret_n) {
-    const Str *names = decisions_names(search->decisions, found->outcomes, search->arena);
-    uint32_t *rows = ARENA_RAW(search->arena, uint32_t, outcomes_size(found->outcomes));
-
-    *ret_n = 0;
-    for (size_t i = 0; names && rows && i < outcomes_size(found->outcomes); i++) {
-        uint32_t number, row;
-
-        if (outcomes_at(found->outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
-            continue;
-        row = table_find(table, names[number - 1]);
-        if (row < table->n_rows)
-            rows[(*ret_n)++] = row;
-    }
-    return names ? rows : NULL;
-}
-
 /* False: not known. */
 static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainReason *ret) {
     RequestTime time = {.now_nsec = found->past->at_nsec, .scratch = search->scratch};
     const View *view = view_of(search, found);
     const uint32_t *rows;
-    JsonReader reader;
     NodeSet node_set;
     Pod pod;
     size_t n;
 
     if (!view || !digest_equal(view->program->digest, found->past->rule_names->digest))
         return false;
-    rows = rows_of(search, found, view->table, &n);
-    if (!rows)
-        return false;
-    json_reader_init(&reader, pod_text_str(found->pod_text));
-    pod_decode(&reader, search->arena, &pod);
-    if (json_error(&reader) != JSON_OK)
+    rows = decisions_rows(search->decisions, found->outcomes, view->table, search->arena, &n);
+    if (!rows || !pod_text_decode(found->pod_text, search->arena, &pod))
         return false;
     node_set = (NodeSet){.table = view->table, .facts = &view->facts};
     return view_adjust(view, &time, &pod, NULL, 0, search->arena, &node_set) == 0 &&
@@ -117,11 +91,10 @@ static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainRe
 
 static void set_reason(Decisions *decisions, PastDecision *past, const MainReason *reason) {
     size_t before = past->bytes;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
-    (void)pthread_mutex_lock(&decisions->mutex);
     if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions))
         decisions->figures.bytes += past->bytes - before;
-    (void)pthread_mutex_unlock(&decisions->mutex);
 }
 
 static void look_at(ReasonSearch *search, const FoundDecision *found) {

@@ -2,10 +2,10 @@
 
 #include "history/nomination-log.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 
 typedef struct LogEntry {
     uint64_t uid, name; /* hashes */
@@ -73,7 +73,6 @@ static void put(char **at, Str *text) {
     *at += text->len;
 }
 
-/* Whether it could be copied. */
 static bool copy_entry(const NominationRecord *record, LogEntry *ret) {
     char *at;
 
@@ -95,15 +94,15 @@ static bool copy_entry(const NominationRecord *record, LogEntry *ret) {
 }
 
 void nomination_log_add(NominationLog *log, const NominationRecord *record) {
-    LogEntry entry, *place;
+    LogEntry entry;
 
-    if (!log || !copy_entry(record, &entry))
-        return;
-    pthread_mutex_lock(&log->lock);
-    place = &log->entries[log->n_added++ % NOMINATION_LOG_MAX];
-    free(place->texts);
-    *place = entry;
-    pthread_mutex_unlock(&log->lock);
+    if (log && copy_entry(record, &entry)) {
+        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&log->lock);
+        LogEntry *place = &log->entries[log->n_added++ % NOMINATION_LOG_MAX];
+
+        free(place->texts);
+        *place = entry;
+    }
 }
 
 /* The entry that was added @age before the newest; NULL: no more. */

@@ -6,29 +6,11 @@
 
 #include "base/utf8.h"
 
-static uint32_t count_at(const uint32_t *counts, size_t i) {
-    return counts ? counts[i] : 0;
-}
-
-static RuleCount count_of(const Decision *decision, size_t i) {
-    return (RuleCount){
-        .number = (uint16_t)i,
-        .rejected = count_at(decision->rejected, i),
-        .observed = count_at(decision->observed, i),
-        .failed = count_at(decision->notes.filter_errors, i),
-        .missing = count_at(decision->notes.filter_missing, i),
-    };
-}
-
-static bool has_spoken(RuleCount count) {
-    return count.rejected > 0 || count.observed > 0 || count.failed > 0 || count.missing > 0;
-}
-
 static size_t count_rules(const Decision *decision, size_t n_filters) {
     size_t n = 0;
 
     for (size_t i = 0; i < n_filters; i++)
-        n += has_spoken(count_of(decision, i));
+        n += !rule_count_is_zero(rule_count_of(decision, i));
     return n;
 }
 
@@ -38,9 +20,9 @@ static void fill_rules(
 
     memset(places, OUTCOME_NO_RULE, sizeof(*places));
     for (size_t i = 0; i < n_filters; i++) {
-        RuleCount count = count_of(decision, i);
+        RuleCount count = rule_count_of(decision, i);
 
-        if (!has_spoken(count))
+        if (rule_count_is_zero(count))
             continue;
         if (n < OUTCOMES_RULES_MAX)
             places->of[i] = (uint8_t)n;

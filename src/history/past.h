@@ -34,6 +34,21 @@ typedef struct RuleCount {
     uint32_t missing;  /* the same where a metric that it reads is absent, and onMissing decided */
 } RuleCount;
 
+/* The counts of filter @i in @decision. */
+static inline RuleCount rule_count_of(const Decision *decision, size_t i) {
+    return (RuleCount){
+        .number = (uint16_t)i,
+        .rejected = decision->rejected ? decision->rejected[i] : 0,
+        .observed = decision->observed ? decision->observed[i] : 0,
+        .failed = decision->notes.filter_errors ? decision->notes.filter_errors[i] : 0,
+        .missing = decision->notes.filter_missing ? decision->notes.filter_missing[i] : 0,
+    };
+}
+
+static inline bool rule_count_is_zero(RuleCount count) {
+    return count.rejected == 0 && count.observed == 0 && count.failed == 0 && count.missing == 0;
+}
+
 typedef struct PastDecision {
     Ref ref;
     uint64_t id; /* grows by one with every decision, from 1 */
@@ -75,6 +90,11 @@ PastDecision *past_load(const PastDecision *head, const RuleCount *rules, size_t
 DEFINE_REF(PastDecision, past)
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
+
+static inline bool past_is_same_pod(const PastDecision *a, const PastDecision *b) {
+    return str_eq(a->pod_uid, b->pod_uid) && str_eq(a->pod_name, b->pod_name) &&
+           str_eq(a->pod_namespace, b->pod_namespace);
+}
 
 /* The rule at index @place of @rules. */
 static inline const RuleName *past_rule(const PastDecision *past, size_t place) {

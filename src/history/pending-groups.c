@@ -7,22 +7,18 @@
 
 #include "base/map.h"
 #include "model/workload.h"
-#include "json/read.h"
 
 #define POD_BUDGET ((size_t)8 * 1024 * 1024) /* to decode one */
 
 Str pod_summary_workload(const PodSummary *pod, Arena *arena) {
-    JsonReader reader;
     Pod decoded;
 
-    if (!pod->filter || !pod->filter->pod_text)
+    if (!pod->filter || !pod->filter->pod_text ||
+        !pod_text_decode(pod->filter->pod_text, arena, &decoded))
         return STR_NULL;
-    json_reader_init(&reader, pod_text_str(pod->filter->pod_text));
-    pod_decode(&reader, arena, &decoded);
-    return json_error(&reader) ? STR_NULL : workload_of(&decoded, arena);
+    return workload_of(&decoded, arena);
 }
 
-/* The pods of one group have the same key. */
 static Str key_of(const PodSummary *pod, Str workload, Arena *arena) {
     if (str_is_empty(workload))
         return arena_printf(arena, "%.*s/%.*s %.*s", STR_FMT(pod->namespace), STR_FMT(pod->name),

@@ -13,34 +13,17 @@
 #include "base/map.h"
 #include "base/nsec.h"
 
-/* How many decisions are taken between two takings of the lock that decisions wait for. */
-#define READ_AT_ONCE 64u
-
-/* Whose decisions are wanted. */
-typedef struct PodChoice {
-    bool is_one;
-    Str namespace, name, uid; /* of that one; an empty uid: any */
-} PodChoice;
-
-/* A pod while it is put together. */
-typedef struct Gathered {
-    PodSummary summary;
-    uint64_t last_id;
-} Gathered;
-
 typedef struct Gathering {
+    bool is_one;              /* only decisions about one pod are wanted, ... */
+    Str namespace, name, uid; /* ... this one; an empty uid: any */
     Arena *arena;
-    const PodChoice *choice;
     PodsSummary *summary;
     Map by_uid, by_name; /* indexes of pods; the second for pods without a UID */
-    Gathered *pods;      /* as many as there are decisions at most */
-    size_t n_pods;
-    size_t n_max; /* decisions that there is room for */
 } Gathering;
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
+static bool is_chosen(const Gathering *choice, const PastDecision *past) {
     if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
         return false; /* a request that could not be read */
     return !choice->is_one ||
@@ -49,143 +32,120 @@ static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
                (str_is_empty(choice->uid) || str_eq(past->pod_uid, choice->uid)));
 }
 
-/* Reads up to READ_AT_ONCE more below @below; releases those that are not chosen. Returns how many
- * there were, and through @below where to continue. */
-static size_t read_some(Gathering *gathering, Decisions *decisions, uint64_t *below) {
-    PodsSummary *summary = gathering->summary;
-    size_t room = gathering->n_max - summary->n_decisions;
-    FoundDecision some[READ_AT_ONCE];
-    size_t n = decisions_read(decisions, *below, some, room < READ_AT_ONCE ? room : READ_AT_ONCE);
-
-    for (size_t i = 0; i < n; i++) {
-        *below = some[i].past->id;
-        if (is_chosen(gathering->choice, some[i].past))
-            summary->found[summary->n_found++] = some[i];
-        else
-            found_done(&some[i]);
-    }
-    summary->n_decisions += n;
-    return n;
-}
-
 static int read_decisions(Gathering *gathering, Decisions *decisions) {
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
     PodsSummary *summary = gathering->summary;
     DecisionsFigures figures;
-    uint64_t below = 0;
+    FoundDecision found;
+    size_t n_max;
 
     decisions_figures(decisions, &figures);
-    gathering->n_max = figures.n + READ_AT_ONCE; /* some may come meanwhile */
-    if (gathering->n_max > PODS_SUMMARY_DECISIONS_MAX)
-        gathering->n_max = PODS_SUMMARY_DECISIONS_MAX;
-    summary->found = ARENA_RAW(gathering->arena, FoundDecision, gathering->n_max);
+    n_max = figures.n + DECISIONS_AT_ONCE; /* some may come meanwhile */
+    if (n_max > PODS_SUMMARY_DECISIONS_MAX)
+        n_max = PODS_SUMMARY_DECISIONS_MAX;
+    summary->found = ARENA_RAW(gathering->arena, FoundDecision, n_max);
     if (!summary->found)
         return -ENOMEM;
-    while (read_some(gathering, decisions, &below) > 0)
-        ;
+    for (; summary->n_decisions < n_max && decisions_next(&walk, &found); summary->n_decisions++) {
+        if (is_chosen(gathering, found.past))
+            summary->found[summary->n_found++] = found;
+        else
+            found_done(&found);
+    }
     return 0;
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
-static Gathered *new_pod(Gathering *gathering) {
-    return &gathering->pods[gathering->n_pods++];
-}
-
 /* The pod at the key @key of @map, new or old. NULL when out of memory. */
-static Gathered *find_by(Gathering *gathering, Map *map, Str key) {
+static PodSummary *find_by(PodsSummary *summary, Map *map, Str key) {
     uint32_t place = map_find(map, key);
 
-    if (place != MAP_NONE)
-        return &gathering->pods[place];
-    if (map_add(map, key, (uint32_t)gathering->n_pods) < 0)
+    if (place == MAP_NONE && map_add(map, key, (uint32_t)summary->n) < 0)
         return NULL;
-    return new_pod(gathering);
+    return &summary->pods[place == MAP_NONE ? summary->n++ : place];
 }
 
 static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-static Gathered *find_pod(Gathering *gathering, const PastDecision *past) {
+static PodSummary *find_pod(Gathering *gathering, const PastDecision *past) {
+    PodsSummary *summary = gathering->summary;
     Str name;
 
-    if (gathering->choice->is_one)
-        return gathering->n_pods > 0 ? &gathering->pods[0] : new_pod(gathering);
+    if (gathering->is_one) {
+        summary->n = 1;
+        return &summary->pods[0];
+    }
     if (!str_is_empty(past->pod_uid))
-        return find_by(gathering, &gathering->by_uid, past->pod_uid);
+        return find_by(summary, &gathering->by_uid, past->pod_uid);
     name = full_name(gathering->arena, past->pod_namespace, past->pod_name);
-    return name.ptr ? find_by(gathering, &gathering->by_name, name) : NULL;
+    return name.ptr ? find_by(summary, &gathering->by_name, name) : NULL;
 }
 
 /* --- the state of a pod ----------------------------------------------------------------------- */
 
-static void note_filter(Gathered *pod, const FoundDecision *found) {
+static void note_filter(PodSummary *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
-    pod->summary.filter = found;
-    pod->summary.n_passed = past->summary.n_out;
-    pod->summary.n_in = past->summary.n_in;
-    pod->summary.is_exempt = past->is_exempt;
-    pod->summary.is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
-    pod->summary.node = STR_NULL; /* it is placed again */
+    pod->filter = found;
+    pod->n_passed = past->summary.n_out;
+    pod->n_in = past->summary.n_in;
+    pod->is_exempt = past->is_exempt;
+    pod->is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
+    pod->node = STR_NULL; /* it is placed again */
 }
 
-static void note(Gathered *pod, const FoundDecision *found) {
+static void note(PodSummary *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
-    PodSummary *summary = &pod->summary;
 
     if (pod->last_id == 0)
-        summary->first_nsec = past->at_nsec;
+        pod->first_nsec = past->at_nsec;
     pod->last_id = past->id;
-    summary->last_nsec = past->at_nsec;
-    summary->namespace = past->pod_namespace;
-    summary->name = past->pod_name;
-    summary->uid = past->pod_uid;
+    pod->last_nsec = past->at_nsec;
+    pod->namespace = past->pod_namespace;
+    pod->name = past->pod_name;
+    pod->uid = past->pod_uid;
     /* A filter starts an attempt; so does any verb before the first filter that is kept. */
-    summary->n_attempts += past->verb == VERB_FILTER || summary->n_attempts == 0;
+    pod->n_attempts += past->verb == VERB_FILTER || pod->n_attempts == 0;
     if (past->verb == VERB_FILTER) {
         note_filter(pod, found);
     } else if (past->verb == VERB_BIND && str_is_empty(past->error)) {
-        summary->is_waiting = false;
-        summary->node = past->node;
+        pod->is_waiting = false;
+        pod->node = past->node;
     }
 }
 
 #define REASON_MAX ((size_t)64 * 1024)
 
-/* False: out of memory. */
-static bool find_rule(const Gathering *gathering, Gathered *pod) {
+static void find_rule(Arena *arena, PodSummary *pod) {
     _cleanup_(buf_done) Buf reason = BUF_INIT(REASON_MAX);
-    const FoundDecision *filter = pod->summary.filter;
-    const RuleName *rule = filter ? past_main_rule(filter->past) : NULL;
+    const RuleName *rule = pod->filter ? past_main_rule(pod->filter->past) : NULL;
 
     if (!rule)
-        return true;
-    past_print_reason(filter->past, &reason);
-    pod->summary.policy = rule->policy;
-    pod->summary.rule = rule->name;
-    pod->summary.reason = arena_copy(gathering->arena, buf_str(&reason));
-    return pod->summary.reason.ptr != NULL;
+        return;
+    past_print_reason(pod->filter->past, &reason);
+    pod->policy = rule->policy;
+    pod->rule = rule->name;
+    pod->reason = arena_copy(arena, buf_str(&reason));
 }
 
 static int gather(Gathering *gathering) {
-    const PodsSummary *summary = gathering->summary;
+    PodsSummary *summary = gathering->summary;
 
-    gathering->pods =
-        ARENA_ARRAY(gathering->arena, Gathered, gathering->choice->is_one ? 1 : summary->n_found);
-    if (!gathering->pods)
-        return -ENOMEM;
-    for (size_t i = summary->n_found; i-- > 0;) {
-        Gathered *pod = find_pod(gathering, summary->found[i].past);
+    summary->pods =
+        ARENA_ARRAY(gathering->arena, PodSummary, gathering->is_one ? 1 : summary->n_found);
+    for (size_t i = summary->n_found; summary->pods && i-- > 0;) {
+        PodSummary *pod = find_pod(gathering, summary->found[i].past);
 
         if (!pod)
             return -ENOMEM;
         note(pod, &summary->found[i]);
     }
-    for (size_t i = 0; i < gathering->n_pods; i++)
-        if (!find_rule(gathering, &gathering->pods[i]))
-            return -ENOMEM;
-    return 0;
+    for (size_t i = 0; i < summary->n; i++)
+        find_rule(gathering->arena, &summary->pods[i]);
+    return arena_has_failed(gathering->arena) ? -ENOMEM : 0;
 }
 
 /* --- where pods run --------------------------------------------------------------------------- */
@@ -212,8 +172,8 @@ static void search_since(Search *search, const PodSummary *pod) {
 }
 
 static int search_for(Gathering *gathering, Search *search) {
-    for (size_t i = 0; i < gathering->n_pods; i++) {
-        const PodSummary *pod = &gathering->pods[i].summary;
+    for (size_t i = 0; i < gathering->summary->n; i++) {
+        const PodSummary *pod = &gathering->summary->pods[i];
         bool has_uid = !str_is_empty(pod->uid);
         Map *map = has_uid ? &search->by_uid : &search->by_name;
         Str key = has_uid ? pod->uid : full_name(gathering->arena, pod->namespace, pod->name);
@@ -250,9 +210,9 @@ static void look_at_row(
 
         if (place == MAP_NONE)
             continue;
-        gathering->pods[place].summary.node =
+        gathering->summary->pods[place].node =
             arena_copy(gathering->arena, table->names->names[row]);
-        gathering->pods[place].summary.is_waiting = false;
+        gathering->summary->pods[place].is_waiting = false;
     }
 }
 
@@ -277,17 +237,10 @@ static int look_up(Gathering *gathering, const View *view) {
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-static FoundDecision *attempt_field(PodAttempt *attempt, Verb verb) {
-    return verb == VERB_FILTER       ? &attempt->filter
-           : verb == VERB_PRIORITIZE ? &attempt->prioritize
-           : verb == VERB_PREEMPT    ? &attempt->preempt
-                                     : &attempt->bind;
-}
-
 /* Within one attempt the newer decision of a verb counts. */
 static int list_attempts(Gathering *gathering) {
     const PodsSummary *summary = gathering->summary;
-    PodSummary *pod = &gathering->pods[0].summary;
+    PodSummary *pod = &summary->pods[0];
     size_t place = pod->n_attempts;
 
     pod->attempts = ARENA_ARRAY(gathering->arena, PodAttempt, pod->n_attempts);
@@ -298,7 +251,7 @@ static int list_attempts(Gathering *gathering) {
 
         if (found->past->verb == VERB_FILTER || place == pod->n_attempts)
             place--;
-        *attempt_field(&pod->attempts[place], found->past->verb) = *found;
+        pod->attempts[place].verbs[found->past->verb] = *found;
     }
     return 0;
 }
@@ -306,80 +259,62 @@ static int list_attempts(Gathering *gathering) {
 /* --- all together ----------------------------------------------------------------------------- */
 
 static int compare_pods(const void *a, const void *b) {
-    const Gathered *x = a, *y = b;
+    const PodSummary *x = a, *y = b;
 
-    if (x->summary.is_waiting != y->summary.is_waiting)
-        return x->summary.is_waiting ? -1 : 1;
+    if (x->is_waiting != y->is_waiting)
+        return x->is_waiting ? -1 : 1;
     return (x->last_id < y->last_id) - (x->last_id > y->last_id);
 }
 
-static int hand_out(Gathering *gathering) {
-    PodsSummary *summary = gathering->summary;
-
-    summary->pods = ARENA_RAW(gathering->arena, PodSummary, gathering->n_pods);
-    if (!summary->pods)
-        return -ENOMEM;
-    if (gathering->n_pods > 1)
-        qsort(gathering->pods, gathering->n_pods, sizeof(*gathering->pods), compare_pods);
-    summary->n = gathering->n_pods;
+static void note_deleted(PodsSummary *summary, RecentPods *recent) {
     for (size_t i = 0; i < summary->n; i++) {
-        summary->pods[i] = gathering->pods[i].summary;
-        summary->n_waiting += summary->pods[i].is_waiting;
-    }
-    return 0;
-}
-
-static void note_deleted(Gathering *gathering, RecentPods *recent) {
-    for (size_t i = 0; i < gathering->n_pods; i++) {
-        PodSummary *pod = &gathering->pods[i].summary;
+        PodSummary *pod = &summary->pods[i];
 
         if (pod->is_waiting && recent_pods_is_deleted(recent, pod->uid, pod->namespace, pod->name))
             pod->is_waiting = false;
     }
 }
 
-static int make(Decisions *decisions, RecentPods *recent, const View *view, const PodChoice *choice,
+/* The caller has set what is wanted. */
+static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, const View *view,
     Arena *arena, PodsSummary *ret) {
-    Gathering gathering = {
-        .arena = arena,
-        .choice = choice,
-        .summary = ret,
-        .by_uid = MAP_INIT_IN(arena),
-        .by_name = MAP_INIT_IN(arena),
-    };
     int r;
 
     *ret = (PodsSummary){0};
     if (!decisions)
         return 0;
-    r = read_decisions(&gathering, decisions);
+    gathering->arena = arena;
+    gathering->summary = ret;
+    gathering->by_uid = gathering->by_name = MAP_INIT_IN(arena);
+    r = read_decisions(gathering, decisions);
     if (r == 0)
-        r = gather(&gathering);
+        r = gather(gathering);
     if (r == 0)
-        r = look_up(&gathering, view);
+        r = look_up(gathering, view);
     if (r == 0 && recent)
-        note_deleted(&gathering, recent);
-    if (r == 0 && choice->is_one && gathering.n_pods > 0)
-        r = list_attempts(&gathering);
-    if (r == 0)
-        r = hand_out(&gathering);
-    if (r < 0)
+        note_deleted(ret, recent);
+    if (r == 0 && gathering->is_one && ret->n > 0)
+        r = list_attempts(gathering);
+    if (r < 0) {
         pods_summary_done(ret);
-    return r;
+        return r;
+    }
+    if (ret->n > 1)
+        qsort(ret->pods, ret->n, sizeof(*ret->pods), compare_pods);
+    for (size_t i = 0; i < ret->n; i++)
+        ret->n_waiting += ret->pods[i].is_waiting;
+    return 0;
 }
 
 int pods_summary_all(
     Decisions *decisions, RecentPods *recent, const View *view, Arena *arena, PodsSummary *ret) {
-    const PodChoice choice = {.is_one = false};
-
-    return make(decisions, recent, view, &choice, arena, ret);
+    return make(&(Gathering){.is_one = false}, decisions, recent, view, arena, ret);
 }
 
 int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
     Str name, Str uid, Arena *arena, PodsSummary *ret) {
-    const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
-
-    return make(decisions, recent, view, &choice, arena, ret);
+    return make(&(Gathering){.is_one = true, .namespace = namespace, .name = name, .uid = uid},
+        decisions, recent, view, arena, ret);
 }
 
 void pods_summary_done(PodsSummary *summary) {
@@ -419,7 +354,9 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
     const PastDecision *past = filter->past;
     size_t n = 0;
 
-    for (size_t i = 0; past && i < past->n_rules; i++) {
+    if (!past)
+        return 0;
+    for (size_t i = 0; i < past->n_rules; i++) {
         const RuleName *rule = past_rule(past, i);
 
         add_group(ret, &n, max,
@@ -432,16 +369,10 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
                 .kind = OUTCOME_REJECTED,
             });
     }
-    if (past) {
-        add_group(ret, &n, max,
-            (ReasonGroup){.reason = STR(UNKNOWN_NODE_REASON),
-                .n_nodes = past->summary.n_unknown,
-                .kind = OUTCOME_UNKNOWN});
-        add_group(ret, &n, max,
-            (ReasonGroup){.reason = STR(LATE_NODE_REASON),
-                .n_nodes = past->summary.n_late,
-                .kind = OUTCOME_LATE});
-    }
+    add_group(ret, &n, max,
+        (ReasonGroup){STR(UNKNOWN_NODE_REASON), past->summary.n_unknown, .kind = OUTCOME_UNKNOWN});
+    add_group(ret, &n, max,
+        (ReasonGroup){STR(LATE_NODE_REASON), past->summary.n_late, .kind = OUTCOME_LATE});
     if (n > 1)
         qsort(ret, n, sizeof(*ret), compare_groups);
     return n;

@@ -18,14 +18,13 @@
 #define PODS_SUMMARY_RETRY_SEC 300        /* kube-scheduler's flush of parked pods */
 
 typedef struct PodAttempt {
-    FoundDecision filter;     /* past NULL: it is not kept, or there was none */
-    FoundDecision prioritize; /* the same */
-    FoundDecision preempt, bind;
+    FoundDecision verbs[_VERB_MAX]; /* past NULL: it is not kept, or there was none */
 } PodAttempt;
 
 typedef struct PodSummary {
     Str namespace, name, uid;      /* of the newest */
     int64_t first_nsec, last_nsec; /* since 1970: of its decisions */
+    uint64_t last_id;              /* of the newest */
     size_t n_attempts;
     size_t n_passed, n_in; /* of the last filter */
     bool is_waiting;

@@ -6,12 +6,12 @@
 #include "history/recent-pods.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "cluster/record.h"
 
 #define NONE UINT32_MAX
@@ -112,29 +112,31 @@ RecentPods *recent_pods_free(RecentPods *pods) {
 
 /* --- lists; with the lock held ---------------------------------------------------------------- */
 
-static uint32_t oldest(const RecentPods *pods, unsigned list) {
-    return pods->ends[list].older;
+/* NULL: the list is empty. */
+static RecentPod *oldest(const RecentPods *pods, unsigned list) {
+    return pods->ends[list].older == NONE ? NULL : &pods->pods[pods->ends[list].older];
 }
 
-/* Entry @i leaves the list, if it is in it. */
-static void leave(RecentPods *pods, unsigned list, uint32_t i) {
-    Link *ends = &pods->ends[list], link = pods->pods[i].links[list];
+/* Leaves the list, if it is in it. */
+static void leave(RecentPods *pods, unsigned list, RecentPod *pod) {
+    Link *ends = &pods->ends[list], link = pod->links[list];
 
-    if (!pods->pods[i].is_in[list])
+    if (!pod->is_in[list])
         return;
-    pods->pods[i].is_in[list] = false;
+    pod->is_in[list] = false;
     *(link.newer == NONE ? &ends->newer : &pods->pods[link.newer].links[list].older) = link.older;
     *(link.older == NONE ? &ends->older : &pods->pods[link.older].links[list].newer) = link.newer;
     pods->n_pending -= list == LIST_PENDING;
 }
 
-/* Entry @i becomes the newest of the list. */
-static void enter(RecentPods *pods, unsigned list, uint32_t i) {
+/* Becomes the newest of the list. */
+static void enter(RecentPods *pods, unsigned list, RecentPod *pod) {
     Link *ends = &pods->ends[list];
+    uint32_t i = (uint32_t)(pod - pods->pods);
 
-    leave(pods, list, i);
-    pods->pods[i].is_in[list] = true;
-    pods->pods[i].links[list] = (Link){.newer = NONE, .older = ends->newer};
+    leave(pods, list, pod);
+    pod->is_in[list] = true;
+    pod->links[list] = (Link){.newer = NONE, .older = ends->newer};
     *(ends->newer == NONE ? &ends->older : &pods->pods[ends->newer].links[list].newer) = i;
     ends->newer = i;
     pods->n_pending += list == LIST_PENDING;
@@ -151,74 +153,74 @@ static uint32_t *bucket_of(const RecentPods *pods, uint64_t hash) {
     return &pods->buckets[hash & (pods->n_buckets - 1)];
 }
 
-static uint32_t find(const RecentPods *pods, uint64_t hash) {
+/* NULL: there is none. */
+static RecentPod *find(const RecentPods *pods, uint64_t hash) {
     uint32_t i = *bucket_of(pods, hash);
 
     while (i > 0 && pods->pods[i - 1].hash != hash)
         i = pods->pods[i - 1].chained;
-    return i > 0 ? i - 1 : NONE;
+    return i > 0 ? &pods->pods[i - 1] : NULL;
 }
 
-static void drop_passed(RecentPods *pods, uint32_t i) {
-    PassedNodes *passed = TAKE_PTR(pods->pods[i].passed);
+static void drop_passed(RecentPods *pods, RecentPod *pod) {
+    PassedNodes *passed = TAKE_PTR(pod->passed);
 
     if (!passed)
         return;
-    leave(pods, LIST_PASSED, i);
+    leave(pods, LIST_PASSED, pod);
     pods->figures.n--;
     pods->figures.bytes -= passed->bytes;
     passed_nodes_free(passed);
 }
 
 /* Drops the oldest pod. Its place is free then. */
-static uint32_t forget_oldest(RecentPods *pods) {
-    uint32_t i = oldest(pods, LIST_ALL);
-    RecentPod *pod = &pods->pods[i];
+static RecentPod *forget_oldest(RecentPods *pods) {
+    RecentPod *pod = oldest(pods, LIST_ALL);
     uint32_t *at = bucket_of(pods, pod->hash);
 
     if (pod->is_in[LIST_PARKED] && pods->doubtful_nsec < pod->filter_nsec + PARKED_NSEC)
         pods->doubtful_nsec = pod->filter_nsec + PARKED_NSEC;
     pods->figures.n_dropped += pod->passed != NULL;
-    drop_passed(pods, i);
+    drop_passed(pods, pod);
     for (unsigned list = 0; list < _LISTS; list++)
-        leave(pods, list, i);
-    while (*at != i + 1)
+        leave(pods, list, pod);
+    while (&pods->pods[*at - 1] != pod)
         at = &pods->pods[*at - 1].chained;
     *at = pod->chained;
-    return i;
+    return pod;
 }
 
 /* The entry with this hash, old or new, as the newest. */
-static uint32_t get(RecentPods *pods, uint64_t hash) {
-    uint32_t i = find(pods, hash);
+static RecentPod *get(RecentPods *pods, uint64_t hash) {
+    RecentPod *pod = find(pods, hash);
 
-    if (i == NONE) {
+    if (!pod) {
         uint32_t *bucket = bucket_of(pods, hash);
 
-        i = pods->n < pods->options.max ? pods->n++ : forget_oldest(pods);
-        pods->pods[i] = (RecentPod){.hash = hash, .chained = *bucket, .event_nsec = INT64_MIN};
-        *bucket = i + 1;
+        pod = pods->n < pods->options.max ? &pods->pods[pods->n++] : forget_oldest(pods);
+        *pod = (RecentPod){.hash = hash, .chained = *bucket, .event_nsec = INT64_MIN};
+        *bucket = (uint32_t)(pod - pods->pods) + 1;
     }
-    enter(pods, LIST_ALL, i);
-    return i;
+    enter(pods, LIST_ALL, pod);
+    return pod;
 }
 
 static bool is_over(const RecentPods *pods, const RecentPod *pod, int64_t now_nsec) {
     return now_nsec - pod->filter_nsec > pods->options.window_nsec;
 }
 
-/* Takes @passed for entry @i, the newest; drops others that are too old or too many. */
-static void keep_passed(RecentPods *pods, uint32_t i, PassedNodes *passed, int64_t now_nsec) {
-    uint32_t old;
+/* Takes @passed for @pod, the newest; drops others that are too old or too many. */
+static void keep_passed(RecentPods *pods, RecentPod *pod, PassedNodes *passed, int64_t now_nsec) {
+    RecentPod *old;
 
-    drop_passed(pods, i);
+    drop_passed(pods, pod);
     if (!passed)
         return;
     pods->figures.n_kept++;
-    while ((old = oldest(pods, LIST_PASSED)) != NONE && is_over(pods, &pods->pods[old], now_nsec))
+    while ((old = oldest(pods, LIST_PASSED)) && is_over(pods, old, now_nsec))
         drop_passed(pods, old);
-    while ((old = oldest(pods, LIST_PASSED)) != NONE &&
-           pods->figures.bytes + passed->bytes > pods->options.bytes_max) {
+    for (; old && pods->figures.bytes + passed->bytes > pods->options.bytes_max;
+         old = oldest(pods, LIST_PASSED)) {
         drop_passed(pods, old);
         pods->figures.n_dropped++;
     }
@@ -227,10 +229,10 @@ static void keep_passed(RecentPods *pods, uint32_t i, PassedNodes *passed, int64
         passed_nodes_free(passed);
         return;
     }
-    pods->pods[i].passed = passed;
+    pod->passed = passed;
     pods->figures.n++;
     pods->figures.bytes += passed->bytes;
-    enter(pods, LIST_PASSED, i);
+    enter(pods, LIST_PASSED, pod);
 }
 
 /* --- schedulers; with the lock held ----------------------------------------------------------- */
@@ -305,20 +307,20 @@ static Str policy_of(const View *view, const Decision *decision) {
 
 static void note_filter(RecentPods *pods, uint64_t hash, const DecisionSummary *summary,
     PassedNodes *passed, Str policy, int64_t now_nsec) {
-    uint32_t i = get(pods, hash);
+    RecentPod *pod = get(pods, hash);
 
-    pods->pods[i].filter_nsec = now_nsec;
-    pods->pods[i].decision = pods->n_decisions;
-    pods->pods[i].is_deleted = false;
-    if (!pods->pods[i].is_in[LIST_PENDING]) {
-        pods->pods[i].pending_nsec = now_nsec;
-        pods->pods[i].policy = 0;
+    pod->filter_nsec = now_nsec;
+    pod->decision = pods->n_decisions;
+    pod->is_deleted = false;
+    if (!pod->is_in[LIST_PENDING]) {
+        pod->pending_nsec = now_nsec;
+        pod->policy = 0;
     }
-    if (summary->n_out == 0 && pods->pods[i].policy == 0)
-        pods->pods[i].policy = policy_number(pods, policy);
-    (summary->n_out < summary->n_in ? enter : leave)(pods, LIST_PARKED, i);
-    (summary->n_out == 0 ? enter : leave)(pods, LIST_PENDING, i);
-    keep_passed(pods, i, passed, now_nsec);
+    if (summary->n_out == 0 && pod->policy == 0)
+        pod->policy = policy_number(pods, policy);
+    (summary->n_out < summary->n_in ? enter : leave)(pods, LIST_PARKED, pod);
+    (summary->n_out == 0 ? enter : leave)(pods, LIST_PENDING, pod);
+    keep_passed(pods, pod, passed, now_nsec);
 }
 
 void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decision *decision,
@@ -330,171 +332,133 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
     PassedNodes *passed =
         is_decided && pods->options.bytes_max > 0 ? passed_nodes_of(view, decision) : NULL;
     Str policy = is_decided && decision->summary.n_out == 0 ? policy_of(view, decision) : STR_NULL;
-    uint32_t i;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod;
 
-    (void)pthread_mutex_lock(&pods->lock);
     pods->n_decisions++;
     if (is_filter && decision->args)
         note_scheduler(pods, decision->args, now_nsec, wall_nsec);
     if (is_decided)
         note_filter(pods, hash, &decision->summary, passed, policy, now_nsec);
-    else if ((is_filter || is_bound) && (i = find(pods, hash)) != NONE)
-        leave(pods, LIST_PENDING, i);
+    else if ((is_filter || is_bound) && (pod = find(pods, hash)))
+        leave(pods, LIST_PENDING, pod);
     if (is_filter && atomic_load(&pods->n_filters) > 0)
         (void)atomic_fetch_sub(&pods->n_filters, 1);
-    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+/* Neither parked nor pending any more. */
+static void settle(RecentPods *pods, Str uid, Str namespace, Str name, bool is_deleted) {
+    uint64_t hash = hash_of(uid, namespace, name);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod = find(pods, hash);
+
+    if (!pod)
+        return;
+    pod->is_deleted |= is_deleted;
+    leave(pods, LIST_PARKED, pod);
+    leave(pods, LIST_PENDING, pod);
 }
 
 void recent_pods_note_bound(RecentPods *pods, const Pod *pod) {
-    uint64_t hash = hash_of(pod->uid, pod->namespace, pod->name);
-    uint32_t i;
-
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash);
-    if (i != NONE) {
-        leave(pods, LIST_PARKED, i);
-        leave(pods, LIST_PENDING, i);
-    }
-    (void)pthread_mutex_unlock(&pods->lock);
+    settle(pods, pod->uid, pod->namespace, pod->name, /* is_deleted= */ false);
 }
 
 void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
-    uint32_t i;
-
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash_of(uid, namespace, name));
-    if (i != NONE) {
-        pods->pods[i].is_deleted = true;
-        leave(pods, LIST_PARKED, i);
-        leave(pods, LIST_PENDING, i);
-    }
-    (void)pthread_mutex_unlock(&pods->lock);
+    settle(pods, uid, namespace, name, /* is_deleted= */ true);
 }
 
 bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
-    bool is_deleted;
-    uint32_t i;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    const RecentPod *pod = find(pods, hash_of(uid, namespace, name));
 
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash_of(uid, namespace, name));
-    is_deleted = i != NONE && pods->pods[i].is_deleted;
-    (void)pthread_mutex_unlock(&pods->lock);
-    return is_deleted;
+    return pod && pod->is_deleted;
 }
 
 void recent_pods_note_policy(RecentPods *pods, Str uid, Str namespace, Str name, Str policy) {
-    uint32_t i;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod = find(pods, hash_of(uid, namespace, name));
 
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash_of(uid, namespace, name));
-    if (i != NONE && pods->pods[i].is_in[LIST_PENDING])
-        pods->pods[i].policy = policy_number(pods, policy);
-    (void)pthread_mutex_unlock(&pods->lock);
+    if (pod && pod->is_in[LIST_PENDING])
+        pod->policy = policy_number(pods, policy);
 }
 
 bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec) {
     uint64_t hash = hash_of(pod->uid, pod->namespace, pod->name);
-    const Scheduler *scheduler;
-    bool is_bypass;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    const Scheduler *scheduler = find_scheduler(pods, pod->scheduler_name);
 
-    (void)pthread_mutex_lock(&pods->lock);
-    scheduler = find_scheduler(pods, pod->scheduler_name);
-    is_bypass = scheduler && scheduler->last_nsec >= since_nsec && find(pods, hash) == NONE;
-    (void)pthread_mutex_unlock(&pods->lock);
-    return is_bypass;
+    return scheduler && scheduler->last_nsec >= since_nsec && !find(pods, hash);
 }
 
 int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
     int64_t now_nsec, const Pod **ret, PodText **ret_text) {
     uint64_t hash = hash_of(uid, STR_NULL, STR_NULL);
-    const RecentPod *pod;
-    uint32_t i;
-    int r = 0;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    const RecentPod *pod = find(pods, hash);
 
     *ret = NULL;
     *ret_text = NULL;
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash);
-    pod = i == NONE ? NULL : &pods->pods[i];
     if (!pod || !pod->passed || !str_eq(pod->passed->pod->uid, uid))
-        r = PASSED_E_UNKNOWN;
-    else if (!passed_nodes_has(pod->passed, node, names))
-        r = PASSED_E_NODE;
-    else if (is_over(pods, pod, now_nsec))
-        r = PASSED_E_LATE;
-    if (r == 0) {
-        *ret = pod_record_ref(pod->passed->pod);
-        *ret_text = pod_text_ref(pod->passed->text);
-    }
-    (void)pthread_mutex_unlock(&pods->lock);
-    return r;
+        return PASSED_E_UNKNOWN;
+    if (!passed_nodes_has(pod->passed, node, names))
+        return PASSED_E_NODE;
+    if (is_over(pods, pod, now_nsec))
+        return PASSED_E_LATE;
+    *ret = pod_record_ref(pod->passed->pod);
+    *ret_text = pod_text_ref(pod->passed->text);
+    return 0;
 }
 
 /* A filter ends under the lock, after its pod is parked, so this never reads a state between the
  * two. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
-    uint32_t i;
-    bool has;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod;
 
-    (void)pthread_mutex_lock(&pods->lock);
-    while ((i = oldest(pods, LIST_PARKED)) != NONE &&
-           now_nsec - pods->pods[i].filter_nsec >= PARKED_NSEC)
-        leave(pods, LIST_PARKED, i);
-    has = i != NONE || atomic_load(&pods->n_filters) > 0 || now_nsec < pods->doubtful_nsec;
-    (void)pthread_mutex_unlock(&pods->lock);
-    return has;
+    while ((pod = oldest(pods, LIST_PARKED)) && now_nsec - pod->filter_nsec >= PARKED_NSEC)
+        leave(pods, LIST_PARKED, pod);
+    return pod || atomic_load(&pods->n_filters) > 0 || now_nsec < pods->doubtful_nsec;
 }
 
 void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
     uint64_t within = pods->options.pending_within;
-    uint32_t i;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod;
 
-    *ret = (PendingFigures){0};
-    (void)pthread_mutex_lock(&pods->lock);
-    while ((i = oldest(pods, LIST_PENDING)) != NONE &&
-           pods->n_decisions - pods->pods[i].decision >= within)
-        leave(pods, LIST_PENDING, i);
-    ret->n = pods->n_pending;
-    ret->n_policies = pods->n_policies;
+    while ((pod = oldest(pods, LIST_PENDING)) && pods->n_decisions - pod->decision >= within)
+        leave(pods, LIST_PENDING, pod);
+    *ret = (PendingFigures){.n = pods->n_pending, .n_policies = pods->n_policies};
     for (size_t k = 0; k < pods->n_policies; k++)
         ret->policies[k].policy = pods->policies[k];
-    for (; i != NONE; i = pods->pods[i].links[LIST_PENDING].newer) {
-        const RecentPod *pod = &pods->pods[i];
-
+    for (uint32_t i = pods->ends[LIST_PENDING].older; i != NONE;
+         i = pod->links[LIST_PENDING].newer) {
+        pod = &pods->pods[i];
         ret->policies[pod->policy].n++;
         ret->n_by_policies += pod->policy > 0;
         if (ret->oldest_nsec == 0 || pod->pending_nsec < ret->oldest_nsec)
             ret->oldest_nsec = pod->pending_nsec;
     }
-    (void)pthread_mutex_unlock(&pods->lock);
 }
 
 bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec) {
-    uint32_t i;
-    bool is_due;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    const RecentPod *pod = find(pods, hash_str(uid));
 
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash_str(uid));
-    is_due = i == NONE || pods->pods[i].event_nsec == INT64_MIN ||
-             now_nsec - pods->pods[i].event_nsec >= age_nsec;
-    (void)pthread_mutex_unlock(&pods->lock);
-    return is_due;
+    return !pod || pod->event_nsec == INT64_MIN || now_nsec - pod->event_nsec >= age_nsec;
 }
 
 void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec) {
-    uint32_t i;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    RecentPod *pod = find(pods, hash_str(uid));
 
-    (void)pthread_mutex_lock(&pods->lock);
-    i = find(pods, hash_str(uid));
-    if (i != NONE)
-        pods->pods[i].event_nsec = now_nsec;
-    (void)pthread_mutex_unlock(&pods->lock);
+    if (pod)
+        pod->event_nsec = now_nsec;
 }
 
 size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHEDULERS_MAX + 1]) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&pods->lock);
     for (size_t i = 0; i <= RECENT_SCHEDULERS_MAX; i++) {
         const Scheduler *scheduler = &pods->schedulers[i];
 
@@ -505,12 +469,11 @@ size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHED
                 .last_wall_nsec = scheduler->last_wall_nsec,
             };
     }
-    (void)pthread_mutex_unlock(&pods->lock);
     return n;
 }
 
 void recent_pods_figures(RecentPods *pods, PassedFigures *ret) {
-    (void)pthread_mutex_lock(&pods->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+
     *ret = pods->figures;
-    (void)pthread_mutex_unlock(&pods->lock);
 }

@@ -10,9 +10,6 @@
 #include "base/intern.h"
 #include "base/vec.h"
 
-/* How many are taken at a time: the lock is held that long. */
-#define READ_AT_ONCE 64u
-
 /* So far back one pod's text is looked for: filter, prioritize and other verbs between them. */
 #define LOOK_BACK 32u
 
@@ -37,27 +34,24 @@ typedef struct Recorder {
 
 /* --- references --------------------------------------------------------------------------- */
 
+/* Takes @next; releases it when out of memory, which the arena remembers. */
+static void keep_found(Recorder *recorder, FoundDecision *next) {
+    FoundDecision *found = VEC_PUSH(&recorder->found, recorder->arena);
+
+    if (found)
+        *found = *next;
+    else
+        found_done(next);
+}
+
 /* Takes decisions until there are @left filters and prioritizes. */
 static void take_all(Recorder *recorder, size_t left) {
-    FoundDecision batch[READ_AT_ONCE];
-    uint64_t below = 0;
-    size_t n = READ_AT_ONCE;
+    _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = recorder->decisions};
+    FoundDecision next;
 
-    while (left > 0 && n == READ_AT_ONCE) {
-        n = decisions_read(recorder->decisions, below, batch, READ_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            FoundDecision *found = left > 0 ? VEC_PUSH(&recorder->found, recorder->arena) : NULL;
-            Verb verb = batch[i].past->verb;
-
-            below = batch[i].past->id;
-            if (!found) {
-                left = 0;
-                found_done(&batch[i]);
-                continue;
-            }
-            *found = batch[i];
-            left -= verb == VERB_FILTER || verb == VERB_PRIORITIZE;
-        }
+    while (left > 0 && !arena_has_failed(recorder->arena) && decisions_next(&walk, &next)) {
+        left -= next.past->verb == VERB_FILTER || next.past->verb == VERB_PRIORITIZE;
+        keep_found(recorder, &next);
     }
 }
 
@@ -268,15 +262,10 @@ int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording 
 
 int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret) {
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
-    FoundDecision found, *kept;
+    FoundDecision found;
 
     (void)decisions_remove_secrets(decisions);
-    if (decisions_find(decisions, id, &found)) {
-        kept = VEC_PUSH(&recorder.found, arena);
-        if (kept)
-            *kept = found;
-        else
-            found_done(&found);
-    }
+    if (decisions_find(decisions, id, &found))
+        keep_found(&recorder, &found);
     return finish(&recorder, ret);
 }

@@ -25,9 +25,9 @@ static bool is_raw(const Kept *kept) {
 
 /* Up to @n of the oldest decisions whose pod is still as it was sent; how many. */
 static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n_found = 0;
 
-    (void)pthread_mutex_lock(&decisions->mutex);
     decisions_raise(&decisions->next_raw, decisions_oldest(decisions));
     while (decisions->next_raw < decisions->next &&
            !is_raw(decisions_at(decisions, decisions->next_raw)))
@@ -38,7 +38,6 @@ static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
         if (is_raw(kept))
             ret[n_found++] = (RawPod){.id = id, .text = pod_text_ref(kept->pod_text)};
     }
-    (void)pthread_mutex_unlock(&decisions->mutex);
     return n_found;
 }
 
@@ -52,7 +51,8 @@ static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
 
 /* A decision that has another text by now, or none, stays as it is. */
 static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
-    (void)pthread_mutex_lock(&decisions->mutex);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+
     for (size_t i = 0; i < n; i++) {
         Kept *kept = decisions_at(decisions, pods[i].id);
 
@@ -67,7 +67,6 @@ static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
         }
     }
     decisions_make_room(decisions); /* a nearly empty pod may be written longer than it was sent */
-    (void)pthread_mutex_unlock(&decisions->mutex);
 }
 
 /* Adds to @n_lost. Returns how many there were. */

@@ -246,10 +246,11 @@ static void test_one(void **state) {
     assert_true(summary.pods[0].is_waiting);
     assert_text("uid", summary.pods[0].uid, "uid-other");
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
-        assert_int_equal(id_of(&summary.pods[0].attempts[i].filter), want[i].filter);
-        assert_int_equal(id_of(&summary.pods[0].attempts[i].prioritize), want[i].prioritize);
-        assert_int_equal(id_of(&summary.pods[0].attempts[i].bind), want[i].bind);
-        assert_int_equal(id_of(&summary.pods[0].attempts[i].preempt), 0);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].verbs[VERB_FILTER]), want[i].filter);
+        assert_int_equal(
+            id_of(&summary.pods[0].attempts[i].verbs[VERB_PRIORITIZE]), want[i].prioritize);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].verbs[VERB_BIND]), want[i].bind);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].verbs[VERB_PREEMPT]), 0);
     }
     pods_summary_done(&summary);
     assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),

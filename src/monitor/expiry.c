@@ -90,36 +90,18 @@ static Presence look_at(const View *view, size_t gauge, Presence was) {
     return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
 }
 
-static ExpiryChange change_of(Presence was, Presence is) {
-    if (was == PRESENCE_GONE && is == PRESENCE_HAS)
-        return EXPIRY_BACK;
-    return was == PRESENCE_HAS && is == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
-}
-
 void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context) {
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
-        Presence is = look_at(view, i, expiry->items[i]);
-        ExpiryChange change = change_of(expiry->items[i], is);
+        Presence was = expiry->items[i], is = look_at(view, i, was);
 
         expiry->items[i] = is;
-        if (change != EXPIRY_SAME)
-            report(context, view, i, change);
+        if (was == PRESENCE_GONE && is == PRESENCE_HAS)
+            report(context, view, i, EXPIRY_BACK);
+        else if (was == PRESENCE_HAS && is == PRESENCE_GONE)
+            report(context, view, i, EXPIRY_GONE);
     }
-}
-
-void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
-    const Gauge *about = &view->program->gauges[gauge];
-    Str policy = gauge_policy(view->program, gauge);
-
-    if (change == EXPIRY_GONE)
-        log_warn("metric expired: no value on any node", LOG_STR("policy", policy),
-            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)),
-            LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
-    else
-        log_info("metric has values again", LOG_STR("policy", policy),
-            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)));
 }
 
 void expiry_note(
@@ -128,6 +110,13 @@ void expiry_note(
     Str policy = gauge_policy(view->program, gauge);
     char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
 
+    if (change == EXPIRY_GONE)
+        log_warn("metric expired: no value on any node", LOG_STR("policy", policy),
+            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)),
+            LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
+    else
+        log_info("metric has values again", LOG_STR("policy", policy),
+            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)));
     (void)snprintf(
         what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
     (void)snprintf(text, sizeof(text),

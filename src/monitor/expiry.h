@@ -22,7 +22,6 @@ DEFINE_CLEANUP(Expiry *, expiry_free)
 
 /* The change of one gauge since the last call. */
 typedef enum ExpiryChange {
-    EXPIRY_SAME,
     EXPIRY_GONE, /* the last value has grown too old; an annotation may also be no more */
     EXPIRY_BACK,
 } ExpiryChange;
@@ -33,6 +32,5 @@ typedef void (*ExpiryReport)(void *context, const View *view, size_t gauge, Expi
 void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context);
 
 /* For the report: a line in the log, and among @changes (history/changes.h). */
-void expiry_log(const View *view, size_t gauge, ExpiryChange change);
 void expiry_note(
     Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);

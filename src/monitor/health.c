@@ -30,7 +30,6 @@ static void note_degraded(const HealthState *state, ReloadKind kind, char *note)
             note, HEALTH_NOTE_MAX, "degraded: the newest was rejected: %s", reload.error);
 }
 
-/* One kind of object: how many, and how old what we know of it is. */
 static void note_kind(
     const WatcherKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
     double age = (double)(now - kind->updated_at_nsec) / (double)NSEC_PER_SEC;

@@ -17,16 +17,23 @@
 #define TICK_SHIFT 8
 #define SLOT_NSEC (LATENCY_SLOT_SEC * NSEC_PER_SEC)
 
-typedef struct TimeCounts {
-    _Atomic uint32_t buckets[TIME_BUCKETS];
-    _Atomic uint64_t sum_nsec, max_nsec;
-} TimeCounts;
+/* Counters of a verb: times of each part, TIME_BUCKETS each; then ... */
+enum {
+    COUNT_NODES = _LATENCY_PARTS * TIME_BUCKETS, /* NODE_BUCKETS of them */
+    COUNT_LATE = COUNT_NODES + NODE_BUCKETS,
+    COUNT_ERRORS,
+    _COUNTS,
+};
+
+typedef struct VerbExtent {
+    _Atomic uint64_t sums_nsec[_LATENCY_PARTS];
+    _Atomic uint64_t most_nsec[_LATENCY_PARTS];
+    _Atomic uint64_t most_nodes;
+} VerbExtent;
 
 typedef struct VerbCounts {
-    TimeCounts parts[_LATENCY_PARTS];
-    _Atomic uint32_t nodes[NODE_BUCKETS];
-    _Atomic uint64_t n_nodes_max;
-    _Atomic uint32_t n_late, n_errors;
+    _Atomic uint32_t counts[_COUNTS];
+    VerbExtent extent;
 } VerbCounts;
 
 typedef struct Slot {
@@ -36,15 +43,9 @@ typedef struct Slot {
 } Slot;
 
 /* Counts of more than an hour ago; 32 bits would not be enough. */
-typedef struct TotalTime {
-    _Atomic uint64_t buckets[TIME_BUCKETS];
-    _Atomic uint64_t sum_nsec, max_nsec;
-} TotalTime;
-
 typedef struct TotalVerb {
-    TotalTime parts[_LATENCY_PARTS];
-    _Atomic uint64_t nodes[NODE_BUCKETS];
-    _Atomic uint64_t n_nodes_max, n_late, n_errors;
+    _Atomic uint64_t counts[_COUNTS];
+    VerbExtent extent;
 } TotalVerb;
 
 struct Latency {
@@ -95,20 +96,21 @@ static uint64_t bucket_begin(size_t bucket) {
     return (4 + (bucket - N_EXACT) % 4) << (1 + (bucket - N_EXACT) / 4);
 }
 
-/* The inputs of a quantile: sums of slots, or the totals. */
-typedef struct Spread {
-    uint64_t counts[TIME_BUCKETS];
-    size_t n_buckets;
-    uint64_t n;
-} Spread;
+static uint64_t total(const uint64_t *counts, size_t n_buckets) {
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < n_buckets; i++)
+        n += counts[i];
+    return n;
+}
 
 /* The value that @percent of all do not exceed, assuming an even spread within a bucket; 0 when
  * there are none. */
-static uint64_t spread_quantile(const Spread *spread, unsigned percent) {
-    uint64_t rank = (spread->n * percent + 99) / 100, before = 0;
+static uint64_t quantile(const uint64_t *counts, size_t n_buckets, unsigned percent) {
+    uint64_t rank = (total(counts, n_buckets) * percent + 99) / 100, before = 0;
 
-    for (size_t i = 0; i < spread->n_buckets && rank > 0; i++) {
-        uint64_t n = spread->counts[i];
+    for (size_t i = 0; i < n_buckets && rank > 0; i++) {
+        uint64_t n = counts[i];
         uint64_t begin = bucket_begin(i), width = bucket_begin(i + 1) - begin;
 
         if (before + n >= rank)
@@ -133,27 +135,15 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-/* Moves the counts of @from to @to. */
-static void move_count(_Atomic uint32_t *from, _Atomic uint64_t *to) {
-    if (LOAD(from) != 0)
-        ADD(to, TAKE(from));
-}
-
-static void move_time(TimeCounts *from, TotalTime *to) {
-    for (size_t i = 0; i < TIME_BUCKETS; i++)
-        move_count(&from->buckets[i], &to->buckets[i]);
-    ADD(&to->sum_nsec, TAKE(&from->sum_nsec));
-    raise_to(&to->max_nsec, TAKE(&from->max_nsec));
-}
-
 static void move_verb(VerbCounts *from, TotalVerb *to) {
-    for (size_t part = 0; part < _LATENCY_PARTS; part++)
-        move_time(&from->parts[part], &to->parts[part]);
-    for (size_t i = 0; i < NODE_BUCKETS; i++)
-        move_count(&from->nodes[i], &to->nodes[i]);
-    raise_to(&to->n_nodes_max, TAKE(&from->n_nodes_max));
-    move_count(&from->n_late, &to->n_late);
-    move_count(&from->n_errors, &to->n_errors);
+    for (size_t i = 0; i < _COUNTS; i++)
+        if (LOAD(&from->counts[i]) != 0)
+            ADD(&to->counts[i], TAKE(&from->counts[i]));
+    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
+        ADD(&to->extent.sums_nsec[part], TAKE(&from->extent.sums_nsec[part]));
+        raise_to(&to->extent.most_nsec[part], TAKE(&from->extent.most_nsec[part]));
+    }
+    raise_to(&to->extent.most_nodes, TAKE(&from->extent.most_nodes));
 }
 
 /* The current slot; the first thread that uses it moves its old counts to the totals. A thread that
@@ -183,9 +173,9 @@ void latency_note_request(
         uint64_t nsec = parts_nsec[part] > 0 ? (uint64_t)parts_nsec[part] : 0;
         size_t bucket = bucket_of(nsec >> TICK_SHIFT, TIME_BUCKETS);
 
-        ADD(&counts->parts[part].buckets[bucket], 1);
-        ADD(&counts->parts[part].sum_nsec, nsec);
-        raise_to(&counts->parts[part].max_nsec, nsec);
+        ADD(&counts->counts[part * TIME_BUCKETS + bucket], 1);
+        ADD(&counts->extent.sums_nsec[part], nsec);
+        raise_to(&counts->extent.most_nsec[part], nsec);
     }
 }
 
@@ -198,10 +188,10 @@ void latency_note_decision(
         return;
     slot = enter(latency, now_nsec);
     counts = &slot->verbs[verb];
-    ADD(&counts->nodes[bucket_of(summary->n_in, NODE_BUCKETS)], 1);
-    raise_to(&counts->n_nodes_max, summary->n_in);
+    ADD(&counts->counts[COUNT_NODES + bucket_of(summary->n_in, NODE_BUCKETS)], 1);
+    raise_to(&counts->extent.most_nodes, summary->n_in);
     if (summary->n_unjudged > 0)
-        ADD(&counts->n_late, 1);
+        ADD(&counts->counts[COUNT_LATE], 1);
     if (verb != VERB_FILTER)
         return;
     ADD(&slot->n_nodes, summary->n_in);
@@ -210,7 +200,7 @@ void latency_note_decision(
 
 void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {
     if (latency)
-        ADD(&enter(latency, now_nsec)->verbs[verb].n_errors, 1);
+        ADD(&enter(latency, now_nsec)->verbs[verb].counts[COUNT_ERRORS], 1);
 }
 
 void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) {
@@ -223,87 +213,67 @@ void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) 
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-typedef struct TimeSum {
-    Spread spread; /* in ticks */
-    uint64_t sum_nsec, max_nsec;
-} TimeSum;
-
 typedef struct VerbSum {
-    TimeSum parts[_LATENCY_PARTS];
-    Spread nodes;
+    uint64_t counts[_COUNTS];
+    uint64_t sums_nsec[_LATENCY_PARTS], most_nsec[_LATENCY_PARTS], most_nodes;
 } VerbSum;
 
-static void spread_add(Spread *spread, size_t bucket, uint64_t n) {
-    spread->counts[bucket] += n;
-    spread->n += n;
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
-static void time_add(TimeSum *sum, uint64_t sum_nsec, uint64_t max_nsec) {
-    sum->sum_nsec += sum_nsec;
-    sum->max_nsec = max_nsec > sum->max_nsec ? max_nsec : sum->max_nsec;
-}
-
-static void add_totals(const TotalVerb *total, VerbSum *sum, LatencyVerb *ret) {
+static void add_extent(const VerbExtent *extent, VerbSum *sum) {
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        for (size_t i = 0; i < TIME_BUCKETS; i++)
-            spread_add(&sum->parts[part].spread, i, LOAD(&total->parts[part].buckets[i]));
-        time_add(&sum->parts[part], LOAD(&total->parts[part].sum_nsec),
-            LOAD(&total->parts[part].max_nsec));
+        sum->sums_nsec[part] += LOAD(&extent->sums_nsec[part]);
+        sum->most_nsec[part] = larger(sum->most_nsec[part], LOAD(&extent->most_nsec[part]));
     }
-    for (size_t i = 0; i < NODE_BUCKETS; i++)
-        spread_add(&sum->nodes, i, LOAD(&total->nodes[i]));
-    ret->n_nodes_max = LOAD(&total->n_nodes_max);
-    ret->n_late = LOAD(&total->n_late);
-    ret->n_errors = LOAD(&total->n_errors);
+    sum->most_nodes = larger(sum->most_nodes, LOAD(&extent->most_nodes));
 }
 
-static void add_slot(const VerbCounts *counts, VerbSum *sum, LatencyVerb *ret) {
-    uint64_t n_nodes_max = LOAD(&counts->n_nodes_max);
+static void add_slot(const VerbCounts *counts, VerbSum *sum) {
+    for (size_t i = 0; i < _COUNTS; i++)
+        sum->counts[i] += LOAD(&counts->counts[i]);
+    add_extent(&counts->extent, sum);
+}
 
-    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        for (size_t i = 0; i < TIME_BUCKETS; i++)
-            spread_add(&sum->parts[part].spread, i, LOAD(&counts->parts[part].buckets[i]));
-        time_add(&sum->parts[part], LOAD(&counts->parts[part].sum_nsec),
-            LOAD(&counts->parts[part].max_nsec));
-    }
-    for (size_t i = 0; i < NODE_BUCKETS; i++)
-        spread_add(&sum->nodes, i, LOAD(&counts->nodes[i]));
-    ret->n_nodes_max = n_nodes_max > ret->n_nodes_max ? n_nodes_max : ret->n_nodes_max;
-    ret->n_late += LOAD(&counts->n_late);
-    ret->n_errors += LOAD(&counts->n_errors);
+static void add_all(const Latency *latency, Verb verb, VerbSum *sum) {
+    const TotalVerb *totals = &latency->totals[verb];
+
+    for (size_t i = 0; i < _COUNTS; i++)
+        sum->counts[i] += LOAD(&totals->counts[i]);
+    add_extent(&totals->extent, sum);
+    for (size_t i = 0; i < LATENCY_SLOTS; i++)
+        if (LOAD(&latency->slots[i].round) != 0)
+            add_slot(&latency->slots[i].verbs[verb], sum);
 }
 
 /* A quantile of a bucket may be more than there was. */
-static int64_t time_quantile(const TimeSum *sum, unsigned percent) {
-    uint64_t nsec = spread_quantile(&sum->spread, percent) << TICK_SHIFT;
+static int64_t time_quantile(const VerbSum *sum, size_t part, unsigned percent) {
+    uint64_t nsec = quantile(&sum->counts[part * TIME_BUCKETS], TIME_BUCKETS, percent)
+                    << TICK_SHIFT;
 
-    return (int64_t)(nsec < sum->max_nsec ? nsec : sum->max_nsec);
+    return (int64_t)(nsec < sum->most_nsec[part] ? nsec : sum->most_nsec[part]);
 }
 
-static LatencySummary summarise(const TimeSum *sum) {
-    return (LatencySummary){
-        .n = sum->spread.n,
-        .p50_nsec = time_quantile(sum, 50),
-        .p90_nsec = time_quantile(sum, 90),
-        .p99_nsec = time_quantile(sum, 99),
-        .max_nsec = (int64_t)sum->max_nsec,
-        .sum_nsec = (int64_t)sum->sum_nsec,
+static void summarise(const VerbSum *sum, LatencyVerb *ret) {
+    uint64_t n_nodes = quantile(&sum->counts[COUNT_NODES], NODE_BUCKETS, 50);
+
+    *ret = (LatencyVerb){
+        .n_nodes_p50 = n_nodes < sum->most_nodes ? n_nodes : sum->most_nodes,
+        .n_nodes_max = sum->most_nodes,
+        .n_decided = total(&sum->counts[COUNT_NODES], NODE_BUCKETS),
+        .n_late = sum->counts[COUNT_LATE],
+        .n_errors = sum->counts[COUNT_ERRORS],
     };
-}
-
-static void begin(VerbSum *sum) {
-    *sum = (VerbSum){.nodes.n_buckets = NODE_BUCKETS};
     for (size_t part = 0; part < _LATENCY_PARTS; part++)
-        sum->parts[part].spread.n_buckets = TIME_BUCKETS;
-}
-
-static void finish(const VerbSum *sum, LatencyVerb *ret) {
-    for (size_t part = 0; part < _LATENCY_PARTS; part++)
-        ret->parts[part] = summarise(&sum->parts[part]);
-    ret->n_decided = sum->nodes.n;
-    ret->n_nodes_p50 = spread_quantile(&sum->nodes, 50);
-    if (ret->n_nodes_p50 > ret->n_nodes_max)
-        ret->n_nodes_p50 = ret->n_nodes_max;
+        ret->parts[part] = (LatencySummary){
+            .n = total(&sum->counts[part * TIME_BUCKETS], TIME_BUCKETS),
+            .p50_nsec = time_quantile(sum, part, 50),
+            .p90_nsec = time_quantile(sum, part, 90),
+            .p99_nsec = time_quantile(sum, part, 99),
+            .max_nsec = (int64_t)sum->most_nsec[part],
+            .sum_nsec = (int64_t)sum->sums_nsec[part],
+        };
 }
 
 /* The slot of @round; NULL: nothing was counted then. */
@@ -321,53 +291,34 @@ static int64_t first_round(unsigned window_sec, int64_t now_nsec) {
     return first < oldest ? oldest : first;
 }
 
-static void add_window(const Latency *latency, Verb verb, int64_t first, int64_t last, VerbSum *sum,
-    LatencyVerb *ret) {
-    for (int64_t round = first; round <= last; round++) {
-        const Slot *slot = slot_of(latency, round);
-
-        if (slot)
-            add_slot(&slot->verbs[verb], sum, ret);
-    }
-}
-
-/* The totals plus all slots. */
-static void add_all(const Latency *latency, Verb verb, VerbSum *sum, LatencyVerb *ret) {
-    add_totals(&latency->totals[verb], sum, ret);
-    for (size_t i = 0; i < LATENCY_SLOTS; i++)
-        if (LOAD(&latency->slots[i].round) != 0)
-            add_slot(&latency->slots[i].verbs[verb], sum, ret);
-}
-
 void latency_read(
     Latency *latency, unsigned window_sec, int64_t now_nsec, LatencyVerb ret[_VERB_MAX]) {
     int64_t first = first_round(window_sec, now_nsec), last = now_nsec / SLOT_NSEC;
 
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
-        VerbSum sum;
+        VerbSum sum = {0};
 
-        ret[verb] = (LatencyVerb){0};
-        begin(&sum);
         if (latency && window_sec == 0)
-            add_all(latency, (Verb)verb, &sum, &ret[verb]);
-        else if (latency)
-            add_window(latency, (Verb)verb, first, last, &sum, &ret[verb]);
-        finish(&sum, &ret[verb]);
+            add_all(latency, (Verb)verb, &sum);
+        for (int64_t round = first; latency && window_sec > 0 && round <= last; round++) {
+            const Slot *slot = slot_of(latency, round);
+
+            if (slot)
+                add_slot(&slot->verbs[verb], &sum);
+        }
+        summarise(&sum, &ret[verb]);
     }
 }
 
 static void read_slot(const Slot *slot, LatencySlot *ret) {
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
-        const VerbCounts *counts = &slot->verbs[verb];
-        TimeSum sum = {.spread.n_buckets = TIME_BUCKETS};
+        VerbSum sum = {0};
 
-        for (size_t i = 0; i < TIME_BUCKETS; i++)
-            spread_add(&sum.spread, i, LOAD(&counts->parts[LATENCY_TOTAL].buckets[i]));
-        sum.max_nsec = LOAD(&counts->parts[LATENCY_TOTAL].max_nsec);
-        ret->n[verb] = (uint32_t)sum.spread.n;
-        ret->p99_nsec[verb] = time_quantile(&sum, 99);
-        ret->n_late += LOAD(&counts->n_late);
-        ret->n_errors += LOAD(&counts->n_errors);
+        add_slot(&slot->verbs[verb], &sum);
+        ret->n[verb] = (uint32_t)total(&sum.counts[LATENCY_TOTAL * TIME_BUCKETS], TIME_BUCKETS);
+        ret->p99_nsec[verb] = time_quantile(&sum, LATENCY_TOTAL, 99);
+        ret->n_late += (uint32_t)sum.counts[COUNT_LATE];
+        ret->n_errors += (uint32_t)sum.counts[COUNT_ERRORS];
     }
     ret->n_nodes = LOAD(&slot->n_nodes);
     ret->n_rejected = LOAD(&slot->n_rejected);

@@ -253,7 +253,6 @@ static void print_durations(const Metrics *metrics, Buf *out) {
     }
 }
 
-/* One counter per verb. */
 static void print_by_verb(
     const Metrics *metrics, Buf *out, const char *name, const char *help, size_t offset) {
     exposition_head(out, name, "counter", help);

@@ -2,6 +2,7 @@
 
 #include "monitor/reload.h"
 
+#include "base/thread.h"
 #include "base/utf8.h"
 
 const char *reload_kind_name(ReloadKind kind) {
@@ -17,15 +18,14 @@ const char *reload_kind_name(ReloadKind kind) {
 }
 
 void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
     ReloadState *state = &reloads->states[kind];
 
-    (void)pthread_mutex_lock(&reloads->lock);
     state->is_used = true;
     state->is_good = true;
     state->good_at_sec = now_sec;
     state->n_good++;
     state->error[0] = '\0';
-    (void)pthread_mutex_unlock(&reloads->lock);
 }
 
 /* Pages show one line: the first, with the position and the error. */
@@ -37,23 +37,22 @@ static void copy_first_line(const char *error, char *ret) {
 }
 
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
     ReloadState *state = &reloads->states[kind];
 
-    (void)pthread_mutex_lock(&reloads->lock);
     state->is_good = false;
     state->n_bad++;
     copy_first_line(error, state->error);
-    (void)pthread_mutex_unlock(&reloads->lock);
 }
 
 void reloads_note_waiting(Reloads *reloads, ReloadKind kind, const char *why) {
-    (void)pthread_mutex_lock(&reloads->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+
     copy_first_line(why, reloads->states[kind].waiting);
-    (void)pthread_mutex_unlock(&reloads->lock);
 }
 
 void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret) {
-    (void)pthread_mutex_lock(&reloads->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+
     *ret = reloads->states[kind];
-    (void)pthread_mutex_unlock(&reloads->lock);
 }

@@ -3,10 +3,11 @@
 #include "monitor/rule-figures.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/thread.h"
+#include "history/past.h"
 #include "monitor/metrics-internal.h"
 
 #define RULE_FIGURES_BUDGET ((size_t)16 * 1024 * 1024)
@@ -112,41 +113,33 @@ static Figures *find_filter(RuleFigures *figures, const Filter *filter) {
     return found;
 }
 
-static uint32_t count_at(const uint32_t *counts, size_t i) {
-    return counts ? counts[i] : 0;
-}
-
-static void add(RuleFigure *to, RuleFigure figure) {
-    to->n_rejected += figure.n_rejected;
-    to->n_observed += figure.n_observed;
-    to->n_failed += figure.n_failed;
-    to->n_missing += figure.n_missing;
-}
-
 static void note_filters(RuleFigures *figures, const Program *program, const Decision *decision) {
     for (size_t i = 0; i < program->n_filters; i++) {
-        RuleFigure figure = {
-            .n_rejected = count_at(decision->rejected, i),
-            .n_observed = count_at(decision->observed, i),
-            .n_failed = count_at(decision->notes.filter_errors, i),
-            .n_missing = count_at(decision->notes.filter_missing, i),
-        };
+        RuleCount count = rule_count_of(decision, i);
+        RuleFigure *figure;
 
-        if (figure.n_rejected + figure.n_observed + figure.n_failed + figure.n_missing > 0)
-            add(&find_filter(figures, program->filters[i])->rule_figure, figure);
+        if (rule_count_is_zero(count))
+            continue;
+        figure = &find_filter(figures, program->filters[i])->rule_figure;
+        figure->n_rejected += count.rejected;
+        figure->n_observed += count.observed;
+        figure->n_failed += count.failed;
+        figure->n_missing += count.missing;
     }
 }
 
 static void note_scores(RuleFigures *figures, const Program *program, const JudgeNotes *notes) {
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
-        RuleFigure figure = {
-            .n_failed = count_at(notes->score_errors, i),
-            .n_missing = count_at(notes->score_missing, i),
-        };
+        uint32_t n_failed = notes->score_errors ? notes->score_errors[i] : 0;
+        uint32_t n_missing = notes->score_missing ? notes->score_missing[i] : 0;
+        RuleFigure *figure;
 
-        if (figure.n_failed + figure.n_missing > 0)
-            add(&find(figures, score->policy, score->name)->rule_figure, figure);
+        if (n_failed == 0 && n_missing == 0)
+            continue;
+        figure = &find(figures, score->policy, score->name)->rule_figure;
+        figure->n_failed += n_failed;
+        figure->n_missing += n_missing;
     }
 }
 
@@ -224,15 +217,10 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 static Figures get(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
     Str key = make_key(policy, rule, name);
-    Figures found = {0};
-    uint32_t place;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+    uint32_t place = map_find(&figures->index, key);
 
-    (void)pthread_mutex_lock(&figures->lock);
-    place = map_find(&figures->index, key);
-    if (place != MAP_NONE)
-        found = figures->items[place];
-    (void)pthread_mutex_unlock(&figures->lock);
-    return found;
+    return place == MAP_NONE ? (Figures){0} : figures->items[place];
 }
 
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
@@ -289,7 +277,8 @@ static uint64_t value_at(const Figures *item, size_t offset) {
 }
 
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) {
-    (void)pthread_mutex_lock(&figures->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+
     add_rules(figures, program);
     for (size_t m = 0; m < ELEMENTS_OF(rule_metrics); m++) {
         exposition_head(out, rule_metrics[m].name, "counter", rule_metrics[m].help);
@@ -311,5 +300,4 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
                 STR_FMT(program->policies[i].name), value_at(item, policy_metrics[m].offset));
         }
     }
-    (void)pthread_mutex_unlock(&figures->lock);
 }

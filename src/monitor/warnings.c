@@ -2,11 +2,11 @@
 
 #include "monitor/warnings.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "columnar/column.h"
 
 /* One bit for each rule that has been logged: filters by number, then scores, then the match of
@@ -50,18 +50,14 @@ Warnings *warnings_free(Warnings *warnings) {
 
 /* How many requests to log now; 0: it is too soon. */
 static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
-    uint64_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&warnings->lock);
+    uint64_t n = ++warnings->n_late;
 
-    (void)pthread_mutex_lock(&warnings->lock);
-    n = ++warnings->n_late;
     if (warnings->was_late && now_nsec - warnings->late_at_nsec < WARNINGS_LATE_SEC * NSEC_PER_SEC)
-        n = 0;
-    if (n > 0) {
-        warnings->was_late = true;
-        warnings->late_at_nsec = now_nsec;
-        warnings->n_late = 0;
-    }
-    (void)pthread_mutex_unlock(&warnings->lock);
+        return 0;
+    warnings->was_late = true;
+    warnings->late_at_nsec = now_nsec;
+    warnings->n_late = 0;
     return n;
 }
 

@@ -66,50 +66,22 @@ void daemon_refresh(void *context, unsigned wanted) {
     log_error("out of memory for a new view: expired values stay in force");
 }
 
-static void tick_loads(Daemon *daemon, int64_t now) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
-        task_request(daemon->refresh, 1);
-}
-
 static void report_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
     Daemon *daemon = context;
     const Gauge *about = &view->program->gauges[gauge];
 
-    expiry_log(view, gauge, change);
-    expiry_note(daemon->records.changes, view, gauge, change, clock_wall_nsec());
+    expiry_note(daemon->api.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
         live_note_stale(daemon->live, gauge_policy(view->program, gauge), about->name,
             gauge_source_name(about));
-}
-
-static void look_for_expired(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    expiry_look(daemon->expiry, view, report_expired, daemon);
 }
 
 /* The policy that keeps a pod pending, for figures. */
 static void note_reason(void *context, const PastDecision *past) {
     const Daemon *daemon = context;
 
-    recent_pods_note_policy(daemon->records.recent_pods, past->pod_uid, past->pod_namespace,
+    recent_pods_note_policy(daemon->api.recent_pods, past->pod_uid, past->pod_namespace,
         past->pod_name, past_main_rule(past)->policy);
-}
-
-static void find_reasons(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    (void)decisions_find_reasons(daemon->records.decisions,
-        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
-}
-
-static void sample_pending(Daemon *daemon, int64_t now) {
-    PendingFigures pending;
-
-    recent_pods_pending(daemon->records.recent_pods, &pending);
-    latency_note_pending(daemon->records.latency, pending.n, now);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -167,7 +139,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
     }
     daemon_report_policies(daemon, now);
     live_status(daemon->live, &live);
-    watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
+    watch_changes_look(&daemon->watch, &live, daemon->api.changes, clock_wall_nsec(), now);
 }
 
 static int64_t time_until(int64_t deadline) {
@@ -191,7 +163,7 @@ static bool stop_threads(Daemon *daemon) {
 void daemon_write_journal(void *context, unsigned wanted) {
     Daemon *daemon = context;
 
-    journal_write(daemon->journal, daemon->records.decisions);
+    journal_write(daemon->journal, daemon->api.decisions);
 }
 
 /* The last decisions are written, unless a write hangs: false. */
@@ -200,11 +172,10 @@ static bool end_journal(Daemon *daemon, int64_t deadline) {
         return true;
     if (!task_stop(daemon->journaling, time_until(deadline)))
         return false;
-    journal_write(daemon->journal, daemon->records.decisions);
+    journal_write(daemon->journal, daemon->api.decisions);
     return true;
 }
 
-/* Deadlines of connections. */
 static void tick_listeners(Daemon *daemon, int64_t now) {
     server_tick(daemon->server, now);
     pages_tick(daemon->pages, now);
@@ -241,6 +212,36 @@ static bool drain(Daemon *daemon) {
     return has_stopped && n == 0;
 }
 
+/* About four times a second. */
+static void tick(Daemon *daemon, int64_t now) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    tick_listeners(daemon, now);
+    /* Before updates, which have them. */
+    (void)decisions_find_reasons(daemon->api.decisions,
+        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
+    updates_tick(daemon->api.updates, &daemon->api, now);
+    (void)decisions_remove_secrets(daemon->api.decisions);
+    if (daemon->journaling)
+        task_request(daemon->journaling, 1);
+    if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
+        task_request(daemon->refresh, 1);
+    files_reload_objects(&daemon->files);
+}
+
+/* About once a second. */
+static void tick_slowly(Daemon *daemon, int64_t now) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    PendingFigures pending;
+
+    files_reload(&daemon->files, /* force= */ false);
+    tick_live(daemon, now);
+    view = daemon_view(daemon);
+    expiry_look(daemon->expiry, view, report_expired, daemon);
+    recent_pods_pending(daemon->api.recent_pods, &pending);
+    latency_note_pending(daemon->api.latency, pending.n, now);
+}
+
 /* Until @until_nsec, or a signal or daemon_stop() that comes before. */
 static void serve_until(Daemon *daemon, int64_t until_nsec) {
     struct pollfd fds[] = {
@@ -254,19 +255,9 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         if ((fds[1].revents & POLLIN) || read_signals(daemon))
             return;
         now = clock_monotonic_nsec();
-        tick_listeners(daemon, now);
-        find_reasons(daemon); /* before updates, which have them */
-        updates_tick(daemon->updates, &daemon->api, now);
-        (void)decisions_remove_secrets(daemon->records.decisions);
-        if (daemon->journaling)
-            task_request(daemon->journaling, 1);
-        tick_loads(daemon, now);
-        files_reload_objects(&daemon->files);
+        tick(daemon, now);
         if (now >= next_reload) {
-            files_reload(&daemon->files, /* force= */ false);
-            tick_live(daemon, now);
-            look_for_expired(daemon);
-            sample_pending(daemon, now);
+            tick_slowly(daemon, now);
             next_reload = now + RELOAD_NSEC;
         }
     }

@@ -39,7 +39,7 @@ int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
 }
 
 void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name) {
-    recent_pods_note_deleted(daemon->records.recent_pods, uid, namespace, name);
+    recent_pods_note_deleted(daemon->api.recent_pods, uid, namespace, name);
 }
 
 static void note_exceeded(void *context, const char *message) {
@@ -122,31 +122,76 @@ static RecentPods *open_recent_pods(const DaemonOptions *options) {
     });
 }
 
-static bool open_records(Records *records, const DaemonOptions *options) {
-    *records = (Records){
+static ClusterOrigin cluster_source(const DaemonOptions *options) {
+    if (live_is_wanted(&options->live))
+        return CLUSTER_WATCHED;
+    if (options->cluster_path)
+        return CLUSTER_FILE;
+    return options->is_published ? CLUSTER_PUBLISHED : CLUSTER_NONE;
+}
+
+/* Everything for pages and verbs that does not have to be started. False: out of memory. */
+static bool open_contexts(Daemon *daemon) {
+    const DaemonOptions *options = daemon->options;
+    bool has_dashboard = options->dashboard && !options->no_dashboard;
+    bool nominates = options->live.watcher.nominates;
+    ApiContext *api = &daemon->api;
+
+    *api = (ApiContext){
+        .current = &daemon->current,
+        .fixed =
+            {
+                .identity = daemon->identity,
+                .started_at_sec = clock_wall_nsec() / NSEC_PER_SEC,
+                .started_at_nsec = clock_monotonic_nsec(),
+                .deadline_nsec =
+                    options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
+                .health =
+                    options->health.errors_percent > 0 ? options->health : HEALTH_LIMITS_DEFAULT,
+                .source = cluster_source(options),
+                .may_bind = options->live.may_bind || options->bind_hook,
+                .may_touch = options->live.may_touch,
+                .answers_reviews = options->admission.address != NULL,
+                .managed = options->live.managed,
+                .n_managed = options->live.n_managed,
+                .exempt = &options->exempt,
+                .sandbox = options->sandbox,
+            },
         .metrics = metrics_new(),
-        .warnings = warnings_new(),
-        .changes = changes_new(),
-        .latency = latency_new(),
-        .recent_pods = open_recent_pods(options),
         .decisions = options->n_decisions > 0
                          ? decisions_new(options->n_decisions, options->decisions_bytes)
                          : NULL,
-        .nominated = options->live.watcher.nominates ? nomination_log_new() : NULL,
+        .recent_pods = open_recent_pods(options),
+        .nominated = nominates ? nomination_log_new() : NULL,
+        .changes = changes_new(),
+        .latency = latency_new(),
+        .reloads = &daemon->files.reloads,
+        .dashboard = options->dashboard,
+        /* On loopback only; a listener with client certificates is kube-scheduler's alone. */
+        .dashboard_on_verbs =
+            has_dashboard && !options->tls.client_ca && server_is_loopback(options->server.address),
+        .dashboard_on_pages = has_dashboard,
+        .updates = updates_new(),
     };
-    return records->metrics && records->warnings && records->changes && records->latency &&
-           records->recent_pods && (options->n_decisions == 0 || records->decisions) &&
-           (!options->live.watcher.nominates || records->nominated);
+    daemon->answers = (Answers){
+        .api = api,
+        .is_quiet = options->quiet,
+        .bind_hook = options->bind_hook,
+        .warnings = warnings_new(),
+    };
+    return api->metrics && api->recent_pods && api->changes && api->latency && api->updates &&
+           daemon->answers.warnings && (options->n_decisions == 0 || api->decisions) &&
+           (!nominates || api->nominated);
 }
 
-static void free_records(Records *records) {
-    metrics_free(records->metrics);
-    warnings_free(records->warnings);
-    changes_free(records->changes);
-    latency_free(records->latency);
-    recent_pods_free(records->recent_pods);
-    decisions_free(records->decisions);
-    nomination_log_free(records->nominated);
+static void free_records(Daemon *daemon) {
+    warnings_free(daemon->answers.warnings);
+    metrics_free(daemon->api.metrics);
+    changes_free(daemon->api.changes);
+    latency_free(daemon->api.latency);
+    recent_pods_free(daemon->api.recent_pods);
+    decisions_free(daemon->api.decisions);
+    nomination_log_free(daemon->api.nominated);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -263,10 +308,10 @@ static int start_journal(Daemon *daemon, char *error) {
     const DaemonOptions *options = daemon->options;
     int r;
 
-    if (!options->state_dir || !daemon->records.decisions)
+    if (!options->state_dir || !daemon->api.decisions)
         return 0;
-    r = journal_open(options->state_dir, options->state_bytes, daemon->records.decisions,
-        &daemon->journal, error);
+    r = journal_open(
+        options->state_dir, options->state_bytes, daemon->api.decisions, &daemon->journal, error);
     if (r < 0)
         return r;
     r = task_new("berth-journal", daemon_write_journal, daemon, &daemon->journaling);
@@ -303,6 +348,7 @@ static int start_measuring(Daemon *daemon, char *error) {
         files_note_sources(&daemon->files);
     daemon->files.measuring = daemon->measuring;
     daemon->current.measuring = daemon->measuring;
+    daemon->api.measuring = daemon->measuring;
     return current_set_program(
         &daemon->current, daemon->current.view->program, /* load= */ NULL, error, DAEMON_ERROR_MAX);
 }
@@ -331,77 +377,18 @@ static int start_live(Daemon *daemon, char *error) {
     if (!live_is_wanted(&options))
         return 0;
     options.watcher.identity = daemon->identity;
-    options.nominated = daemon->records.nominated;
+    options.nominated = daemon->api.nominated;
     options.exempt = &daemon->options->exempt;
     options.watcher.policies = daemon->files.objects;
     options.watcher.needs = &daemon->current.view->program->needs;
     options.watcher.related = daemon->current.view->program->related;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&options, &daemon->current, daemon->records.recent_pods, &callbacks, &daemon->live,
+    r = live_new(&options, &daemon->current, daemon->api.recent_pods, &callbacks, &daemon->live,
         error, DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     daemon->files.live = daemon->live;
+    daemon->api.live = daemon->live;
     return r;
-}
-
-static ClusterOrigin cluster_source(const DaemonOptions *options) {
-    if (live_is_wanted(&options->live))
-        return CLUSTER_WATCHED;
-    if (options->cluster_path)
-        return CLUSTER_FILE;
-    return options->is_published ? CLUSTER_PUBLISHED : CLUSTER_NONE;
-}
-
-static void fill_contexts(Daemon *daemon) {
-    const DaemonOptions *options = daemon->options;
-    const Records *records = &daemon->records;
-    bool has_dashboard = options->dashboard && !options->no_dashboard;
-
-    daemon->api = (ApiContext){
-        .current = &daemon->current,
-        .fixed =
-            {
-                .identity = daemon->identity,
-                .started_at_sec = daemon->started_at_sec,
-                .started_at_nsec = daemon->started_at_nsec,
-                .deadline_nsec =
-                    options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
-                .health =
-                    options->health.errors_percent > 0 ? options->health : HEALTH_LIMITS_DEFAULT,
-                .source = cluster_source(options),
-                .may_bind = options->live.may_bind || options->bind_hook,
-                .may_touch = options->live.may_touch,
-                .answers_reviews = options->admission.address != NULL,
-                .managed = options->live.managed,
-                .n_managed = options->live.n_managed,
-                .exempt = &options->exempt,
-                .sandbox = options->sandbox,
-            },
-        .metrics = records->metrics,
-        .decisions = records->decisions,
-        .recent_pods = records->recent_pods,
-        .nominated = records->nominated,
-        .changes = records->changes,
-        .latency = records->latency,
-        .reloads = &daemon->files.reloads,
-        .tls = daemon->files.tls,
-        .measuring = daemon->measuring,
-        .live = daemon->live,
-        .policies = daemon->files.cluster,
-        .dashboard = options->dashboard,
-        /* On loopback only; a listener with client certificates is kube-scheduler's alone. */
-        .dashboard_on_verbs =
-            has_dashboard && !options->tls.client_ca && server_is_loopback(options->server.address),
-        .dashboard_on_pages = has_dashboard,
-        .workers = daemon->workers,
-        .updates = daemon->updates,
-    };
-    daemon->answers = (Answers){
-        .api = &daemon->api,
-        .is_quiet = options->quiet,
-        .bind_hook = options->bind_hook,
-        .warnings = records->warnings,
-    };
 }
 
 static int cannot_listen(const char *address, unsigned port, int r, char *error) {
@@ -429,10 +416,11 @@ static int start_server(Daemon *daemon, char *error) {
     options.tls = daemon->files.tls;
     if (options.tls)
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
-    r = page_workers_new(&daemon->api, &daemon->workers);
+    daemon->api.tls = daemon->files.tls;
+    daemon->api.policies = daemon->files.cluster;
+    r = page_workers_new(&daemon->api, &daemon->api.workers);
     if (r < 0)
         return cannot_start("the page workers", r, error);
-    fill_contexts(daemon);
     allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX + ADMISSION_CONNECTIONS_MAX);
     r = server_new(&options,
         &(ServerCallbacks){.context = &daemon->answers,
@@ -479,8 +467,6 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (!daemon)
         return message_no_memory(error, DAEMON_ERROR_MAX, "the daemon", NULL);
     daemon->options = options;
-    daemon->started_at_sec = clock_wall_nsec() / NSEC_PER_SEC;
-    daemon->started_at_nsec = clock_monotonic_nsec();
     daemon->files =
         (Files){.options = options, .current = &daemon->current, .reloads = RELOADS_INIT};
     daemon->current = CURRENT_INIT;
@@ -497,12 +483,11 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     make_identity(daemon->identity);
     daemon->expiry = expiry_new();
-    daemon->updates = updates_new();
     if (daemon->signal_fd < 0 || daemon->stop_fd < 0)
         return cannot_start("waiting for signals", -errno, error);
-    if (!open_records(&daemon->records, options) || !daemon->expiry || !daemon->updates)
+    if (!open_contexts(daemon) || !daemon->expiry)
         return message_no_memory(error, DAEMON_ERROR_MAX, "recorded decisions", NULL);
-    daemon->files.changes = daemon->records.changes;
+    daemon->files.changes = daemon->api.changes;
 
     r = check_transport(options, error);
     if (r == 0)
@@ -529,8 +514,9 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         return r;
     for (size_t i = 0; i < options->exempt.n; i++)
         log_info("pods exempt from policies", LOG_STR("pods", options->exempt.items[i].text));
-    changes_note(daemon->records.changes, CHANGE_STARTED, daemon->started_at_sec * NSEC_PER_SEC,
-        STR("berth " BERTH_VERSION), str_from_c(daemon->url));
+    changes_note(daemon->api.changes, CHANGE_STARTED,
+        daemon->api.fixed.started_at_sec * NSEC_PER_SEC, STR("berth " BERTH_VERSION),
+        str_from_c(daemon->url));
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -540,9 +526,9 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     pages_free(daemon->pages);
     server_free(daemon->server);
-    server_free(daemon->admission);     /* metrics of the others show its figures */
-    page_workers_free(daemon->workers); /* its data ended with the servers */
-    updates_free(daemon->updates);
+    server_free(daemon->admission);         /* metrics of the others show its figures */
+    page_workers_free(daemon->api.workers); /* its data ended with the servers */
+    updates_free(daemon->api.updates);
     files_cancel(&daemon->files);
     task_free(daemon->files.task); /* it uses what follows */
     daemon->files.task = NULL;
@@ -554,7 +540,7 @@ Daemon *daemon_free(Daemon *daemon) {
     files_done(&daemon->files);
     current_done(&daemon->current);
     expiry_free(daemon->expiry);
-    free_records(&daemon->records);
+    free_records(daemon);
     zones_free(daemon->zones);
     if (daemon->signal_fd >= 0)
         (void)close(daemon->signal_fd);

@@ -108,13 +108,11 @@ static int load_policy(Files *files, ReadPolicy *ret, char *error, size_t size) 
     return error_fold(r);
 }
 
-/* Another version is in force. */
 static void note_policy(Files *files, const ReadPolicy *read) {
     changes_note_policies(
         files->changes, clock_wall_nsec(), read->program->digest, read->sources, read->n_sources);
 }
 
-/* Another file was read. */
 static void note_config(Files *files, ReloadKind kind, const char *text) {
     changes_note(files->changes, CHANGE_CONFIG, clock_wall_nsec(),
         str_from_c(reload_kind_name(kind)), str_from_c(text));

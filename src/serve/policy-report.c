@@ -21,14 +21,14 @@ static const Policy *find_policy(const Program *program, Str name) {
 }
 
 static void count_rule(PolicyFacts *facts, const Policy *policy, Str rule, PolicyCounts *ret) {
-    RuleFigure figure = metrics_of_rule(facts->daemon->records.metrics, policy->name, rule);
+    RuleFigure figure = metrics_of_rule(facts->daemon->api.metrics, policy->name, rule);
 
     ret->n_rejected += policy->is_observed ? figure.n_observed : figure.n_rejected;
     ret->n_errors += figure.n_failed;
 }
 
 static void count(PolicyFacts *facts, const Policy *policy, PolicyCounts *ret) {
-    ret->n_pods = metrics_of_policy(facts->daemon->records.metrics, policy->name).n_matched;
+    ret->n_pods = metrics_of_policy(facts->daemon->api.metrics, policy->name).n_matched;
     for (size_t i = 0; i < policy->n_filters; i++)
         count_rule(facts, policy, policy->filters[i].name, ret);
     for (size_t i = 0; i < policy->n_scores; i++)
@@ -69,7 +69,7 @@ void daemon_report_policies(Daemon *daemon, int64_t now_nsec) {
     if (!daemon->files.cluster || !arena)
         return;
     reloads_get(&daemon->files.reloads, RELOAD_POLICY, &reload);
-    recent_pods_pending(daemon->records.recent_pods, &facts.pending);
+    recent_pods_pending(daemon->api.recent_pods, &facts.pending);
     if (view->program->n_gauges > 0)
         facts.is_measured = measuring_status(daemon->measuring, view, arena, &facts.measuring);
     live_report_policies(daemon->live,
