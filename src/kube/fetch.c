@@ -39,25 +39,17 @@ static bool keep_first(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* The status of kind @i, of those that are always watched and of the others. */
-static const WatcherKindStatus *kind_status(const WatcherStatus *status, unsigned i) {
-    return i < _WATCHER_KINDS ? &status->kinds[i] : &status->related[i - _WATCHER_KINDS];
-}
-
 /* Whether a resource cannot be listed. */
 static bool is_in_trouble(const WatcherStatus *status) {
-    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
-        const WatcherKindStatus *kind = kind_status(status, i);
-
-        if (!kind->is_synced && kind->n_failures >= FETCH_FAILURES_MAX)
+    for (size_t i = 0; i < WATCHER_POLICIES; i++)
+        if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
             return true;
-    }
     return false;
 }
 
 static void describe(const WatcherStatus *status, char *error) {
-    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
-        const WatcherKindStatus *kind = kind_status(status, i);
+    for (unsigned i = 0; i < WATCHER_POLICIES; i++) {
+        const WatcherKindStatus *kind = &status->kinds[i];
 
         if (kind->is_synced)
             continue;
