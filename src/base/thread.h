@@ -20,3 +20,16 @@ void deadline_cond_init(pthread_cond_t *cond);
 
 /* @nsec from now, for pthread_cond_timedwait() on such a condition. */
 struct timespec deadline_in(int64_t nsec);
+
+/* Locks @mutex until the end of the block:
+ *
+ *     _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&store->lock);
+ */
+static inline pthread_mutex_t *mutex_hold(pthread_mutex_t *mutex) {
+    (void)pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+static inline void mutex_unlockp(pthread_mutex_t **mutex) {
+    (void)pthread_mutex_unlock(*mutex);
+}

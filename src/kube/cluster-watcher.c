@@ -73,15 +73,14 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
 
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
     size_t n = 0;
 
-    pthread_mutex_lock(&watcher->lock);
     for (; n < BINDS_AT_ONCE && watcher->n_waiting_binds > 0; n++) {
         ret[n] = watcher->binds[watcher->first_bind];
         watcher->first_bind = (watcher->first_bind + 1) % WATCHER_BINDS_MAX;
         watcher->n_waiting_binds--;
     }
-    pthread_mutex_unlock(&watcher->lock);
     return n;
 }
 
@@ -351,9 +350,9 @@ static void update_status(ClusterWatcher *watcher) {
 }
 
 void watcher_status(ClusterWatcher *watcher, WatcherStatus *ret) {
-    pthread_mutex_lock(&watcher->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+
     *ret = watcher->status;
-    pthread_mutex_unlock(&watcher->lock);
 }
 
 bool watcher_is_synced(ClusterWatcher *watcher) {
@@ -444,13 +443,10 @@ static void wait_until(ClusterWatcher *watcher, int64_t until) {
 
 /* Whether the thread is to end; *ret_by: until when that may take. */
 static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
-    bool ending;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
-    pthread_mutex_lock(&watcher->lock);
-    ending = watcher->is_ending;
     *ret_by = watcher->end_by;
-    pthread_mutex_unlock(&watcher->lock);
-    return ending;
+    return watcher->is_ending;
 }
 
 /* Waits a moment. False: the time to end in is over; watcher_stop() may be called again, and then
@@ -626,18 +622,15 @@ int watcher_new(Access *access, const WatcherOptions *options, const WatcherCall
 
 bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    bool has_ended;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
-    pthread_mutex_lock(&watcher->lock);
     watcher->is_ending = true;
     watcher->end_by = clock_monotonic_nsec() + timeout_nsec - timeout_nsec / 8;
     client_wake(watcher->client);
     while (!watcher->has_ended)
         if (pthread_cond_timedwait(&watcher->ended, &watcher->lock, &until) != 0)
             break;
-    has_ended = watcher->has_ended;
-    pthread_mutex_unlock(&watcher->lock);
-    return has_ended;
+    return watcher->has_ended;
 }
 
 ClusterWatcher *watcher_free(ClusterWatcher *watcher) {

@@ -3,10 +3,10 @@
 #include "kube/policy-objects.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "kube/reflector.h"
 #include "model/time.h"
 #include "yaml/write.h"
@@ -345,29 +345,22 @@ PolicyObjects *policy_objects_free(PolicyObjects *objects) {
 }
 
 uint64_t policy_objects_version(PolicyObjects *objects) {
-    uint64_t version;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
 
-    pthread_mutex_lock(&objects->lock);
-    version = objects->version;
-    pthread_mutex_unlock(&objects->lock);
-    return version;
+    return objects->version;
 }
 
 size_t policy_objects_count(PolicyObjects *objects) {
-    size_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
 
-    pthread_mutex_lock(&objects->lock);
-    n = objects->known.n;
-    pthread_mutex_unlock(&objects->lock);
-    return n;
+    return objects->known.n;
 }
 
 int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret, size_t *ret_n,
     uint64_t *ret_version) {
-    PolicyObject *copies;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
+    PolicyObject *copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
 
-    pthread_mutex_lock(&objects->lock);
-    copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
     for (size_t i = 0; copies && i < objects->known.n; i++) {
         const PolicyObject *object = &objects->known.items[i]->object;
 
@@ -381,7 +374,6 @@ int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret
     *ret = copies;
     *ret_n = objects->known.n;
     *ret_version = objects->version;
-    pthread_mutex_unlock(&objects->lock);
     return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
 }
 

@@ -3,12 +3,12 @@
 #include "kube/write-queue.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "kube/api-objects.h"
 
 #define ANSWER_MAX_BYTES ((size_t)2 * 1024 * 1024) /* the written object; etcd takes 1.5 MiB */
@@ -78,12 +78,10 @@ WriteQueue *write_queue_free(WriteQueue *queue) {
 }
 
 WriteFigures write_queue_figures(WriteQueue *queue) {
-    WriteFigures figures;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    WriteFigures figures = queue->figures;
 
-    pthread_mutex_lock(&queue->lock);
-    figures = queue->figures;
     figures.n_unanswered = queue->n_waiting + queue->n_calls;
-    pthread_mutex_unlock(&queue->lock);
     return figures;
 }
 
@@ -118,9 +116,9 @@ bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
 }
 
 void write_queue_drop(WriteQueue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+
     queue->figures.n_dropped++;
-    pthread_mutex_unlock(&queue->lock);
 }
 
 /* --- sending ----------------------------------------------------------------------------- */
@@ -200,18 +198,16 @@ static void on_done(void *context, const CallResult *result) {
 
 /* The next that waits; without a path: none. */
 static PendingWrite take(WriteQueue *queue, bool is_dropped) {
-    PendingWrite write = {0};
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    PendingWrite write = queue->waiting[queue->first];
 
-    pthread_mutex_lock(&queue->lock);
-    if (queue->n_waiting > 0) {
-        write = queue->waiting[queue->first];
-        queue->waiting[queue->first] = (PendingWrite){0};
-        queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
-        queue->n_waiting--;
-        queue->n_calls += !is_dropped;
-        queue->figures.n_dropped += is_dropped;
-    }
-    pthread_mutex_unlock(&queue->lock);
+    if (queue->n_waiting == 0)
+        return (PendingWrite){0};
+    queue->waiting[queue->first] = (PendingWrite){0};
+    queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
+    queue->n_waiting--;
+    queue->n_calls += !is_dropped;
+    queue->figures.n_dropped += is_dropped;
     return write;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/thread.h"
 #include "load/vector.h"
 
 typedef struct PollAnswer {
@@ -53,9 +54,9 @@ static void set_state(Reading *reading, PollState state, const char *error) {
 }
 
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error) {
-    pthread_mutex_lock(&queue->shared->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+
     set_state(reading, state, error);
-    pthread_mutex_unlock(&queue->shared->lock);
 }
 
 /* --- what came, into a reading --- */
@@ -72,10 +73,10 @@ static void set_figures(Reading *reading, const PollRequest *request) {
 
 static void fail_reading(
     PollQueue *queue, Reading *reading, const PollRequest *request, const char *error) {
-    pthread_mutex_lock(&queue->shared->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+
     set_state(reading, POLL_FAILING, error);
     set_figures(reading, request);
-    pthread_mutex_unlock(&queue->shared->lock);
 }
 
 static bool is_joined(const JoinReport *report) {

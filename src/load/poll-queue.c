@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/num.h"
+#include "base/thread.h"
 
 #define WAIT_MAX_MSEC 10000
 #define STUCK_MSEC 100 /* after waiting itself has failed */
@@ -360,12 +361,9 @@ void poll_queue_give_up(PollQueue *queue, const char *error) {
 /* --- measurements --- */
 
 static Measurements *newest_measurements(PollQueue *queue) {
-    Measurements *measurements;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
 
-    pthread_mutex_lock(&queue->shared->lock);
-    measurements = readings_measurements(queue->shared->readings);
-    pthread_mutex_unlock(&queue->shared->lock);
-    return measurements;
+    return readings_measurements(queue->shared->readings);
 }
 
 static int64_t publish_due(const PollQueue *queue) {

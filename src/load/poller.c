@@ -135,17 +135,14 @@ int poller_new(
 
 bool poller_stop(Poller *poller, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    bool has_ended;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
 
-    pthread_mutex_lock(&poller->shared.lock);
     poller->is_ending = true;
     client_loop_wake(poller->loop);
     while (!poller->has_ended)
         if (pthread_cond_timedwait(&poller->ended, &poller->shared.lock, &until) != 0)
             break;
-    has_ended = poller->has_ended;
-    pthread_mutex_unlock(&poller->shared.lock);
-    return has_ended;
+    return poller->has_ended;
 }
 
 Poller *poller_free(Poller *poller) {
@@ -158,10 +155,10 @@ Poller *poller_free(Poller *poller) {
 
 /* --- from other threads --- */
 
-/* Replaces the list of readings. The lock is held. */
-static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
-    Readings **ret_before, Measurements **ret) {
-    _cleanup_(readings_unrefp) Readings *readings = NULL;
+int poller_follow(
+    Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
+    _cleanup_(readings_unrefp) Readings *readings = NULL, *before = NULL;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
     int r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
 
     if (r < 0)
@@ -169,22 +166,10 @@ static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t o
     *ret = readings_measurements(readings);
     if (!*ret)
         return -ENOMEM;
-    *ret_before = poller->shared.readings;
+    before = poller->shared.readings; /* dropped after the lock */
     poller->shared.readings = TAKE_PTR(readings);
+    client_loop_wake(poller->loop);
     return 0;
-}
-
-int poller_follow(
-    Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
-    _cleanup_(readings_unrefp) Readings *before = NULL;
-    int r;
-
-    pthread_mutex_lock(&poller->shared.lock);
-    r = change_list(poller, gauges, n, owner, &before, ret);
-    pthread_mutex_unlock(&poller->shared.lock);
-    if (r == 0)
-        client_loop_wake(poller->loop);
-    return r;
 }
 
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) {
@@ -203,18 +188,13 @@ int poller_configure(Poller *poller, const MetricSources *sources, char *error) 
 }
 
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner) {
-    const Readings *readings;
-    size_t n_gauges = 0;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
+    const Readings *readings = poller->shared.readings;
 
-    pthread_mutex_lock(&poller->shared.lock);
-    readings = poller->shared.readings;
     *ret_owner = readings ? readings->owner : 0;
-    if (readings)
-        n_gauges = readings->n;
-    for (size_t i = 0; i < n_gauges && i < n; i++)
+    for (size_t i = 0; readings && i < readings->n && i < n; i++)
         ret[i] = readings->items[i]->status;
-    pthread_mutex_unlock(&poller->shared.lock);
-    return n_gauges;
+    return readings ? readings->n : 0;
 }
 
 /* --- one look, without a thread ---------------------------------------------------------- */
