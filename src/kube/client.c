@@ -24,6 +24,8 @@
 
 /* --- calls --- */
 
+static void call_free(Call *call);
+
 static bool add_line(Call *call, Str name, Str value) {
     char *line;
 
@@ -88,7 +90,17 @@ void call_stop(Call *call, CallOutcome why, const char *format, ...) {
     va_end(arguments);
 }
 
-void call_free(Call *call) {
+void call_blame(Call *call, CallOutcome why, const char *format, ...) {
+    char what[CLIENT_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    call_stop(call, why, "%s: %s", access_server(call->client->access), what);
+}
+
+static void call_free(Call *call) {
     ClientLoop *loop = call->client->loop;
 
     attempt_end(call);
@@ -239,9 +251,9 @@ static void call_refused(Call *call) {
             return;
         }
     }
-    call_stop(call, CALL_UNAUTHORIZED,
-        "%s: it does not accept the credentials of %s (401 Unauthorized)",
-        access_server(client->access), access_origin(client->access));
+    call_blame(call, CALL_UNAUTHORIZED,
+        "it does not accept the credentials of %s (401 Unauthorized)",
+        access_origin(client->access));
     call_done(call);
 }
 
@@ -297,8 +309,7 @@ static void call_check_time(Call *call, int64_t now) {
 
     if (now < deadline.at)
         return;
-    call_stop(call, CALL_TIMEOUT, "%s: %s within %u s", access_server(call->client->access),
-        deadline.what, deadline.sec);
+    call_blame(call, CALL_TIMEOUT, "%s within %u s", deadline.what, deadline.sec);
     call_done(call);
 }
 

@@ -122,20 +122,16 @@ static const JsonField answer_fields[] = {
     {"status", JSON_FIELD_CUSTOM, .read = read_status},
 };
 
+static int out_of_memory(char *error) {
+    return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+}
+
 static int refuse(char *error, const char *what) {
     return message_fail(-EINVAL, error, "%s", what);
 }
 
-static int check_part(SecretKind kind, const char *name, Str text, char *error) {
-    const char *complaint = str_is_empty(text) ? NULL : secret_complaint(kind, text);
-
-    return complaint ? message_fail(-EINVAL, error, "%s %s", name, complaint) : 0;
-}
-
 /* Never shows the value of a field, which may be a secret. */
 static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
-    int r;
-
     if (!str_is(answer->kind, "ExecCredential"))
         return refuse(error, "what it printed has not the kind ExecCredential");
     if (!str_eq(answer->api_version, api_version))
@@ -150,19 +146,26 @@ static int check_answer(const Answer *answer, Str api_version, ExecCredential *r
         return refuse(error, "it gave a certificate without its key, or a key alone");
     if (answer->expires.len > 0 && !time_parse(answer->expires, &ret->expires_sec))
         return refuse(error, "its expirationTimestamp is no RFC 3339 time");
-    r = check_part(SECRET_TOKEN, "its token", answer->token, error);
-    if (r == 0)
-        r = check_part(SECRET_PEM, "its clientCertificateData", answer->cert, error);
-    if (r == 0)
-        r = check_part(SECRET_PEM, "its clientKeyData", answer->key, error);
-    return r;
+    return 0;
 }
 
-static bool copy_part(Str text, char **ret) {
-    if (str_is_empty(text))
-        return true;
-    *ret = secret_copy(text);
-    return *ret != NULL;
+static int copy_part(SecretKind kind, const char *name, Str text, char **ret, char *error) {
+    const char *complaint = str_is_empty(text) ? NULL : secret_complaint(kind, text);
+
+    if (complaint)
+        return message_fail(-EINVAL, error, "%s %s", name, complaint);
+    *ret = str_is_empty(text) ? NULL : secret_copy(text);
+    return str_is_empty(text) || *ret ? 0 : out_of_memory(error);
+}
+
+static int copy_parts(const Answer *answer, ExecCredential *ret, char *error) {
+    int r = copy_part(SECRET_TOKEN, "its token", answer->token, &ret->token, error);
+
+    if (r == 0)
+        r = copy_part(SECRET_PEM, "its clientCertificateData", answer->cert, &ret->cert_pem, error);
+    if (r == 0)
+        r = copy_part(SECRET_PEM, "its clientKeyData", answer->key, &ret->key_pem, error);
+    return r;
 }
 
 static void answer_wipe(const Answer *answer, Str input) {
@@ -181,7 +184,7 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     int r;
 
     if (!arena)
-        return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+        return out_of_memory(error);
     json_reader_init(&reader, input);
     JSON_READ_FIELDS(&reader, arena, answer_fields, &answer);
     json_end(&reader);
@@ -193,10 +196,8 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     } else {
         r = check_answer(&answer, api_version, &credential, error);
     }
-    if (r == 0 && (!copy_part(answer.token, &credential.token) ||
-                      !copy_part(answer.cert, &credential.cert_pem) ||
-                      !copy_part(answer.key, &credential.key_pem)))
-        r = message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+    if (r == 0)
+        r = copy_parts(&answer, &credential, error);
     answer_wipe(&answer, input);
     if (r < 0)
         return r;
@@ -303,15 +304,6 @@ static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_
         STR_FMT(words));
 }
 
-static int read_output(const ExecSpec *spec, Str output, ExecCredential *ret, char *error) {
-    char what[ACCESS_ERROR_MAX];
-    int r = exec_read_credential(output, str_from_c(spec->api_version), ret, what);
-
-    if (r < 0)
-        return message_fail(r, error, "credential plugin %s: %s", spec->command, what);
-    return 0;
-}
-
 /* Runs it, or with @starts_helper: forks the process that will. */
 static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
     bool starts_helper, Buf *output, ProcessResult *result) {
@@ -336,6 +328,7 @@ int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) {
 int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
     ExecCredential *ret, char *error) {
     _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
+    char what[ACCESS_ERROR_MAX];
     ProcessResult result;
     int r = run_or_start(spec, cluster, timeout_msec, /* starts_helper= */ false, &output, &result);
 
@@ -344,7 +337,8 @@ int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
     r = explain_end(spec, &result, timeout_msec, error);
     if (r < 0)
         return r;
-    return read_output(spec, buf_str(&output), ret, error);
+    r = exec_read_credential(buf_str(&output), str_from_c(spec->api_version), ret, what);
+    return r < 0 ? message_fail(r, error, "credential plugin %s: %s", spec->command, what) : 0;
 }
 
 /* --- when it runs again --- */
@@ -435,8 +429,4 @@ int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char
     if (is_good(plugin, run))
         return 0;
     return message_fail(plugin->failure, error, "%s", plugin->error);
-}
-
-void plugin_done(Plugin *plugin) {
-    exec_credential_done(&plugin->credential);
 }

@@ -70,7 +70,8 @@ int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
  * it is now. 0, or a negative errno. */
 int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) MUST_CHECK;
 
-/* The plugin's last credential, and when to run it again. */
+/* The plugin's last credential, and when to run it again. All zero at first; its credential is
+ * freed with exec_credential_done(). */
 typedef struct Plugin {
     ExecCredential credential; /* empty until it has given one */
     bool has_credential;
@@ -82,10 +83,6 @@ typedef struct Plugin {
     int failure;            /* of the last run: 0 or a negative errno */
     char error[ACCESS_ERROR_MAX];
 } Plugin;
-
-#define PLUGIN_INIT ((Plugin){.credential.expires_sec = EXEC_NEVER})
-
-void plugin_done(Plugin *plugin); /* wipes */
 
 typedef struct PluginRun {
     const ExecSpec *spec;

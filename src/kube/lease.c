@@ -261,22 +261,19 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
 /* --- what others are reported -------------------------------------------------------------------
  */
 
-static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
-    ret->is_held = lease_is_held(lease, now);
-    ret->is_wanted = is_wanted(lease, now);
-    (void)snprintf(ret->holder, sizeof(ret->holder), "%s", lease->record.holder);
-    (void)snprintf(ret->error, sizeof(ret->error), "%s", lease->error);
-}
-
 /* Something may have changed: who cares is reported if it has. */
 static void report_changes(Lease *lease, int64_t now) {
-    LeaseStatus before = lease->reported;
+    const LeaseStatus before = lease->reported;
+    LeaseStatus *status = &lease->reported;
 
-    fill_status(lease, now, &lease->reported);
-    lease->reported.n_taken += lease->reported.is_held && !before.is_held;
-    if (lease->options.changed && (before.is_held != lease->reported.is_held ||
-                                      strcmp(before.holder, lease->reported.holder) != 0 ||
-                                      strcmp(before.error, lease->reported.error) != 0))
+    status->is_held = lease_is_held(lease, now);
+    status->is_wanted = is_wanted(lease, now);
+    (void)snprintf(status->holder, sizeof(status->holder), "%s", lease->record.holder);
+    (void)snprintf(status->error, sizeof(status->error), "%s", lease->error);
+    status->n_taken += status->is_held && !before.is_held;
+    if (lease->options.changed &&
+        (before.is_held != status->is_held || strcmp(before.holder, status->holder) != 0 ||
+            strcmp(before.error, status->error) != 0))
         lease->options.changed(lease->options.context);
 }
 
@@ -284,7 +281,7 @@ void lease_status(const Lease *lease, LeaseStatus *ret) {
     *ret = lease->reported;
 }
 
-/* --- how an step ends --------------------------------------------------------------------- */
+/* --- how a step ends --------------------------------------------------------------------- */
 
 static void lose(Lease *lease) {
     if (lease->held_until != 0)
@@ -292,14 +289,17 @@ static void lose(Lease *lease) {
     lease->held_until = 0;
 }
 
-static void pause_for(Lease *lease, int64_t now, int64_t nsec) {
-    lease->due_at = now + nsec;
+/* After something that failed; the next step tries again. */
+static void pause_after(Lease *lease, int64_t now) {
+    lease->due_at = now + LEASE_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
 /* Another berth was quicker. That may happen now and then, but not every time. */
 static void on_conflict(Lease *lease, int64_t now) {
     lease->is_known = false;
-    pause_for(lease, now, lease->n_conflicts++ == 0 ? 0 : LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+    lease->due_at = now;
+    if (lease->n_conflicts++ > 0)
+        pause_after(lease, now);
 }
 
 static void explain(Lease *lease, const CallResult *result) {
@@ -328,7 +328,7 @@ static void fail(Lease *lease, const CallResult *result, int64_t now) {
     explain(lease, result);
     if (lease->step != STEP_GET)
         lease->is_known = false;
-    pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+    pause_after(lease, now);
 }
 
 /* Parses the answer as the current Lease. False: not a Lease. */
@@ -339,7 +339,7 @@ static bool take_record(Lease *lease, int64_t now) {
     if (!read_record(&lease->record, buf_str(&lease->answer))) {
         message_set(lease->error, sizeof(lease->error), "the API server's answer is no Lease");
         lease->is_known = false;
-        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+        pause_after(lease, now);
         return false;
     }
     if (strcmp(before, lease->record.version) != 0)
@@ -353,7 +353,7 @@ static void note_absent(Lease *lease, int64_t now) {
     lease->record = LEASE_RECORD_INIT;
     lease->is_known = true;
     lose(lease);
-    pause_for(lease, now, 0);
+    lease->due_at = now;
 }
 
 static void on_looked(Lease *lease, int64_t now) {
@@ -361,7 +361,7 @@ static void on_looked(Lease *lease, int64_t now) {
 
     if (!take_record(lease, now))
         return;
-    pause_for(lease, now, 0);
+    lease->due_at = now;
     if (is_ours(lease))
         return;
     lose(lease); /* another client has taken it by force */
@@ -372,26 +372,22 @@ static void on_looked(Lease *lease, int64_t now) {
     lease->due_at = at < expires_at(lease) ? at : expires_at(lease);
 }
 
-static void on_held(Lease *lease, int64_t now) {
+/* It is ours now, still, or no more. */
+static void on_written(Lease *lease, int64_t now) {
     if (!take_record(lease, now))
         return;
-    if (lease->step == STEP_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
-        lease->term++;
+    if (lease->step == STEP_RELEASE) {
+        lease->claimed_at = 0;
+        lease->due_at = now;
+    } else {
+        if (lease->step == STEP_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
+            lease->term++;
+        lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
+        lease->due_at = lease->sent_at + LEASE_RETRY_SEC * NSEC_PER_SEC;
+    }
     (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
-    lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
     lease->n_conflicts = 0;
     lease->error[0] = '\0';
-    lease->due_at = lease->sent_at + LEASE_RETRY_SEC * NSEC_PER_SEC;
-}
-
-static void on_released(Lease *lease, int64_t now) {
-    if (!take_record(lease, now))
-        return;
-    (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
-    lease->claimed_at = 0;
-    lease->n_conflicts = 0;
-    lease->error[0] = '\0';
-    pause_for(lease, now, 0);
 }
 
 static void settle(Lease *lease, const CallResult *result, int64_t now) {
@@ -406,10 +402,8 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
         fail(lease, result, now);
     else if (lease->step == STEP_GET)
         on_looked(lease, now);
-    else if (lease->step == STEP_RELEASE)
-        on_released(lease, now);
     else
-        on_held(lease, now);
+        on_written(lease, now);
 }
 
 /* --- calls ---------------------------------------------------------------------------------- */
@@ -470,13 +464,13 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
         lease->call = client_call(lease->options.client, &call, &handler);
     if (!lease->call) {
         message_set(lease->error, sizeof(lease->error), "out of memory for the request");
-        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+        pause_after(lease, now);
     }
 }
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* When something happens without an answer: it is lost, or wanted no more, or an step is due. */
+/* When something happens without an answer: it is lost, or wanted no more, or a step is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {
     int64_t at = INT64_MAX;
 

@@ -62,11 +62,6 @@ static FileMark mark_of(const struct stat *status) {
     };
 }
 
-static bool mark_eq(FileMark a, FileMark b) {
-    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.sec == b.sec &&
-           a.nsec == b.nsec;
-}
-
 /* Up to the buffer's ceiling; more is -EFBIG. */
 static int read_to_end(int fd, Buf *out) {
     for (;;) {
@@ -168,8 +163,11 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
 
     if (!secret->path)
         return 0;
-    if (!force && stat(secret->path, &status) == 0 && mark_eq(mark_of(&status), secret->mark))
-        return 0;
+    if (!force && stat(secret->path, &status) == 0) {
+        mark = mark_of(&status);
+        if (memcmp(&mark, &secret->mark, sizeof(mark)) == 0)
+            return 0;
+    }
     r = secret_read_file(secret->path,
         secret->kind == SECRET_PEM ? ACCESS_FILE_MAX : ACCESS_TOKEN_MAX, &file, &mark, error);
     if (r < 0)
