@@ -36,14 +36,13 @@ struct Access {
 
 /* --- headers --- */
 
-static bool is_token_char(char c) {
-    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static bool is_name(Str name) {
-    for (size_t i = 0; i < name.len; i++)
-        if (!is_token_char(name.ptr[i]))
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!ascii_is_alnum(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
             return false;
+    }
     return name.len > 0;
 }
 

@@ -156,13 +156,6 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : part.len;
 }
 
-static void answer_reset(Call *call) {
-    call->has_head = false;
-    call->n_header_bytes = 0;
-    call->n_bytes = 0;
-    head_reset(call);
-}
-
 #define RECEIVE_SIZE (64L * 1024)
 
 /* Unacknowledged data is given up after the time in which keepalive finds a dead peer. */
@@ -186,31 +179,22 @@ static int on_send(void *context, char *from, char *to, int from_port, int to_po
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* "169.254.169.254". */
-static void address_print(const struct sockaddr *address, char *ret, size_t size) {
-    const struct sockaddr_in *v4 = (const void *)address;
-    const struct sockaddr_in6 *v6 = (const void *)address;
-    const void *bytes =
-        address->sa_family == AF_INET6 ? (const void *)&v6->sin6_addr : &v4->sin_addr;
-
-    if (!inet_ntop(address->sa_family, bytes, ret, (socklen_t)size))
-        (void)snprintf(ret, size, "an address of family %u", (unsigned)address->sa_family);
-}
-
 /* A name may have several addresses: if one is refused, the next is tried. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     Call *call = context;
     AddressRefusal *refusal = call->identity->refusal;
     const char *why = refusal ? refusal(&address->addr, address->addrlen) : NULL;
+    const void *v4 = &((const struct sockaddr_in *)(const void *)&address->addr)->sin_addr;
+    const void *v6 = &((const struct sockaddr_in6 *)(const void *)&address->addr)->sin6_addr;
+    sa_family_t family = address->addr.sa_family;
     char text[INET6_ADDRSTRLEN + 32];
 
-    if (why) {
-        address_print(&address->addr, text, sizeof(text));
-        (void)snprintf(
-            call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
-        return CURL_SOCKET_BAD;
-    }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (!why)
+        return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (!inet_ntop(family, family == AF_INET6 ? v6 : v4, text, sizeof(text)))
+        (void)snprintf(text, sizeof(text), "an address of family %u", (unsigned)family);
+    (void)snprintf(call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
+    return CURL_SOCKET_BAD;
 }
 
 static int on_socket_options(void *context, curl_socket_t fd, curlsocktype purpose) {
@@ -313,7 +297,10 @@ static void attempt_reset(Call *call) {
     call->n_sent = 0;
     call->is_stopped = false;
     call->error[0] = call->curl_error[0] = call->refusal[0] = '\0';
-    answer_reset(call);
+    call->has_head = false;
+    call->n_header_bytes = 0;
+    call->n_bytes = 0;
+    head_reset(call);
 }
 
 bool attempt_start(Call *call) {
@@ -402,12 +389,6 @@ static const char *system_words(const Call *call) {
     }
 }
 
-static const char *curl_words(const Call *call, CURLcode code) {
-    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
-        return "it closed the connection";
-    return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
-}
-
 /* An alert of GnuTLS for which libcurl has no code: with TLS 1.3 a server rejects a client
  * certificate only after the handshake, when the request was sent already. */
 static bool is_alert(const Call *call) {
@@ -430,11 +411,13 @@ static void explain_tls(Call *call, const char *words) {
 
 void client_explain(Call *call, CURLcode code) {
     const char *origin = access_origin(call->client->access);
-    const char *words = curl_words(call, code);
+    const char *words = call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
     const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
     /* Errors before a request went out are failures to connect. */
     CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
+    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
+        words = "it closed the connection";
     switch (code) {
     case CURLE_COULDNT_CONNECT:
         words = call->refusal[0] != '\0' ? call->refusal

@@ -151,21 +151,15 @@ Client *client_new(Access *access) {
     return client;
 }
 
-static void free_calls(Client *client) {
-    Call *next;
-
-    for (Call *call = client->loop->first; call; call = next) {
-        next = call->next;
-        if (call->client == client)
-            call_free(call);
-    }
-}
-
 Client *client_free(Client *client) {
     if (!client)
         return NULL;
     assert(!client->loop->is_busy);
-    free_calls(client);
+    for (Call *call = client->loop->first, *next; call; call = next) {
+        next = call->next;
+        if (call->client == client)
+            call_free(call);
+    }
     identity_unref(client->identity);
     if (client->owns_loop)
         client_loop_free(client->loop);
@@ -315,12 +309,6 @@ static void call_check_time(Call *call, int64_t now) {
 
 /* --- turns --- */
 
-static void begin_waiting(ClientLoop *loop) {
-    for (Call *call = loop->first; call; call = call->next)
-        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < loop->n_turns)
-            call_begin(call);
-}
-
 static void finish_ended(ClientLoop *loop) {
     CURLMsg *message;
     int n_left;
@@ -336,39 +324,31 @@ static void finish_ended(ClientLoop *loop) {
     }
 }
 
-static void check_times(ClientLoop *loop) {
-    int64_t now = clock_monotonic_nsec();
-
-    for (Call *call = loop->first; call; call = call->next)
-        if (call->state == STATE_RUNNING && !call->is_cancelled)
-            call_check_time(call, now);
-}
-
-static void free_ended(ClientLoop *loop) {
-    Call *next;
-
-    for (Call *call = loop->first; call; call = next) {
-        next = call->next;
-        if (call->state == STATE_OVER || call->is_cancelled)
-            call_free(call);
-    }
-}
-
 static int errno_of(CURLMcode code) {
     return code == CURLM_OK ? 0 : code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
 static int loop_turn(ClientLoop *loop) {
     int n_running, r;
+    int64_t now;
 
     loop->is_busy = true;
     loop->n_turns++;
-    begin_waiting(loop);
+    for (Call *call = loop->first; call; call = call->next)
+        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < loop->n_turns)
+            call_begin(call);
     r = errno_of(curl_multi_perform(loop->multi, &n_running));
     finish_ended(loop);
-    check_times(loop);
+    now = clock_monotonic_nsec();
+    for (Call *call = loop->first; call; call = call->next)
+        if (call->state == STATE_RUNNING && !call->is_cancelled)
+            call_check_time(call, now);
     loop->is_busy = false;
-    free_ended(loop);
+    for (Call *call = loop->first, *next; call; call = next) {
+        next = call->next;
+        if (call->state == STATE_OVER || call->is_cancelled)
+            call_free(call);
+    }
     return r;
 }
 

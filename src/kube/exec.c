@@ -357,15 +357,11 @@ static bool text_eq(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static int64_t refresh_time(int64_t expires_sec, int64_t wall_sec) {
-    int64_t life = expires_sec > wall_sec ? expires_sec - wall_sec : 0;
-    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
-
-    return expires_sec == EXEC_NEVER ? EXEC_NEVER : expires_sec - margin;
-}
-
 /* Takes @credential. */
 static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, bool *ret_changed) {
+    int64_t expires = credential->expires_sec, life = expires > wall_sec ? expires - wall_sec : 0;
+    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
+
     if (!text_eq(plugin->credential.token, credential->token) ||
         !text_eq(plugin->credential.cert_pem, credential->cert_pem) ||
         !text_eq(plugin->credential.key_pem, credential->key_pem))
@@ -374,7 +370,7 @@ static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, b
     plugin->credential = *credential;
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
     plugin->has_credential = true;
-    plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
+    plugin->refresh_at_sec = expires == EXEC_NEVER ? EXEC_NEVER : expires - margin;
 }
 
 /* The credential is still worth sending. */
@@ -394,16 +390,6 @@ static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     return pause < PAUSE_MAX_NSEC ? pause : PAUSE_MAX_NSEC;
 }
 
-static void note_run(Plugin *plugin, bool is_refresh, int64_t now_nsec) {
-    if (!plugin->has_run || plugin->was_refresh != is_refresh || plugin->failure == 0)
-        plugin->n_failures = 0;
-    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
-        plugin->n_failures++;
-    plugin->has_run = true;
-    plugin->was_refresh = is_refresh;
-    plugin->ran_at_nsec = now_nsec;
-}
-
 static void run_once(Plugin *plugin, const PluginRun *run, bool *ret_changed) {
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
     bool is_refresh = is_good(plugin, run);
@@ -411,7 +397,13 @@ static void run_once(Plugin *plugin, const PluginRun *run, bool *ret_changed) {
     int64_t start = clock_monotonic_nsec();
 
     plugin->failure = exec_run(run->spec, run->cluster, timeout_msec, &credential, plugin->error);
-    note_run(plugin, is_refresh, run->now_nsec + (clock_monotonic_nsec() - start));
+    if (plugin->was_refresh != is_refresh || plugin->failure == 0)
+        plugin->n_failures = 0;
+    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
+        plugin->n_failures++;
+    plugin->has_run = true;
+    plugin->was_refresh = is_refresh;
+    plugin->ran_at_nsec = run->now_nsec + (clock_monotonic_nsec() - start);
     if (plugin->failure == 0)
         take(plugin, &credential, run->wall_sec, ret_changed);
 }

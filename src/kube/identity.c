@@ -41,12 +41,6 @@ static bool list_add(struct curl_slist **list, const char *line) {
     return longer != NULL;
 }
 
-static void list_wipe(struct curl_slist *list) {
-    for (struct curl_slist *item = list; item; item = item->next)
-        secret_wipe(str_from_c(item->data));
-    curl_slist_free_all(list);
-}
-
 /* NULL when out of memory. A C string; wiped with the buffer. */
 static const char *text_of(Buf *buf) {
     buf_append_char(buf, '\0');
@@ -98,14 +92,18 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
     return add_authorization(identity, credentials);
 }
 
-/* The URL has the name that the certificate is to have; Host and the connection keep to
- * where the server is. */
-static bool set_server_name(Identity *identity, const IdentityOptions *options) {
+/* With a tls-server-name the URL has the name that the certificate is to have; Host and the
+ * connection keep to where the server is. */
+static bool set_base(Identity *identity, const IdentityOptions *options) {
     const Origin *origin = options->origin;
     Str name = str_from_c(options->credentials->tls_server_name);
     bool is_v6 = str_find(name, ':') != SIZE_MAX;
     _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), host = BUF_INIT(4096);
 
+    if (!origin->is_tls || !name.ptr) {
+        identity->base = strdup(options->server);
+        return identity->base != NULL;
+    }
     buf_printf(&base, "https://%s%.*s%s:%u%.*s", is_v6 ? "[" : "", STR_FMT(name), is_v6 ? "]" : "",
         origin->port, STR_FMT(origin->path));
     buf_printf(&host, "Host: %s%.*s%s:%u", origin->is_v6 ? "[" : "", STR_FMT(origin->host),
@@ -115,13 +113,6 @@ static bool set_server_name(Identity *identity, const IdentityOptions *options) 
     identity->base = buf_take(&base);
     return identity->base && list_add(&identity->headers, text_of(&host)) &&
            list_add(&identity->connect_to, text_of(&route));
-}
-
-static bool set_base(Identity *identity, const IdentityOptions *options) {
-    if (options->origin->is_tls && options->credentials->tls_server_name)
-        return set_server_name(identity, options);
-    identity->base = strdup(options->server);
-    return identity->base != NULL;
 }
 
 /* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
@@ -196,7 +187,9 @@ Identity *identity_unref(Identity *identity) {
     secret_free(identity->proxy);
     free(identity->base);
     curl_slist_free_all(identity->connect_to);
-    list_wipe(identity->headers);
+    for (struct curl_slist *item = identity->headers; item; item = item->next)
+        secret_wipe(str_from_c(item->data));
+    curl_slist_free_all(identity->headers);
     free(identity);
     return NULL;
 }
@@ -214,15 +207,12 @@ static bool apply_trust(const Identity *identity, CURL *easy) {
            curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
 }
 
-static bool apply_certificate(const Identity *identity, CURL *easy) {
-    if (identity->cert.fd < 0)
-        return true;
-    return curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert.path) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key.path) == CURLE_OK;
-}
-
 bool identity_apply(const Identity *identity, CURL *easy) {
-    return apply_trust(identity, easy) && apply_certificate(identity, easy) &&
+    if (identity->cert.fd >= 0 &&
+        (curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert.path) != CURLE_OK ||
+            curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key.path) != CURLE_OK))
+        return false;
+    return apply_trust(identity, easy) &&
            curl_easy_setopt(easy, CURLOPT_SHARE, identity->pool) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROXY, identity->proxy) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOPROXY, "") == CURLE_OK &&

@@ -135,11 +135,6 @@ static bool is_free(const Lease *lease, int64_t now) {
     return lease->record.holder[0] == '\0' || now >= expires_at(lease);
 }
 
-/* Whether the API server may have it as ours, so that others would wait for it. */
-static bool may_be_ours(const Lease *lease, int64_t now) {
-    return lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
-}
-
 bool lease_is_held(const Lease *lease, int64_t now_nsec) {
     return now_nsec < lease->held_until && !lease->is_ending;
 }
@@ -154,8 +149,11 @@ void lease_want(Lease *lease, int64_t now_nsec) {
 
 static LeaseStep next_step(const Lease *lease, int64_t now) {
     bool wants = is_wanted(lease, now);
+    /* Whether the API server may have it as ours, so that others would wait for it. */
+    bool may_be_ours =
+        lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
 
-    if (!wants && !may_be_ours(lease, now))
+    if (!wants && !may_be_ours)
         return STEP_NONE;
     if (!lease->is_known)
         return STEP_GET;
@@ -294,14 +292,6 @@ static void pause_after(Lease *lease, int64_t now) {
     lease->due_at = now + LEASE_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
-/* Another berth was quicker. That may happen now and then, but not every time. */
-static void on_conflict(Lease *lease, int64_t now) {
-    lease->is_known = false;
-    lease->due_at = now;
-    if (lease->n_conflicts++ > 0)
-        pause_after(lease, now);
-}
-
 static void explain(Lease *lease, const CallResult *result) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     ApiStatus status = {0};
@@ -322,13 +312,6 @@ static void explain(Lease *lease, const CallResult *result) {
     message_set(lease->error, sizeof(lease->error), "HTTP %u%s%.*s", result->status,
         str_is_empty(status.message) ? "" : ": ",
         STR_FMT(str_take(status.message, LEASE_TEXT_MAX)));
-}
-
-static void fail(Lease *lease, const CallResult *result, int64_t now) {
-    explain(lease, result);
-    if (lease->step != STEP_GET)
-        lease->is_known = false;
-    pause_after(lease, now);
 }
 
 /* Parses the answer as the current Lease. False: not a Lease. */
@@ -396,11 +379,18 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
 
     if (is_answered && status == 404 && lease->step != STEP_CREATE)
         note_absent(lease, now);
-    else if (is_answered && status == 409)
-        on_conflict(lease, now);
-    else if (!is_answered || (status != 200 && status != 201))
-        fail(lease, result, now);
-    else if (lease->step == STEP_GET)
+    else if (is_answered && status == 409) {
+        /* Another berth was quicker. That may happen now and then, but not every time. */
+        lease->is_known = false;
+        lease->due_at = now;
+        if (lease->n_conflicts++ > 0)
+            pause_after(lease, now);
+    } else if (!is_answered || (status != 200 && status != 201)) {
+        explain(lease, result);
+        if (lease->step != STEP_GET)
+            lease->is_known = false;
+        pause_after(lease, now);
+    } else if (lease->step == STEP_GET)
         on_looked(lease, now);
     else
         on_written(lease, now);
@@ -416,16 +406,6 @@ static void on_done(void *context, const CallResult *result) {
     settle(lease, result, now);
     buf_done(&lease->answer);
     report_changes(lease, now);
-}
-
-static void write_path(const Lease *lease, LeaseStep step, Buf *out) {
-    buf_append(out, STR("/apis/coordination.k8s.io/v1/namespaces/"));
-    url_escape(out, str_from_c(lease->namespace));
-    buf_append(out, STR("/leases"));
-    if (step == STEP_CREATE)
-        return;
-    buf_append_char(out, '/');
-    url_escape(out, str_from_c(lease->name));
 }
 
 /* From now on others may see what we send. */
@@ -454,7 +434,13 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
         .answer = &lease->answer,
     };
 
-    write_path(lease, step, &path);
+    buf_append(&path, STR("/apis/coordination.k8s.io/v1/namespaces/"));
+    url_escape(&path, str_from_c(lease->namespace));
+    buf_append(&path, STR("/leases"));
+    if (step != STEP_CREATE) {
+        buf_append_char(&path, '/');
+        url_escape(&path, str_from_c(lease->name));
+    }
     if (is_write)
         write_body(lease, step, &body);
     call.path = url_text(&path);

@@ -170,15 +170,6 @@ static bool on_error(Reflector *reflector, Str object) {
     return false;
 }
 
-static void count_event(Reflector *reflector, WatchEventType type) {
-    if (type == EVENT_ADDED)
-        reflector->figures.n_added++;
-    else if (type == EVENT_MODIFIED)
-        reflector->figures.n_modified++;
-    else
-        reflector->figures.n_deleted++;
-}
-
 static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     const ReflectorSink *sink = &reflector->options.sink;
     ObjectMeta meta;
@@ -284,6 +275,7 @@ static bool on_bookmark(Reflector *reflector, Str object) {
 }
 
 static bool on_document(Reflector *reflector, Str document) {
+    ReflectorFigures *figures = &reflector->figures;
     WatchEvent event;
 
     arena_reset(reflector->arena);
@@ -294,7 +286,9 @@ static bool on_document(Reflector *reflector, Str document) {
     case EVENT_ADDED:
     case EVENT_MODIFIED:
     case EVENT_DELETED:
-        count_event(reflector, event.type);
+        figures->n_added += event.type == EVENT_ADDED;
+        figures->n_modified += event.type == EVENT_MODIFIED;
+        figures->n_deleted += event.type == EVENT_DELETED;
         return reflector->state == STATE_STREAMING ? stage_event(reflector, &event, document)
                                                    : apply_event(reflector, &event);
     case EVENT_BOOKMARK:
@@ -304,7 +298,7 @@ static bool on_document(Reflector *reflector, Str document) {
     case EVENT_UNKNOWN:
         break;
     }
-    reflector->figures.n_unknown++;
+    figures->n_unknown++;
     return true;
 }
 

@@ -169,49 +169,37 @@ static void on_head(void *context, const CallHead *head) {
     }
 }
 
-/* As much of it as is read. */
-static bool keep_refusal(Reflector *reflector, Str bytes) {
-    if (reflector->body.len < REFLECTOR_REFUSAL_MAX)
-        buf_append(&reflector->body, str_take(bytes, REFLECTOR_REFUSAL_MAX - reflector->body.len));
-    return true;
-}
-
-static bool keep_page(Reflector *reflector, Str bytes) {
-    buf_append(&reflector->body, bytes);
-    if (buf_error(&reflector->body))
-        return reflector_end_call(reflector, NEXT_LIST, "a page could not be kept");
-    return true;
-}
-
 static bool on_data(void *context, Str bytes) {
     Reflector *reflector = context;
+    Buf *body = &reflector->body;
 
     reflector->figures.n_bytes += bytes.len;
     if (reflector->failure.is_set)
         return false;
-    if (reflector->status != 200)
-        return keep_refusal(reflector, bytes);
+    if (reflector->status != 200) { /* a refusal: as much of it as is read */
+        if (body->len < REFLECTOR_REFUSAL_MAX)
+            buf_append(body, str_take(bytes, REFLECTOR_REFUSAL_MAX - body->len));
+        return true;
+    }
     reflector->figures.updated_at_nsec = reflector->options.clock();
-    return reflector->state == STATE_LISTING ? keep_page(reflector, bytes)
-                                             : watch_take(reflector, bytes);
+    if (reflector->state != STATE_LISTING)
+        return watch_take(reflector, bytes);
+    buf_append(body, bytes);
+    return buf_error(body) == 0 ||
+           reflector_end_call(reflector, NEXT_LIST, "a page could not be kept");
 }
 
 /* --- the end of a call --------------------------------------------------------------------- */
 
 static void start(Reflector *reflector);
 
-static void on_page(Reflector *reflector) {
-    if (!list_take_page(reflector)) {
-        fail(reflector);
-        return;
-    }
-    drop_call(reflector);
-    start(reflector);
-}
+/* A page is there, or a watch has ended normally. */
+static void on_end(Reflector *reflector) {
+    bool is_page = reflector->state == STATE_LISTING;
 
-/* A watch has ended normally. */
-static void on_watch_end(Reflector *reflector) {
-    if (!reflector->has_received)
+    if (is_page)
+        (void)list_take_page(reflector);
+    else if (!reflector->has_received)
         (void)reflector_end_call(reflector, NEXT_RESUME, "the watch ended before it began");
     else if (reflector->state == STATE_STREAMING)
         (void)reflector_end_call(reflector, NEXT_LIST, "the watch ended inside a list");
@@ -220,14 +208,15 @@ static void on_watch_end(Reflector *reflector) {
         return;
     }
     drop_call(reflector);
-    (void)wait_a_while(reflector, -1);
+    if (is_page)
+        start(reflector);
+    else
+        (void)wait_a_while(reflector, -1);
 }
 
 /* Whether the version we hold, or where the list goes on, is no longer any good. */
 static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status) {
-    if (code == 410 || api_status_is_expired(status))
-        return true;
-    if (code == 400 || code == 422)
+    if (code == 410 || code == 400 || code == 422 || api_status_is_expired(status))
         return true;
     return status->is_version_too_large && ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX;
 }
@@ -291,10 +280,8 @@ static void on_done(void *context, const CallResult *result) {
         on_failed(reflector, result);
     else if (result->status != 200)
         on_refused(reflector, result);
-    else if (reflector->state == STATE_LISTING)
-        on_page(reflector);
     else
-        on_watch_end(reflector);
+        on_end(reflector);
 }
 
 /* --- starting calls ------------------------------------------------------------------------ */
@@ -310,15 +297,6 @@ static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
     } else {
         buf_append(out, STR("&resourceVersion="));
         url_escape(out, str_of(reflector->version, reflector->version_len));
-    }
-}
-
-/* Without a version: the committed state, not that of a cache. */
-static void write_page_path(Reflector *reflector, Buf *out) {
-    buf_printf(out, "%s?limit=%u", reflector->options.path, reflector->page_items);
-    if (reflector->continue_token.len > 0) {
-        buf_append(out, STR("&continue="));
-        url_escape(out, buf_str(&reflector->continue_token));
     }
 }
 
@@ -361,7 +339,12 @@ static void start_page(Reflector *reflector) {
     if (!reflector->is_staging)
         list_begin(reflector);
     reflector->n_requested += reflector->page_items;
-    write_page_path(reflector, &path);
+    /* Without a version: the committed state, not that of a cache. */
+    buf_printf(&path, "%s?limit=%u", reflector->options.path, reflector->page_items);
+    if (reflector->continue_token.len > 0) {
+        buf_append(&path, STR("&continue="));
+        url_escape(&path, buf_str(&reflector->continue_token));
+    }
     start_call(reflector, STATE_LISTING, &path, &options);
 }
 

@@ -107,17 +107,14 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
     return ret->ptr ? 0 : message_fail(-ENOMEM, error, "out of memory for %s", path);
 }
 
-static bool is_header_word(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
-            return false;
-    return true;
-}
+/* Whether all its bytes are from @least to @most, and none is DEL. */
+static bool is_between(Str text, unsigned char least, unsigned char most) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
 
-static bool is_line(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f)
+        if (c < least || c > most || c == 0x7f)
             return false;
+    }
     return true;
 }
 
@@ -125,13 +122,13 @@ const char *secret_complaint(SecretKind kind, Str text) {
     if (!text.ptr || str_is_empty(str_trim(text)))
         return "is empty";
     if (kind == SECRET_TOKEN)
-        return !is_header_word(text)         ? "is no token: it has blanks or line breaks in it"
+        return !is_between(text, '!', '~')   ? "is no token: it has blanks or line breaks in it"
                : text.len > ACCESS_TOKEN_MAX ? "is longer than 64 KiB"
                                              : NULL;
     if (kind == SECRET_PASSWORD)
-        return !is_line(text)                   ? "is no password: it has several lines"
-               : text.len > ACCESS_PASSWORD_MAX ? "is longer than 4 KiB"
-                                                : NULL;
+        return !is_between(text, ' ', UINT8_MAX) ? "is no password: it has several lines"
+               : text.len > ACCESS_PASSWORD_MAX  ? "is longer than 4 KiB"
+                                                 : NULL;
     if (text.len > ACCESS_FILE_MAX)
         return "is larger than 1 MiB";
     if (str_find(text, '\0') != SIZE_MAX || !memmem(text.ptr, text.len, "-----BEGIN ", 11))

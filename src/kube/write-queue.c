@@ -135,13 +135,6 @@ static bool is_for_rights(const WriteCall *call) {
            memmem(status.message.ptr, status.message.len, sign, strlen(sign));
 }
 
-/* Of one that was answered. */
-static void note_latency(WriteFigures *figures, int64_t nsec) {
-    figures->latency_nsec = figures->latency_nsec == 0
-                                ? nsec
-                                : figures->latency_nsec + (nsec - figures->latency_nsec) / 8;
-}
-
 static void pause_sending(WriteQueue *queue, const CallResult *result, int64_t now) {
     int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
 
@@ -157,7 +150,7 @@ static void count_end(WriteCall *call, const CallResult *result) {
     bool is_written = is_answered && result->status == queue->options.ok_status;
     bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
     bool is_throttled = is_answered && result->status == 429;
-    int64_t now = queue->options.lease.clock();
+    int64_t now = queue->options.lease.clock(), *latency = &queue->figures.latency_nsec;
 
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
@@ -167,7 +160,7 @@ static void count_end(WriteCall *call, const CallResult *result) {
         is_answered && !is_throttled && result->status >= 400 && result->status < 500;
     queue->n_calls--;
     if (is_answered)
-        note_latency(&queue->figures, now - call->sent_at);
+        *latency += (now - call->sent_at - *latency) / (*latency == 0 ? 1 : 8);
     if (is_written || is_forbidden)
         queue->figures.is_forbidden = is_forbidden;
     pthread_mutex_unlock(&queue->lock);

@@ -5,21 +5,18 @@
 
 #include "load/join-internal.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "cluster/record.h"
+#include "kube/proxy.h"
 
 #define HOSTNAME_LABEL "kubernetes.io/hostname"
 
 /* For 50,000 nodes with two addresses and two hostnames each. */
 #define INDEX_BYTES_MAX ((size_t)64 * 1024 * 1024)
-
-#define ADDRESS_TEXT_MAX 48u /* longer is no address */
-#define ADDRESS_BYTES 16u
 
 static void drop_nodes(JoinIndex *index) {
     for (size_t row = 0; index->nodes && row < index->names->n_rows; row++)
@@ -30,18 +27,15 @@ static void drop_nodes(JoinIndex *index) {
     index->addresses = (JoinKeys){0};
 }
 
-void join_index_done(JoinIndex *index) {
-    drop_nodes(index);
-    index->names = names_unref(index->names);
-}
-
 JoinIndex *join_index_new(void) {
     return calloc(1, sizeof(JoinIndex));
 }
 
 JoinIndex *join_index_free(JoinIndex *index) {
-    if (index)
-        join_index_done(index);
+    if (!index)
+        return NULL;
+    drop_nodes(index);
+    names_unref(index->names);
     free(index);
     return NULL;
 }
@@ -83,23 +77,11 @@ void join_index_follow(JoinIndex *index, const NodeTable *table) {
 
 /* --- making it ------------------------------------------------------------- */
 
-/* 16 bytes in any notation; IPv4 is mapped to IPv6. Brackets are ignored. */
-static bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]) {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char copy[ADDRESS_TEXT_MAX];
-
+/* In brackets or not. */
+static bool read_address(Str text, unsigned char ret[ADDRESS_BYTES]) {
     if (text.len > 1 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']')
         text = str_of(text.ptr + 1, text.len - 2);
-    if (text.len == 0 || text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    if (strlen(copy) != text.len)
-        return false;
-    if (str_find(text, ':') != SIZE_MAX)
-        return inet_pton(AF_INET6, copy, ret) == 1;
-    memcpy(ret, mapped, sizeof(mapped));
-    return inet_pton(AF_INET, copy, ret + sizeof(mapped)) == 1;
+    return address_parse(text, ret);
 }
 
 /* Out of memory the arena has failed. */
@@ -126,7 +108,7 @@ static void add_address(JoinIndex *index, const Address *address, uint32_t row) 
 
     if (address->type == ADDRESS_HOSTNAME)
         add_key(&index->hostnames, index->arena, address->text, row);
-    else if (address_parse(address->text, bytes))
+    else if (read_address(address->text, bytes))
         add_key(&index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
 }
 
@@ -175,7 +157,7 @@ static uint32_t find_key(const JoinKeys *keys, Str key) {
 static uint32_t find_address(const JoinIndex *index, Str text) {
     unsigned char bytes[ADDRESS_BYTES];
 
-    if (!address_parse(text, bytes))
+    if (!read_address(text, bytes))
         return JOIN_ROW_NONE;
     return find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
 }
@@ -336,29 +318,18 @@ void join_way_describe(const JoinWay *way, Message *message) {
 /* --- the last answer of a query, in order -------------------------------------------------- */
 
 JoinMemory *join_memory_new(void) {
-    JoinMemory *memory = calloc(1, sizeof(*memory));
-
-    if (memory)
-        memory->index = &memory->own_index;
-    return memory;
+    return calloc(1, sizeof(JoinMemory));
 }
 
-void join_memory_share(JoinMemory *memory, JoinIndex *index) {
-    if (memory->index == index)
-        return;
-    memory->key = 0; /* rows were of another version */
-    memory->n = 0;
-    join_index_done(&memory->own_index);
-    memory->index = index;
-}
-
-JoinMemory *join_memory_free(JoinMemory *memory) {
-    if (!memory)
-        return NULL;
-    join_index_done(&memory->own_index);
+void join_memory_done(JoinMemory *memory) {
     free(memory->label);
     free(memory->series);
     free(memory->texts);
+}
+
+JoinMemory *join_memory_free(JoinMemory *memory) {
+    if (memory)
+        join_memory_done(memory);
     free(memory);
     return NULL;
 }
@@ -380,7 +351,7 @@ uint64_t join_memory_key(const Gauge *gauge) {
 }
 
 bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
-    if (memory->key != key || memory->labels != labels || memory->version != memory->index->version)
+    if (memory->key != key || memory->labels != labels || memory->version != way->index->version)
         return false;
     way->label = str_of(memory->label, memory->label_len);
     way->identity = memory->identity;
@@ -389,7 +360,7 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
 }
 
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == memory->index->version &&
+    return memory->key == key && memory->version == way->index->version &&
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
 }
@@ -459,7 +430,7 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const 
     memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
-    memory->version = memory->index->version;
+    memory->version = way->index->version;
     if (memory->key != 0 && n_bytes != SIZE_MAX && make_room(memory, vector->n, n_bytes))
         copy_series(memory, vector, way->label, rows);
 }

@@ -40,9 +40,6 @@ struct JoinIndex {
     JoinKeys addresses; /* 16 bytes in network order */
 };
 
-/* Zeroed at first. */
-void join_index_done(JoinIndex *index);
-
 /* The nodes of @table, which is borrowed until the next call. */
 void join_index_follow(JoinIndex *index, const NodeTable *table);
 
@@ -103,9 +100,6 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    JoinIndex own_index;
-    JoinIndex *index; /* that, or one that is shared */
-
     uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
     char *label;
     size_t label_len;
@@ -143,6 +137,7 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
 }
 
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
+void join_memory_done(JoinMemory *memory);
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
 
@@ -156,6 +151,7 @@ typedef struct Join {
     const Gauge *gauge;
     const Vector *vector;
     const NodeTable *table;
+    JoinIndex *index;
     JoinMemory *memory;
     Arena *scratch;
     JoinReport *report;

@@ -240,7 +240,7 @@ static JoinWay gauge_way(Join *join) {
         .label = is_ours ? STR("node") : gauge->node_label,
         .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
         .gauge = gauge,
-        .index = join->memory->index,
+        .index = join->index,
         .arena = join->scratch,
         .work = &join->work,
     };
@@ -392,7 +392,7 @@ int join_nodes(Join *join) {
 
     if (!rows.items || !rows.counts)
         return -ENOMEM;
-    join_index_follow(join->memory->index, join->table);
+    join_index_follow(join->index, join->table);
     r = follow_some_way(join, &way, &rows);
     if (r != 0)
         return give_up(join, &way, r);

@@ -145,17 +145,18 @@ static int join_all(Join *join) {
 }
 
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
-    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report,
+    const JoinTime *time, JoinIndex *index, JoinMemory *memory, Arena *scratch, JoinReport *report,
     Measurement **ret) {
     NodeNames *names = (NodeNames *)(uintptr_t)table->names; /* to be counted */
-    _cleanup_(join_memory_freep) JoinMemory *own = memory ? NULL : join_memory_new();
+    _cleanup_(join_memory_done) JoinMemory own = {0};
     _cleanup_(measurement_unrefp) Measurement *measurement =
         measurement_new(names, time->asked_nsec, time->uptime_nsec);
     Join join = {
         .gauge = gauge,
         .vector = vector,
         .table = table,
-        .memory = memory ? memory : own,
+        .index = index,
+        .memory = memory ? memory : &own,
         .scratch = scratch,
         .report = report,
         .measurement = measurement,
@@ -165,7 +166,7 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
 
     *ret = NULL;
     *report = (JoinReport){.n_series = vector->n, .n_nodes = table->names->n_nodes};
-    if (!measurement || !join.memory)
+    if (!measurement)
         return -ENOMEM;
     set_time(&join, time);
     r = join_all(&join);

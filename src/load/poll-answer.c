@@ -148,9 +148,8 @@ static void measure(PollAnswer *answer, Reading *reading) {
         return;
     }
     arena_reset(scratch);
-    join_memory_share(reading->memory, answer->queue->index);
-    if (join_vector(&reading->gauge, &answer->vector, answer->table, &answer->time, reading->memory,
-            scratch, &report, &measurement) < 0)
+    if (join_vector(&reading->gauge, &answer->vector, answer->table, &answer->time,
+            answer->queue->index, reading->memory, scratch, &report, &measurement) < 0)
         fail_reading(
             answer->queue, reading, answer->request, "out of memory for joining its answer");
     else

@@ -11,6 +11,7 @@
 
 #include "base/message.h"
 #include "base/origin.h"
+#include "kube/proxy.h"
 
 /* --- addresses --------------------------------------------------------------------------- */
 
@@ -52,12 +53,7 @@ static const struct {
 };
 
 static bool is_in(const uint8_t *bytes, const AddressRange *range) {
-    size_t whole = range->bits / 8;
-    unsigned mask = 0xff00u >> (range->bits % 8) & 0xffu;
-
-    if (whole > 0 && memcmp(bytes, range->prefix, whole) != 0)
-        return false;
-    return range->bits % 8 == 0 || (bytes[whole] & mask) == (range->prefix[whole] & mask);
+    return address_starts_alike(bytes, range->prefix, range->bits);
 }
 
 static AddressKind find_kind(const uint8_t *bytes, const AddressRange *ranges, size_t n) {
