@@ -40,8 +40,6 @@ JoinIndex *join_index_free(JoinIndex *index) {
     return NULL;
 }
 
-/* --- whether it still holds ------------------------------------------------ */
-
 static Str hostname_label(const Node *node) {
     const Str *value = labels_find(&node->labels, STR(HOSTNAME_LABEL));
 
@@ -103,23 +101,22 @@ static void add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
         keys->rows.n--;
 }
 
-static void add_address(JoinIndex *index, const Address *address, uint32_t row) {
-    unsigned char bytes[ADDRESS_BYTES];
-
-    if (address->type == ADDRESS_HOSTNAME)
-        add_key(&index->hostnames, index->arena, address->text, row);
-    else if (read_address(address->text, bytes))
-        add_key(&index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
-}
-
 static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
     Str label = hostname_label(node);
+    unsigned char bytes[ADDRESS_BYTES];
 
     index->nodes[row] = node_record_ref(node);
     if (!str_is_empty(label))
         add_key(&index->hostnames, index->arena, label, row);
-    for (size_t i = 0; i < node->n_addresses; i++)
-        add_address(index, &node->addresses[i], row);
+    for (size_t i = 0; i < node->n_addresses; i++) {
+        const Address *address = &node->addresses[i];
+
+        if (address->type == ADDRESS_HOSTNAME)
+            add_key(&index->hostnames, index->arena, address->text, row);
+        else if (read_address(address->text, bytes))
+            add_key(
+                &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
+    }
 }
 
 static int make(JoinIndex *index) {
@@ -154,15 +151,8 @@ static uint32_t find_key(const JoinKeys *keys, Str key) {
     return keys->rows.items[place];
 }
 
-static uint32_t find_address(const JoinIndex *index, Str text) {
-    unsigned char bytes[ADDRESS_BYTES];
-
-    if (!read_address(text, bytes))
-        return JOIN_ROW_NONE;
-    return find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
-}
-
 int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
+    unsigned char bytes[ADDRESS_BYTES];
     int r;
 
     if (identity == GAUGE_BY_NAME) {
@@ -174,16 +164,18 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
     r = index->arena ? 0 : make(index);
     if (r < 0)
         return r;
-    *ret_row =
-        identity == GAUGE_BY_IP ? find_address(index, text) : find_key(&index->hostnames, text);
+    if (identity != GAUGE_BY_IP)
+        *ret_row = find_key(&index->hostnames, text);
+    else if (read_address(text, bytes))
+        *ret_row = find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
+    else
+        *ret_row = JOIN_ROW_NONE;
     return 0;
 }
 
 /* --- the way from a label to a node ------------------------------------------------------- */
 
 #define PORT_DIGITS_MAX 5u
-
-/* --- what of a value counts ------------------------------------------------ */
 
 static bool is_port(Str text) {
     if (text.len < 2 || text.len > PORT_DIGITS_MAX + 1 || text.ptr[0] != ':')
@@ -206,25 +198,20 @@ static Str host_of(Str value) {
     return str_take(value, colon);
 }
 
-static int compile(JoinWay *way) {
-    RegexError error;
-
-    way->pattern = regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
-    if (way->pattern)
-        return 0;
-    return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
-}
-
 /* The part of @value that the pattern takes; a NULL pointer: it does not match. */
 static int extract(JoinWay *way, Str value, Str *ret) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */
+    RegexError error;
     size_t n_spans;
-    int r = way->pattern ? 0 : compile(way);
+    int r;
 
     *ret = STR_NULL;
-    if (r < 0)
-        return r;
+    if (!way->pattern)
+        way->pattern =
+            regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
+    if (!way->pattern)
+        return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
     scan = regex_scan_new(way->pattern, value, n_spans);
     r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
@@ -239,8 +226,6 @@ static int extract(JoinWay *way, Str value, Str *ret) {
     *ret = str_of(value.ptr + spans[1].from, spans[1].to - spans[1].from);
     return 0;
 }
-
-/* --- where it leads -------------------------------------------------------- */
 
 static const Str *find_mapped(const JoinWay *way, Str text) {
     return way->gauge->mapping.n > 0 ? labels_find(&way->gauge->mapping, text) : NULL;
@@ -364,8 +349,6 @@ bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *wa
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
 }
-
-/* --- learning -------------------------------------------------------------- */
 
 static bool keep_label(JoinMemory *memory, Str label) {
     char *copy;

@@ -221,16 +221,6 @@ static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
     poll_queue_give_up(queue, error);
 }
 
-/* The results. There is no other thread: no lock is needed. */
-static int show(const Readings *readings, Measurements **ret, PollStatus *ret_statuses) {
-    *ret = readings_measurements(readings);
-    if (!*ret)
-        return -ENOMEM;
-    for (size_t i = 0; i < readings->n; i++)
-        ret_statuses[i] = readings->items[i]->status;
-    return 0;
-}
-
 static int look(
     PollQueue *queue, const MetricSources *sources, Access *access, int64_t timeout_nsec) {
     char error[ACCESS_ERROR_MAX];
@@ -262,8 +252,12 @@ int poller_once(const MetricSources *sources, Access *access, const Gauge *gauge
         r = readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings);
     if (r == 0)
         r = look(&queue, sources, access, timeout_nsec);
-    if (r == 0)
-        r = show(shared.readings, ret, ret_statuses);
+    if (r == 0) {
+        *ret = readings_measurements(shared.readings); /* no other thread: no lock is needed */
+        r = *ret ? 0 : -ENOMEM;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        ret_statuses[i] = shared.readings->items[i]->status;
     poll_queue_done(&queue); /* before the loop that its clients are in */
     readings_unref(shared.readings);
     return r;

@@ -87,24 +87,21 @@ static AddressKind v6_kind(const uint8_t *bytes) {
 }
 
 AddressKind address_kind(const void *address, size_t len) {
-    struct sockaddr_in6 v6 = {0};
-    struct sockaddr_in v4 = {0};
-    sa_family_t family;
-    uint8_t bytes[16];
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage storage;
+    } copy;
 
-    if (len < sizeof(struct sockaddr) || len > sizeof(struct sockaddr_storage))
+    if (len < sizeof(copy.any) || len > sizeof(copy.storage))
         return ADDRESS_FOREIGN;
-    memcpy(&family, (const char *)address + offsetof(struct sockaddr, sa_family), sizeof(family));
-    if (family == AF_INET && len >= sizeof(v4)) {
-        memcpy(&v4, address, sizeof(v4));
-        memcpy(bytes, &v4.sin_addr, sizeof(v4.sin_addr));
-        return v4_kind(bytes);
-    }
-    if (family != AF_INET6 || len < sizeof(v6))
-        return ADDRESS_FOREIGN;
-    memcpy(&v6, address, sizeof(v6));
-    memcpy(bytes, &v6.sin6_addr, sizeof(v6.sin6_addr));
-    return v6_kind(bytes);
+    memcpy(&copy, address, len);
+    if (copy.any.sa_family == AF_INET && len >= sizeof(copy.v4))
+        return v4_kind((const uint8_t *)&copy.v4.sin_addr);
+    if (copy.any.sa_family == AF_INET6 && len >= sizeof(copy.v6))
+        return v6_kind(copy.v6.sin6_addr.s6_addr);
+    return ADDRESS_FOREIGN;
 }
 
 const MetricSource *sources_find(const MetricSources *sources, Str name) {
@@ -115,8 +112,6 @@ const MetricSource *sources_find(const MetricSources *sources, Str name) {
             return &sources->items[i];
     return NULL;
 }
-
-/* --- addresses --- */
 
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local) {
     switch (address_kind(address, len)) {
@@ -169,13 +164,6 @@ __attribute__((format(printf, 4, 5))) static SourceFault *add(
     return fault;
 }
 
-/* A path that we append ourselves. */
-static bool names_the_query(Str url) {
-    while (str_has_suffix(url, STR("/")))
-        url.len--;
-    return str_has_suffix(url, STR("/api/v1")) || str_has_suffix(url, STR("/api/v1/query"));
-}
-
 static const char *url_hint(Str url) {
     if (str_find(url, '@') != SIZE_MAX)
         return "basicAuth: {user: …, passwordFile: …} or bearerTokenFile: …, in a file of sources";
@@ -192,11 +180,14 @@ static void check_url(Faults *faults, const MetricSource *source) {
         (void)add(faults, "url", NULL, "url is longer than 2048 bytes");
         return;
     }
-    if (!complaint && names_the_query(url))
-        (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
     if (complaint)
         add(faults, "url", url_hint(url), "url %s", complaint)->is_secret =
             str_find(url, '@') != SIZE_MAX;
+    while (str_has_suffix(url, STR("/")))
+        url.len--;
+    if (!complaint &&
+        (str_has_suffix(url, STR("/api/v1")) || str_has_suffix(url, STR("/api/v1/query"))))
+        (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
 }
 
 static void check_credentials(Faults *faults, const MetricSource *source) {
@@ -219,12 +210,10 @@ static void check_credentials(Faults *faults, const MetricSource *source) {
             ->is_warning = true;
 }
 
-static bool has_tls(const MetricSource *source) {
-    return source->ca_file || source->cert_file || source->key_file || source->server_name ||
-           source->is_insecure;
-}
-
 static void check_tls(Faults *faults, const MetricSource *source) {
+    bool has_tls = source->ca_file || source->cert_file || source->key_file ||
+                   source->server_name || source->is_insecure;
+
     if (source->cert_file && !source->key_file)
         (void)add(faults, "tls.certFile", NULL, "certFile needs a keyFile, too");
     if (source->key_file && !source->cert_file)
@@ -241,16 +230,9 @@ static void check_tls(Faults *faults, const MetricSource *source) {
         add(faults, "tls.insecureSkipVerify", "name the CA that signed it: caFile",
             "the certificate of this source is not verified: any host on the way can answer for it")
             ->is_warning = true;
-    if (has_tls(source) && str_has_prefix(str_from_c(source->url), STR("http://")))
+    if (has_tls && str_has_prefix(str_from_c(source->url), STR("http://")))
         add(faults, "tls", "the url may mean https://", "tls has no effect with http://")
             ->is_warning = true;
-}
-
-static bool is_doubled(const MetricSource *source, size_t number) {
-    for (size_t i = 0; i < number; i++)
-        if (str_eq_nocase(source->headers[i].name, source->headers[number].name))
-            return true;
-    return false;
 }
 
 static void check_header(Faults *faults, const MetricSource *source, size_t number) {
@@ -260,8 +242,9 @@ static void check_header(Faults *faults, const MetricSource *source, size_t numb
                            ? "use bearerTokenFile or basicAuth, which read it from a file"
                            : NULL;
 
-    if (!complaint && is_doubled(source, number))
-        complaint = "is there twice";
+    for (size_t i = 0; i < number && !complaint; i++)
+        if (str_eq_nocase(source->headers[i].name, header->name))
+            complaint = "is there twice";
     if (complaint)
         add(faults, "headers", hint, "the header \"%.*s\" %s", STR_FMT(str_take(header->name, 64)),
             complaint)
