@@ -52,11 +52,6 @@ static void finish_unknown(Binding *binding, const char *why) {
         "it is not known whether the pod was bound: %.200s; then: %.200s", binding->why, why);
 }
 
-static void finish_elsewhere(Binding *binding, Str node) {
-    (void)snprintf(binding->found_on, sizeof(binding->found_on), "%.*s", STR_FMT(node));
-    finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
-}
-
 /* Before it is decided, an earlier Binding may still be on its way. */
 static void finish_unbound(Binding *binding) {
     const BindingOptions *options = &binding->options;
@@ -94,9 +89,10 @@ static void conclude(Binding *binding, const PodLocation *pod) {
         finish(binding, BINDING_FAILED, "the pod was recreated: it has another UID");
     else if (str_eq(pod->node, binding->options.node))
         finish(binding, BINDING_BOUND, "bound");
-    else if (!str_is_empty(pod->node))
-        finish_elsewhere(binding, pod->node);
-    else if (binding->options.only_reads)
+    else if (!str_is_empty(pod->node)) {
+        (void)snprintf(binding->found_on, sizeof(binding->found_on), "%.*s", STR_FMT(pod->node));
+        finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
+    } else if (binding->options.only_reads)
         finish_unbound(binding);
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);

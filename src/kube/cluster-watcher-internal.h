@@ -101,7 +101,6 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 
 /* False when out of memory. */
 bool watcher_needs_init(ClusterWatcher *watcher);
-void watcher_needs_done(ClusterWatcher *watcher);
 
 /* Takes the fields that watcher_want() wants, if they are more than are kept. */
 void watcher_keep_wanted(ClusterWatcher *watcher);
@@ -121,7 +120,6 @@ int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);
 
 /* Asks for the version until it is known; returns when to call again. */
 int64_t watcher_find_version(ClusterWatcher *watcher, int64_t now_nsec);
-void watcher_version_done(ClusterWatcher *watcher);
 
 /* Makes the queues that the options ask for. False when out of memory. */
 bool watcher_make_writes(ClusterWatcher *watcher);

@@ -19,12 +19,6 @@ bool watcher_needs_init(ClusterWatcher *watcher) {
     return watcher->keeping && watcher->published;
 }
 
-void watcher_needs_done(ClusterWatcher *watcher) {
-    free(watcher->keeping);
-    free(watcher->wanted);
-    free(watcher->published);
-}
-
 bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs) {
     ClusterNeeds *join = NULL;
     bool is_published;

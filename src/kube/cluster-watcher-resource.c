@@ -214,16 +214,6 @@ static void notify_connected(WatchedResource *resource) {
         resource->watcher, (WatcherNotice){.event = WATCHER_CONNECTED, .kind = resource->kind});
 }
 
-static void notify_lost(WatchedResource *resource, const char *why, int64_t retry_nsec) {
-    if (!watcher_may_notify(&resource->lost_reported_at))
-        return;
-    resource->has_reported_connected = false;
-    watcher_notify(resource->watcher, (WatcherNotice){.event = WATCHER_LOST,
-                                          .kind = resource->kind,
-                                          .why = why,
-                                          .msec = retry_nsec / NSEC_PER_MSEC});
-}
-
 static size_t count_objects(WatchedResource *resource) {
     StoreFigures figures;
 
@@ -235,34 +225,33 @@ static size_t count_objects(WatchedResource *resource) {
     return resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods;
 }
 
-static void notify_listed(WatchedResource *resource) {
-    watcher_notify(resource->watcher,
-        (WatcherNotice){.event = WATCHER_LISTED,
-            .kind = resource->kind,
-            .n = count_objects(resource),
-            .msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC});
-}
-
 static void on_notice(void *context, ReflectorNotice what, const char *why, int64_t retry_nsec) {
     WatchedResource *resource = context;
+    WatcherNotice notice = {.kind = resource->kind, .why = why};
 
     switch (what) {
     case REFLECTOR_CONNECTED:
         resource->is_connected = true;
         notify_connected(resource);
-        break;
+        return;
     case REFLECTOR_SYNCED:
-        notify_listed(resource);
+        notice.event = WATCHER_LISTED;
+        notice.n = count_objects(resource);
+        notice.msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC;
         break;
     case REFLECTOR_EXPIRED:
-        watcher_notify(resource->watcher,
-            (WatcherNotice){.event = WATCHER_RELISTING, .kind = resource->kind, .why = why});
+        notice.event = WATCHER_RELISTING;
         break;
     case REFLECTOR_LOST:
         resource->is_connected = false;
-        notify_lost(resource, why, retry_nsec);
+        if (!watcher_may_notify(&resource->lost_reported_at))
+            return;
+        resource->has_reported_connected = false;
+        notice.event = WATCHER_LOST;
+        notice.msec = retry_nsec / NSEC_PER_MSEC;
         break;
     }
+    watcher_notify(resource->watcher, notice);
 }
 
 /* --- its reflector ------------------------------------------------------------------------- */

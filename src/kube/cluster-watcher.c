@@ -573,7 +573,8 @@ static bool make_members(ClusterWatcher *watcher) {
 
 /* Frees what make_members() made, also in part. The thread has ended, or never was. */
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
-    watcher_version_done(watcher);
+    call_cancel(watcher->version.call);
+    buf_done(&watcher->version.answer);
     lease_free(watcher->permit.lease);
     for (size_t i = 0; i < _WATCHER_WRITES; i++)
         write_queue_free(watcher->writes[i]);
@@ -583,7 +584,9 @@ static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     client_free(watcher->client);
     snapshot_unref(watcher->snapshot);
     store_free(watcher->store);
-    watcher_needs_done(watcher);
+    free(watcher->keeping);
+    free(watcher->wanted);
+    free(watcher->published);
     arena_free(watcher->arena);
     access_free(watcher->access);
     pthread_cond_destroy(&watcher->ended);

@@ -240,17 +240,6 @@ static const char **build_env(const ExecSpec *spec, Str info, Arena *arena) {
     return arena_has_failed(arena) ? NULL : env;
 }
 
-static const char **build_args(const ExecSpec *spec, Arena *arena) {
-    const char **args = ARENA_ARRAY(arena, const char *, spec->n_args + 2);
-
-    if (!args)
-        return NULL;
-    args[0] = spec->command;
-    for (size_t i = 0; i < spec->n_args; i++)
-        args[i + 1] = spec->args[i];
-    return args;
-}
-
 static int explain_start(const ExecSpec *spec, int r, char *error) {
     if (r == -EPIPE)
         return message_fail(r, error,
@@ -310,14 +299,19 @@ static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int ti
     _cleanup_(arena_freep) Arena *arena = arena_new(8 * ACCESS_FILE_MAX);
     _cleanup_(buf_done) Buf info = BUF_INIT(INFO_MAX);
     ProcessOptions options = {.command = spec->command, .timeout_msec = timeout_msec};
+    const char **args;
 
     if (!starts_helper && process_helper_is_started())
         return process_helper_run(timeout_msec, output, result);
     exec_write_info(spec, cluster, &info);
     options.env = arena && !buf_error(&info) ? build_env(spec, buf_str(&info), arena) : NULL;
-    options.args = options.env ? build_args(spec, arena) : NULL;
-    if (!options.args)
+    args = options.env ? ARENA_ARRAY(arena, const char *, spec->n_args + 2) : NULL;
+    if (!args)
         return -ENOMEM;
+    args[0] = spec->command;
+    for (size_t i = 0; i < spec->n_args; i++)
+        args[i + 1] = spec->args[i];
+    options.args = args;
     return starts_helper ? process_helper_start(&options) : process_run(&options, output, result);
 }
 

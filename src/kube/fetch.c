@@ -102,21 +102,10 @@ int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error)
 
 /* --- one pod ------------------------------------------------------------------------------ */
 
-static int decode(Str text, Arena *arena, Pod *ret, char *error) {
-    JsonReader reader;
-
-    json_reader_init(&reader, text);
-    pod_decode(&reader, arena, ret);
-    json_end(&reader);
-    if (json_error(&reader) == JSON_OK)
-        return 0;
-    (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
-    return -EBADMSG;
-}
-
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
     _cleanup_(buf_done) Buf path = BUF_INIT(4096);
     BlockingReply reply;
+    JsonReader reader;
     int r;
 
     pod_path(&path, namespace, name);
@@ -126,11 +115,18 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
         &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)
         return r < 0 ? r : -EHOSTUNREACH;
-    if (reply.status == 200)
-        return decode(reply.body, arena, ret, error);
-    (void)snprintf(error, FETCH_ERROR_MAX,
-        reply.status == 404 ? "there is no pod %.*s/%.*s"
-                            : "pod %.*s/%.*s: the API server answered %u",
-        STR_FMT(namespace), STR_FMT(name), reply.status);
-    return reply.status == 404 ? -ENOENT : -EACCES;
+    if (reply.status != 200) {
+        (void)snprintf(error, FETCH_ERROR_MAX,
+            reply.status == 404 ? "there is no pod %.*s/%.*s"
+                                : "pod %.*s/%.*s: the API server answered %u",
+            STR_FMT(namespace), STR_FMT(name), reply.status);
+        return reply.status == 404 ? -ENOENT : -EACCES;
+    }
+    json_reader_init(&reader, reply.body);
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    if (json_error(&reader) == JSON_OK)
+        return 0;
+    (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
+    return -EBADMSG;
 }

@@ -132,37 +132,29 @@ static bool set_proxy(Identity *identity, const IdentityOptions *options) {
     return false;
 }
 
-static bool set_pool(Identity *identity) {
-    identity->pool = curl_share_init();
-    return identity->pool && curl_share_setopt(identity->pool, CURLSHOPT_SHARE,
-                                 (int)CURL_LOCK_DATA_CONNECT) == CURLSHE_OK;
-}
-
-static int set_files(Identity *identity, const Credentials *credentials) {
-    int r = memory_file_init(&identity->ca, credentials->ca_pem);
-
-    if (r == 0)
-        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
-    if (r == 0)
-        r = memory_file_init(&identity->key, credentials->client_key_pem);
-    return r;
-}
-
 int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     _cleanup_(identity_unrefp) Identity *identity = calloc(1, sizeof(*identity));
+    const Credentials *credentials = options->credentials;
     int r;
 
     if (!identity)
         return message_fail(-ENOMEM, error, "out of memory for the credentials");
     identity->n_refs = 1;
     identity->ca.fd = identity->cert.fd = identity->key.fd = -1;
-    identity->version = options->credentials->version;
-    identity->is_insecure = options->credentials->is_insecure;
-    identity->refusal = options->credentials->refusal;
-    if (!set_headers(identity, options->credentials) || !set_base(identity, options) ||
-        !set_proxy(identity, options) || !set_pool(identity))
+    identity->version = credentials->version;
+    identity->is_insecure = credentials->is_insecure;
+    identity->refusal = credentials->refusal;
+    identity->pool = curl_share_init();
+    if (!identity->pool || !set_headers(identity, credentials) || !set_base(identity, options) ||
+        !set_proxy(identity, options) ||
+        curl_share_setopt(identity->pool, CURLSHOPT_SHARE, (int)CURL_LOCK_DATA_CONNECT) !=
+            CURLSHE_OK)
         return message_fail(-ENOMEM, error, "out of memory for the credentials");
-    r = set_files(identity, options->credentials);
+    r = memory_file_init(&identity->ca, credentials->ca_pem);
+    if (r == 0)
+        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
+    if (r == 0)
+        r = memory_file_init(&identity->key, credentials->client_key_pem);
     if (r < 0)
         return message_fail(
             r, error, "no memory file for the certificates could be made: %s", strerror(-r));

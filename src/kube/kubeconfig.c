@@ -186,23 +186,19 @@ static void tree_read_pem(Tree *tree, const TreeEntry *entry, const char *key, S
 
 /* --- files --- */
 
-/* Nothing that may be a value is repeated. */
-static Str show_diag(const Diag *diag) {
-    if (str_has_prefix(diag->text, STR("alias ")))
-        return STR("an alias is not supported");
-    if (str_has_prefix(diag->text, STR("tag ")))
-        return STR("a tag is not supported");
-    return diag->text;
-}
-
 static void complain_of_syntax(Tree *tree, const TreeFile *file, const DiagList *diags) {
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
+        Str text = diag->text;
 
         if (diag->level != DIAG_ERROR)
             continue;
-        tree_refuse(tree, diag->place, "%.*s%s%.*s", STR_FMT(show_diag(diag)),
-            diag->hint.len > 0 ? "; " : "", STR_FMT(diag->hint));
+        if (str_has_prefix(text, STR("alias "))) /* nothing that may be a value is repeated */
+            text = STR("an alias is not supported");
+        else if (str_has_prefix(text, STR("tag ")))
+            text = STR("a tag is not supported");
+        tree_refuse(tree, diag->place, "%.*s%s%.*s", STR_FMT(text), diag->hint.len > 0 ? "; " : "",
+            STR_FMT(diag->hint));
         return;
     }
     tree_refuse(tree, tree_file_place(file), "is no YAML");
@@ -237,17 +233,6 @@ static void parse_file(Tree *tree, const KubeconfigFile *from, TreeFile *file) {
             yaml_kind_name(file->root->kind));
     check_word(tree, file->root, "kind", "Config");
     check_word(tree, file->root, "apiVersion", "v1");
-}
-
-static void tree_parse(Tree *tree, const KubeconfigFile *files, size_t n_files) {
-    tree->files = ARENA_ARRAY(tree->arena, TreeFile, n_files);
-    if (!tree->files) {
-        tree_lack_memory(tree);
-        return;
-    }
-    tree->n_files = n_files;
-    for (size_t i = 0; i < n_files; i++)
-        parse_file(tree, &files[i], &tree->files[i]);
 }
 
 static void wipe(const YamlNode *node) {
@@ -516,7 +501,10 @@ static void read_server(Tree *tree, const TreeEntry *cluster, Kubeconfig *config
 }
 
 static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *config) {
+    static const Str schemes[] = {
+        STR("http://"), STR("https://"), STR("socks5://"), STR("socks5h://")};
     const YamlNode *name = tree_find_text(tree, cluster->body, "tls-server-name");
+    const YamlNode *proxy;
 
     read_server(tree, cluster, config);
     tree_read_pem(tree, cluster, "certificate-authority", &config->ca);
@@ -530,18 +518,12 @@ static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *confi
         tree_refuse(tree, name->place, "tls-server-name is no host name");
     config->tls_server_name = tree_read_text(tree, cluster->body, "tls-server-name");
     config->proxy_url = tree_read_text(tree, cluster->body, "proxy-url");
-}
-
-static void check_proxy(Tree *tree, const TreeEntry *cluster) {
-    static const Str schemes[] = {
-        STR("http://"), STR("https://"), STR("socks5://"), STR("socks5h://")};
-    const YamlNode *node = tree_find_text(tree, cluster->body, "proxy-url");
-
-    for (size_t i = 0; node && i < ELEMENTS_OF(schemes); i++)
-        if (str_has_prefix(node->text, schemes[i]))
+    proxy = tree_find_text(tree, cluster->body, "proxy-url");
+    for (size_t i = 0; proxy && i < ELEMENTS_OF(schemes); i++)
+        if (str_has_prefix(proxy->text, schemes[i]))
             return;
-    if (node)
-        tree_refuse(tree, node->place, "proxy-url must begin with http://, https:// or socks5://");
+    if (proxy)
+        tree_refuse(tree, proxy->place, "proxy-url must begin with http://, https:// or socks5://");
 }
 
 /* --- the user --- */
@@ -608,7 +590,6 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
         return;
     assert(cluster.file);
     read_cluster(tree, &cluster, config);
-    check_proxy(tree, &cluster);
     if (user_name)
         user = tree_find_entry(tree, &users, user_name->text, user_name->place);
     /* Over plain HTTP no credentials are sent: kubectl does the same. */
@@ -620,14 +601,17 @@ int kubeconfig_read(const KubeconfigFile *files, size_t n_files, const char *con
     Kubeconfig *ret, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TREE_BUDGET);
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
-    Tree tree = {.arena = arena, .error = error};
+    Tree tree = {.arena = arena, .n_files = n_files, .error = error};
 
     assert(n_files > 0);
-    if (!arena) {
+    if (arena)
+        tree.files = ARENA_ARRAY(arena, TreeFile, n_files);
+    if (!tree.files) {
         tree_lack_memory(&tree);
         return tree.r;
     }
-    tree_parse(&tree, files, n_files);
+    for (size_t i = 0; i < n_files; i++)
+        parse_file(&tree, &files[i], &tree.files[i]);
     if (tree.r == 0)
         read_context(&tree, context, &config);
     for (size_t i = 0; i < tree.n_files; i++) /* the arena holds copies of values */

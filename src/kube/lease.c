@@ -408,17 +408,6 @@ static void on_done(void *context, const CallResult *result) {
     report_changes(lease, now);
 }
 
-/* From now on others may see what we send. */
-static void note_sending(Lease *lease, LeaseStep step, int64_t now) {
-    lease->step = step;
-    lease->sent_at = now;
-    (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
-    if (step == STEP_RELEASE)
-        lease->held_until = 0;
-    else if (step != STEP_GET)
-        lease->claimed_at = now;
-}
-
 static void start(Lease *lease, LeaseStep step, int64_t now) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
     _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX_BYTES);
@@ -445,7 +434,13 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
         write_body(lease, step, &body);
     call.path = url_text(&path);
     call.body = buf_str(&body);
-    note_sending(lease, step, now);
+    lease->step = step;
+    lease->sent_at = now;
+    (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
+    if (step == STEP_RELEASE) /* from now on others may see what we send */
+        lease->held_until = 0;
+    else if (is_write)
+        lease->claimed_at = now;
     if (call.path && !buf_error(&body))
         lease->call = client_call(lease->options.client, &call, &handler);
     if (!lease->call) {
