@@ -252,22 +252,13 @@ static void start_reading(Binding *binding) {
         binding->retry_at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
-static bool post(Binding *binding) {
+Binding *binding_new(const BindingOptions *options) {
     _cleanup_(buf_done) Buf body = BUF_INIT(BINDING_BODY_MAX);
     CallOptions call = {
         .method = "POST",
         .content_type = "application/json",
         .total_sec = BINDING_POST_SEC,
     };
-
-    write_body(&binding->options, &body);
-    if (buf_error(&body))
-        return false;
-    call.body = buf_str(&body);
-    return start_call(binding, "/binding", &call);
-}
-
-Binding *binding_new(const BindingOptions *options) {
     Binding *binding = calloc(1, sizeof(*binding));
 
     if (!binding)
@@ -279,7 +270,10 @@ Binding *binding_new(const BindingOptions *options) {
         start_reading(binding);
         return binding;
     }
-    return post(binding) ? binding : binding_free(binding);
+    write_body(options, &body);
+    call.body = buf_str(&body);
+    return !buf_error(&body) && start_call(binding, "/binding", &call) ? binding
+                                                                       : binding_free(binding);
 }
 
 Binding *binding_free(Binding *binding) {

@@ -298,15 +298,6 @@ static Deadline call_deadline(const Call *call) {
                              limits->first_byte_sec});
 }
 
-static void call_check_time(Call *call, int64_t now) {
-    Deadline deadline = call_deadline(call);
-
-    if (now < deadline.at)
-        return;
-    call_blame(call, CALL_TIMEOUT, "%s within %u s", deadline.what, deadline.sec);
-    call_done(call);
-}
-
 /* --- turns --- */
 
 static void finish_ended(ClientLoop *loop) {
@@ -340,9 +331,14 @@ static int loop_turn(ClientLoop *loop) {
     r = errno_of(curl_multi_perform(loop->multi, &n_running));
     finish_ended(loop);
     now = clock_monotonic_nsec();
-    for (Call *call = loop->first; call; call = call->next)
-        if (call->state == STATE_RUNNING && !call->is_cancelled)
-            call_check_time(call, now);
+    for (Call *call = loop->first; call; call = call->next) {
+        Deadline deadline = call_deadline(call);
+
+        if (call->state != STATE_RUNNING || call->is_cancelled || now < deadline.at)
+            continue;
+        call_blame(call, CALL_TIMEOUT, "%s within %u s", deadline.what, deadline.sec);
+        call_done(call);
+    }
     loop->is_busy = false;
     for (Call *call = loop->first, *next; call; call = next) {
         next = call->next;

@@ -45,15 +45,6 @@ WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites 
 
 /* --- on the watcher's thread --------------------------------------------------------------- */
 
-/* The lease of nominations is wanted only while kube-scheduler calls this replica. */
-static void want_nominations(ClusterWatcher *watcher, int64_t now) {
-    int64_t requested_at = atomic_load(&watcher->requested_at);
-
-    if (watcher->writes[WATCHER_NOMINATIONS])
-        write_queue_set_wanted(watcher->writes[WATCHER_NOMINATIONS],
-            requested_at != 0 && now < requested_at + WATCHER_NOMINATE_SEC * NSEC_PER_SEC);
-}
-
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
     static const WatcherEvent forbidden[_WATCHER_WRITES] = {
         [WATCHER_NOMINATIONS] = WATCHER_NOMINATE_FORBIDDEN,
@@ -62,9 +53,12 @@ int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
         [WATCHER_PUBLISHED] = WATCHER_PUBLISH_FORBIDDEN,
         [WATCHER_REPORTS] = WATCHER_REPORT_FORBIDDEN,
     };
-    int64_t next_at = INT64_MAX;
+    int64_t next_at = INT64_MAX, requested_at = atomic_load(&watcher->requested_at);
 
-    want_nominations(watcher, now_nsec);
+    /* The lease of nominations is wanted only while kube-scheduler calls this replica. */
+    if (watcher->writes[WATCHER_NOMINATIONS])
+        write_queue_set_wanted(watcher->writes[WATCHER_NOMINATIONS],
+            requested_at != 0 && now_nsec < requested_at + WATCHER_NOMINATE_SEC * NSEC_PER_SEC);
     for (size_t i = 0; i < _WATCHER_WRITES; i++) {
         WriteQueue *queue = watcher->writes[i];
 

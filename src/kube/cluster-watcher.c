@@ -175,17 +175,6 @@ static bool may_bind(void *context, char *error) {
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-static void notify_synced(const ClusterWatcher *watcher) {
-    StoreFigures figures;
-
-    store_figures(watcher->store, &figures);
-    watcher_notify(
-        watcher, (WatcherNotice){.event = WATCHER_SYNCED,
-                     .n_nodes = figures.n_nodes,
-                     .n_pods = figures.n_pods,
-                     .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
-}
-
 /* Rules that read them would fail without them. Where the API server refuses them they do, rather
  * than that no pod is ever placed. */
 static bool is_related_settled(const ClusterWatcher *watcher) {
@@ -223,10 +212,18 @@ static int make_snapshot(ClusterWatcher *watcher) {
 
 /* Whether the callback took it; one that it did not take stays the newest, and is shown again. */
 static bool publish_snapshot(ClusterWatcher *watcher) {
+    StoreFigures figures;
+
     if (!watcher->callbacks.publish(watcher->callbacks.context, watcher->snapshot))
         return false;
-    if (watcher->n_published++ == 0)
-        notify_synced(watcher);
+    if (watcher->n_published++ == 0) {
+        store_figures(watcher->store, &figures);
+        watcher_notify(
+            watcher, (WatcherNotice){.event = WATCHER_SYNCED,
+                         .n_nodes = figures.n_nodes,
+                         .n_pods = figures.n_pods,
+                         .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
+    }
     watcher->is_published = true;
     atomic_store_explicit(&watcher->is_synced, true, memory_order_release);
     return true;
@@ -489,14 +486,6 @@ static void hand_over_binds(ClusterWatcher *watcher) {
         ;
 }
 
-/* Another berth may write at once. */
-static void hand_over_writes(ClusterWatcher *watcher) {
-    for (size_t i = 0; i < _WATCHER_WRITES; i++)
-        while (
-            watcher->writes[i] && !write_queue_release(watcher->writes[i]) && wait_to_end(watcher))
-            ;
-}
-
 static void *run(void *context) {
     ClusterWatcher *watcher = context;
     int64_t end_by;
@@ -508,7 +497,10 @@ static void *run(void *context) {
         wait_until(watcher, turn(watcher));
     if (watcher->permit.lease)
         hand_over_binds(watcher);
-    hand_over_writes(watcher);
+    for (size_t i = 0; i < _WATCHER_WRITES; i++) /* another berth may write at once */
+        while (
+            watcher->writes[i] && !write_queue_release(watcher->writes[i]) && wait_to_end(watcher))
+            ;
     refuse_jobs(watcher);
     pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;

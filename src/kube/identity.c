@@ -67,16 +67,6 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
     return !buf_error(&pair) && list_add(&identity->headers, text_of(&line));
 }
 
-static bool add_header(Identity *identity, const Header *header) {
-    _cleanup_(secret_buf_done) Buf line = BUF_INIT(2 * HEADER_SIZE_MAX);
-
-    (void)buf_reserve(&line, header->name.len + header->value.len + 3);
-    buf_append(&line, header->name);
-    buf_append(&line, STR(": "));
-    buf_append(&line, header->value);
-    return list_add(&identity->headers, text_of(&line));
-}
-
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
         ("User-Agent: berth/" BERTH_VERSION), "Accept: application/json",
@@ -86,9 +76,15 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         if (!list_add(&identity->headers, lines[i]))
             return false;
-    for (size_t i = 0; i < credentials->n_headers; i++)
-        if (!add_header(identity, &credentials->headers[i]))
+    for (size_t i = 0; i < credentials->n_headers; i++) {
+        const Header *header = &credentials->headers[i];
+        _cleanup_(secret_buf_done) Buf line = BUF_INIT(2 * HEADER_SIZE_MAX);
+
+        (void)buf_reserve(&line, header->name.len + header->value.len + 3);
+        buf_printf(&line, "%.*s: %.*s", STR_FMT(header->name), STR_FMT(header->value));
+        if (!list_add(&identity->headers, text_of(&line)))
             return false;
+    }
     return add_authorization(identity, credentials);
 }
 

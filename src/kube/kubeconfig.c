@@ -335,30 +335,26 @@ static TreeEntry tree_find_entry(Tree *tree, const TreeSection *section, Str nam
 
 /* --- the plugin that a user names -------------------------------------------------------- */
 
-/* A list of the plugin's settings, with memory in *@ret; NULL: none, or an error. */
+/* A list of the plugin's settings, with memory for its items at @ret; NULL: none, or an error. */
 static const YamlNode *read_list(
-    Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void **ret) {
+    Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void *ret) {
     const YamlNode *list = tree_find(tree, body, key, YAML_SEQUENCE);
+    void *room = list && list->n <= max ? calloc(list->n + 1, size) : NULL;
 
+    memcpy(ret, &room, sizeof(room));
     if (list && list->n > max)
         tree_refuse(tree, list->place, "more than %u %s%s", max,
             strcmp(key, "env") == 0 ? "variables in " : "", key);
-    if (!list || list->n > max)
-        return NULL;
-    *ret = calloc(list->n + 1, size);
-    if (!*ret)
+    else if (list && !room)
         tree_lack_memory(tree);
-    return *ret ? list : NULL;
+    return room ? list : NULL;
 }
 
 static void read_args(Tree *tree, const YamlNode *body, ExecSpec *spec) {
-    void *room = NULL;
-    const YamlNode *list = read_list(tree, body, "args", EXEC_ARGS_MAX, sizeof(*spec->args), &room);
+    const YamlNode *list =
+        read_list(tree, body, "args", EXEC_ARGS_MAX, sizeof(*spec->args), &spec->args);
 
-    spec->args = room;
-    if (!list)
-        return;
-    for (; spec->n_args < list->n && tree->r == 0; spec->n_args++) {
+    for (; list && spec->n_args < list->n && tree->r == 0; spec->n_args++) {
         const YamlNode *item = list->items[spec->n_args];
 
         if (item->kind != YAML_STRING)
@@ -382,13 +378,10 @@ static void read_variable(Tree *tree, const YamlNode *item, ExecVariable *ret) {
 }
 
 static void read_env(Tree *tree, const YamlNode *body, ExecSpec *spec) {
-    void *room = NULL;
-    const YamlNode *list = read_list(tree, body, "env", EXEC_ENV_MAX, sizeof(*spec->env), &room);
+    const YamlNode *list =
+        read_list(tree, body, "env", EXEC_ENV_MAX, sizeof(*spec->env), &spec->env);
 
-    spec->env = room;
-    if (!list)
-        return;
-    for (; spec->n_env < list->n && tree->r == 0; spec->n_env++)
+    for (; list && spec->n_env < list->n && tree->r == 0; spec->n_env++)
         read_variable(tree, list->items[spec->n_env], &spec->env[spec->n_env]);
 }
 
@@ -528,17 +521,6 @@ static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *confi
 
 /* --- the user --- */
 
-static void read_token(Tree *tree, const TreeEntry *user, Kubeconfig *config) {
-    const YamlNode *node = tree_find_text(tree, user->body, "token");
-    const char *complaint = node ? secret_complaint(SECRET_TOKEN, node->text) : NULL;
-
-    config->token.kind = SECRET_TOKEN;
-    if (complaint)
-        tree_refuse(tree, node->place, "token %s", complaint);
-    config->token.text = tree_read_text(tree, user->body, "token");
-    tree_read_path(tree, user, "tokenFile", &config->token);
-}
-
 static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *config) {
     const YamlNode *provider = yaml_find(user->body, STR("auth-provider"));
 
@@ -559,9 +541,18 @@ static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *conf
 
 static void read_user(
     Tree *tree, const TreeEntry *user, const TreeEntry *cluster, Kubeconfig *config) {
+    const YamlNode *token;
+    const char *complaint;
+
     tree_read_pem(tree, user, "client-certificate", &config->client_cert);
     tree_read_pem(tree, user, "client-key", &config->client_key);
-    read_token(tree, user, config);
+    token = tree_find_text(tree, user->body, "token");
+    complaint = token ? secret_complaint(SECRET_TOKEN, token->text) : NULL;
+    if (complaint)
+        tree_refuse(tree, token->place, "token %s", complaint);
+    config->token.kind = SECRET_TOKEN;
+    config->token.text = token ? tree_copy(tree, token->text) : NULL;
+    tree_read_path(tree, user, "tokenFile", &config->token);
     config->user = tree_read_text(tree, user->body, "username");
     config->password = tree_read_text(tree, user->body, "password");
     check_user(tree, user, config);

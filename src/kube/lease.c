@@ -331,14 +331,6 @@ static bool take_record(Lease *lease, int64_t now) {
     return true;
 }
 
-static void note_absent(Lease *lease, int64_t now) {
-    buf_done(&lease->record.metadata);
-    lease->record = LEASE_RECORD_INIT;
-    lease->is_known = true;
-    lose(lease);
-    lease->due_at = now;
-}
-
 static void on_looked(Lease *lease, int64_t now) {
     int64_t at = now + LEASE_RETRY_SEC * NSEC_PER_SEC;
 
@@ -377,9 +369,13 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
     bool is_answered = result->outcome == CALL_DONE;
     unsigned status = result->status;
 
-    if (is_answered && status == 404 && lease->step != STEP_CREATE)
-        note_absent(lease, now);
-    else if (is_answered && status == 409) {
+    if (is_answered && status == 404 && lease->step != STEP_CREATE) { /* there is none */
+        buf_done(&lease->record.metadata);
+        lease->record = LEASE_RECORD_INIT;
+        lease->is_known = true;
+        lose(lease);
+        lease->due_at = now;
+    } else if (is_answered && status == 409) {
         /* Another berth was quicker. That may happen now and then, but not every time. */
         lease->is_known = false;
         lease->due_at = now;

@@ -232,32 +232,29 @@ static bool apply_deferred(Reflector *reflector) {
     return true;
 }
 
-static bool end_stream(Reflector *reflector, Str version) {
-    if (!list_end(reflector) || !apply_deferred(reflector))
-        return false;
-    if (!reflector_set_version(reflector, version))
-        return end_malformed(reflector);
-    count_progress(reflector);
-    reflector->state = STATE_WATCHING;
-    reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
-    return true;
-}
-
 /* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
  * older API server has ignored the parameter, and this is a watch like any other. */
 static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
     /* The version is kept elsewhere: applying deferred events resets the arena. */
     char version[REFLECTOR_VERSION_MAX];
+    size_t version_len = meta->version.len;
 
     if (!meta->ends_initial_events) {
         (void)reflector_end_call(reflector, NEXT_LIST, "the API server does not stream lists");
         reflector->failure.is_no_list = true;
         return false;
     }
-    if (meta->version.len > sizeof(version))
+    if (version_len > sizeof(version))
         return end_malformed(reflector);
-    memcpy(version, meta->version.ptr, meta->version.len);
-    return end_stream(reflector, str_of(version, meta->version.len));
+    memcpy(version, meta->version.ptr, version_len);
+    if (!list_end(reflector) || !apply_deferred(reflector))
+        return false;
+    if (!reflector_set_version(reflector, str_of(version, version_len)))
+        return end_malformed(reflector);
+    count_progress(reflector);
+    reflector->state = STATE_WATCHING;
+    reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
+    return true;
 }
 
 static bool on_bookmark(Reflector *reflector, Str object) {

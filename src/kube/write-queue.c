@@ -135,14 +135,6 @@ static bool is_for_rights(const WriteCall *call) {
            memmem(status.message.ptr, status.message.len, sign, strlen(sign));
 }
 
-static void pause_sending(WriteQueue *queue, const CallResult *result, int64_t now) {
-    int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
-
-    if (sec > WRITE_QUEUE_PAUSE_MAX_SEC)
-        sec = WRITE_QUEUE_PAUSE_MAX_SEC;
-    queue->paused_until = now + sec * NSEC_PER_SEC;
-}
-
 /* @result NULL: out of memory. */
 static void count_end(WriteCall *call, const CallResult *result) {
     WriteQueue *queue = call->queue;
@@ -166,8 +158,12 @@ static void count_end(WriteCall *call, const CallResult *result) {
     pthread_mutex_unlock(&queue->lock);
     if (is_forbidden)
         queue->forbidden_until = now + queue->options.forbidden_sec * NSEC_PER_SEC;
-    if (is_throttled)
-        pause_sending(queue, result, now);
+    if (is_throttled) {
+        int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
+
+        sec = sec < WRITE_QUEUE_PAUSE_MAX_SEC ? sec : WRITE_QUEUE_PAUSE_MAX_SEC;
+        queue->paused_until = now + sec * NSEC_PER_SEC;
+    }
 }
 
 /* The rest of a large answer is not needed. */

@@ -42,21 +42,14 @@ static void set_time(Join *join, const JoinTime *time) {
             join->now_msec = vector->items[i].at_msec;
 }
 
-/* How much older than the answer a series is. */
-static int64_t lag_nsec(const Join *join, const Series *series) {
-    int64_t msec = join->now_msec - series->at_msec, nsec;
-
-    if (series->at_msec <= 0 || msec <= join->slack_msec)
-        return 0;
-    return __builtin_mul_overflow(msec, NSEC_PER_MSEC, &nsec) ? INT64_MAX : nsec;
-}
-
-/* --- values ---------------------------------------------------------------- */
-
 bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec) {
+    int64_t msec = join->now_msec - series->at_msec; /* so much older than the answer */
     size_t *dropped = join->report->n_dropped;
 
-    *ret_lag_nsec = lag_nsec(join, series);
+    if (series->at_msec <= 0 || msec <= join->slack_msec)
+        *ret_lag_nsec = 0;
+    else if (__builtin_mul_overflow(msec, NSEC_PER_MSEC, ret_lag_nsec))
+        *ret_lag_nsec = INT64_MAX;
     if (isnan(series->value))
         dropped[JOIN_NAN]++;
     else if (isinf(series->value))

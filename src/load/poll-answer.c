@@ -156,16 +156,6 @@ static void measure(PollAnswer *answer, Reading *reading) {
         take_sampling(answer, reading, &report, measurement);
 }
 
-static void measure_all(PollAnswer *answer) {
-    const Readings *readings = answer->queue->readings;
-
-    for (size_t i = 0; i < readings->n; i++)
-        if (readings->items[i]->job == answer->request->job)
-            measure(answer, readings->items[i]);
-    arena_reset(answer->queue->vectors);
-    arena_reset(answer->queue->scratch);
-}
-
 /* --- requests --- */
 
 static void take_failure(PollQueue *queue, PollRequest *request, const char *error) {
@@ -197,7 +187,11 @@ static void take_answer(PollQueue *queue, PollRequest *request, Snapshot *snapsh
     }
     job->n_ok++;
     schedule_answered(&job->schedule, request->uptime_nsec, clock_monotonic_nsec());
-    measure_all(&answer);
+    for (size_t i = 0; i < queue->readings->n; i++)
+        if (queue->readings->items[i]->job == job)
+            measure(&answer, queue->readings->items[i]);
+    arena_reset(queue->vectors);
+    arena_reset(queue->scratch);
     if (!queue->is_news)
         queue->news_nsec = clock_monotonic_nsec();
     queue->is_news = true;

@@ -254,21 +254,12 @@ static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTO
     return str_trim(str_take(body, str_find(body, '\n')));
 }
 
-static void add_words(
-    const PollRequest *request, const Advice *advice, Arena *scratch, Message *message) {
-    char text[VECTOR_ERROR_MAX];
-    Str words = own_words(request, scratch, text);
-
-    if (str_is_empty(words) || (advice && str_is(words, advice->name)))
-        return;
-    message_add(message, ": ");
-    message_show(message, words, QUOTE_MAX);
-}
-
 static void complain_status(const PollRequest *request, Arena *scratch, Message *message) {
     bool is_custom = request->job->model->gauge.source == GAUGE_CUSTOM;
     const Advice *advice = NULL;
     const char *help = "";
+    char text[VECTOR_ERROR_MAX];
+    Str words = request->status == 401 ? STR_NULL : own_words(request, scratch, text);
 
     for (size_t i = 0; i < ELEMENTS_OF(advices) && !advice; i++)
         if (advices[i].status == request->status)
@@ -279,8 +270,10 @@ static void complain_status(const PollRequest *request, Arena *scratch, Message 
                                              : advice->api;
     message_add(message, "%s: answers %u%s%s", server_url(request), request->status,
         advice ? " " : "", advice ? advice->name : "");
-    if (request->status != 401)
-        add_words(request, advice, scratch, message);
+    if (!str_is_empty(words) && !(advice && str_is(words, advice->name))) {
+        message_add(message, ": ");
+        message_show(message, words, QUOTE_MAX);
+    }
     if (help[0] != '\0')
         message_add(message, "; %s", help);
 }

@@ -221,27 +221,13 @@ static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
     poll_queue_give_up(queue, error);
 }
 
-static int look(
-    PollQueue *queue, const MetricSources *sources, Access *access, int64_t timeout_nsec) {
-    char error[ACCESS_ERROR_MAX];
-    SourceConnections *connections = NULL;
-    int r;
-
-    queue->asks_once = true;
-    queue->api = (SourceConnection){.access = access, .owns_access = false};
-    r = source_connections_new(sources, &connections, error);
-    if (r < 0)
-        return r;
-    poll_queue_configure(queue, connections);
-    ask_all(queue, timeout_nsec);
-    return 0;
-}
-
 int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses) {
     const PollerCallbacks callbacks = {.context = snapshot, .snapshot = borrow_snapshot};
     _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
     SharedReadings shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    SourceConnections *connections = NULL;
+    char error[ACCESS_ERROR_MAX];
     PollQueue queue;
     int r;
 
@@ -251,8 +237,12 @@ int poller_once(const MetricSources *sources, Access *access, const Gauge *gauge
     if (r == 0)
         r = readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings);
     if (r == 0)
-        r = look(&queue, sources, access, timeout_nsec);
+        r = source_connections_new(sources, &connections, error);
+    queue.asks_once = true;
+    queue.api = (SourceConnection){.access = access, .owns_access = false};
     if (r == 0) {
+        poll_queue_configure(&queue, connections);
+        ask_all(&queue, timeout_nsec);
         *ret = readings_measurements(shared.readings); /* no other thread: no lock is needed */
         r = *ret ? 0 : -ENOMEM;
     }

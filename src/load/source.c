@@ -305,36 +305,26 @@ bool source_connection_open(SourceConnection *server, ClientLoop *loop) {
     return server->client != NULL;
 }
 
-static int source_connection_init(
-    SourceConnection *server, const MetricSource *source, char *error) {
-    int r;
-
-    server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
-    if (!server->name)
-        return message_fail(-ENOMEM, error, "out of memory for the metric source");
-    r = source_access(source, &server->access, error);
-    if (r < 0)
-        return r;
-    server->owns_access = true;
-    return 0;
-}
-
 int source_connections_new(const MetricSources *sources, SourceConnections **ret, char *error) {
     _cleanup_(source_connections_freep) SourceConnections *connections =
         calloc(1, sizeof(*connections));
-    int r;
 
     if (!connections)
         return message_fail(-ENOMEM, error, "out of memory for the metric sources");
     if (sources->n > SOURCES_MAX)
         return message_fail(-E2BIG, error, "there are more than %u sources", SOURCES_MAX);
-    for (; connections->n < sources->n; connections->n++) {
-        r = source_connection_init(
-            &connections->items[connections->n], &sources->items[connections->n], error);
-        if (r < 0) {
-            source_connection_done(&connections->items[connections->n]);
+    for (size_t i = 0; i < sources->n; i++) {
+        const MetricSource *source = &sources->items[i];
+        SourceConnection *server = &connections->items[connections->n++];
+        int r;
+
+        server->owns_access = true;
+        server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
+        if (!server->name)
+            return message_fail(-ENOMEM, error, "out of memory for the metric source");
+        r = source_access(source, &server->access, error);
+        if (r < 0)
             return r;
-        }
     }
     *ret = TAKE_PTR(connections);
     return 0;

@@ -398,22 +398,11 @@ static int complain_of_status(const Answer *answer, Message *message) {
     return -EPROTO;
 }
 
-/* Cuts and escapes the warning once, for every place that shows it. */
-static int keep_warning(const Answer *answer) {
-    const VectorReader *reader = &answer->reader;
-    char text[VECTOR_ERROR_MAX];
-    Message message = message_begin(text, sizeof(text));
-    Str warning = str_is_empty(answer->warning) ? answer->info : answer->warning;
-
-    message_show(&message, warning, VECTOR_SERVER_TEXT_MAX);
-    reader->vector->warning = arena_copy(reader->arena, str_of(text, message.len));
-    return reader->vector->warning.ptr ? 0 : -ENOMEM;
-}
-
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     Message message = message_begin(error, VECTOR_ERROR_MAX);
     Answer answer = {0};
     VectorReader *reader = &answer.reader;
+    char text[VECTOR_ERROR_MAX];
     int r;
 
     *ret = (Vector){0};
@@ -434,5 +423,10 @@ int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     }
     if (json_error(&reader->json) != JSON_OK)
         return vector_reader_complain(reader, &message);
-    return keep_warning(&answer);
+    /* Cut and escaped once, for every place that shows it. */
+    message = message_begin(text, sizeof(text));
+    message_show(&message, str_is_empty(answer.warning) ? answer.info : answer.warning,
+        VECTOR_SERVER_TEXT_MAX);
+    ret->warning = arena_copy(arena, str_of(text, message.len));
+    return ret->warning.ptr ? 0 : -ENOMEM;
 }

@@ -111,24 +111,18 @@ void vector_reader_take_labels(VectorReader *reader, size_t n) {
 }
 
 /* As many as fit in the rest of the text at the average length so far, and some more. */
-static size_t estimate(const VectorReader *reader) {
-    size_t n = reader->vector->n, size;
-
-    if (n == 0)
-        return SERIES_FIRST;
-    size = n + (n * (reader->json.len - reader->json.at) / (reader->json.at + 1)) * 9 / 8 + n;
-    return size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
-}
-
 static bool grow(VectorReader *reader) {
+    const JsonReader *json = &reader->json;
     Vector *vector = reader->vector;
-    size_t size = estimate(reader);
-    Series *items = ARENA_RAW(reader->arena, Series, size);
+    size_t n = vector->n, size = n + (n * (json->len - json->at) / (json->at + 1)) * 9 / 8 + n;
+    Series *items;
 
+    size = n == 0 ? SERIES_FIRST : size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
+    items = ARENA_RAW(reader->arena, Series, size);
     if (!items)
         return false;
-    if (vector->n > 0)
-        memcpy(items, vector->items, vector->n * sizeof(Series));
+    if (n > 0)
+        memcpy(items, vector->items, n * sizeof(Series));
     vector->items = items;
     reader->size = size;
     return true;

@@ -171,16 +171,6 @@ static void allow_links_in(const Rules *rules, const char *folder, uint64_t acce
     (void)closedir(entries);
 }
 
-static void allow_path(const Rules *rules, SandboxPath *path) {
-    uint64_t access = path->is_written ? ACCESS_WRITE : ACCESS_READ;
-
-    if (!path->path || path->path[0] == '\0' || strcmp(path->path, "-") == 0)
-        return;
-    path->is_refused = !allow_links(rules, path->path, access, 0);
-    if (!path->is_written)
-        allow_links_in(rules, path->path, access);
-}
-
 /* --- entering --------------------------------------------------------------------------------- */
 
 int landlock_enter(SandboxPath *paths, size_t n_paths) {
@@ -202,8 +192,16 @@ int landlock_enter(SandboxPath *paths, size_t n_paths) {
         (void)allow(&rules, system_paths[i], ACCESS_READ);
     for (size_t i = 0; i < ELEMENTS_OF(replaced_paths); i++)
         (void)allow_links(&rules, replaced_paths[i], ACCESS_READ, 0);
-    for (size_t i = 0; i < n_paths; i++)
-        allow_path(&rules, &paths[i]);
+    for (size_t i = 0; i < n_paths; i++) {
+        const char *path = paths[i].path;
+        uint64_t access = paths[i].is_written ? ACCESS_WRITE : ACCESS_READ;
+
+        if (!path || path[0] == '\0' || strcmp(path, "-") == 0)
+            continue;
+        paths[i].is_refused = !allow_links(&rules, path, access, 0);
+        if (!paths[i].is_written)
+            allow_links_in(&rules, path, access);
+    }
     r = syscall(SYS_landlock_restrict_self, rules.fd, 0) < 0 ? -errno : abi;
     (void)close(rules.fd);
     return r;
