@@ -159,16 +159,15 @@ static int refresh_files(Access *access, bool force, bool *ret_changed, char *er
 static Access *access_make(Kubeconfig *config, char *origin) {
     Access *access = calloc(1, sizeof(*access));
 
-    if (!access || !origin) {
+    if (!access) {
         free(origin);
-        free(access);
         return NULL;
     }
     access->config = *config;
     *config = (Kubeconfig){0};
     access->origin = origin;
     access->version = 1;
-    return access;
+    return origin ? access : access_free(access);
 }
 
 static int access_new(Kubeconfig *config, char *origin, Access **ret, char *error) {
@@ -200,8 +199,7 @@ Access *access_free(Access *access) {
 /* --- from a kubeconfig --- */
 
 typedef struct FileList {
-    KubeconfigFile files[KUBECONFIG_FILES_MAX];
-    char *paths[KUBECONFIG_FILES_MAX]; /* the targets of the files' paths */
+    KubeconfigFile files[KUBECONFIG_FILES_MAX]; /* their paths are the list's */
     size_t n;
 } FileList;
 
@@ -209,7 +207,7 @@ static void file_list_done(FileList *list) {
     for (size_t i = 0; i < list->n; i++) {
         secret_wipe(list->files[i].text);
         free((void *)(uintptr_t)list->files[i].text.ptr);
-        free(list->paths[i]);
+        free((void *)(uintptr_t)list->files[i].path);
     }
     list->n = 0;
 }
@@ -232,7 +230,6 @@ static int file_list_add(FileList *list, char *path, char *error) {
         free(path);
         return r;
     }
-    list->paths[list->n] = path;
     list->files[list->n++] = (KubeconfigFile){.path = path, .text = text};
     return 0;
 }

@@ -39,14 +39,6 @@ static bool keep_first(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* Whether a resource cannot be listed. */
-static bool is_in_trouble(const WatcherStatus *status) {
-    for (size_t i = 0; i < WATCHER_POLICIES; i++)
-        if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
-            return true;
-    return false;
-}
-
 static void describe(const WatcherStatus *status, char *error) {
     for (unsigned i = 0; i < WATCHER_POLICIES; i++) {
         const WatcherKindStatus *kind = &status->kinds[i];
@@ -72,7 +64,10 @@ static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *
 
         pthread_cond_timedwait(&first->changed, &first->lock, &until);
         watcher_status(watcher, &status);
-        is_over = is_in_trouble(&status) || clock_monotonic_nsec() > deadline;
+        is_over = clock_monotonic_nsec() > deadline;
+        for (size_t i = 0; i < WATCHER_POLICIES && !is_over; i++) /* one cannot be listed */
+            is_over =
+                !status.kinds[i].is_synced && status.kinds[i].n_failures >= FETCH_FAILURES_MAX;
     }
     if (!first->snapshot)
         describe(&status, error);

@@ -25,8 +25,8 @@ typedef struct KnownObject {
 
 /* Sorted by name. */
 typedef struct ObjectList {
-    KnownObject **items;
-    size_t n, size;
+    KnownObject **items; /* NULL, or room for POLICY_OBJECTS_MAX */
+    size_t n;
 } ObjectList;
 
 struct PolicyObjects {
@@ -67,20 +67,6 @@ static void clear(ObjectList *list) {
     *list = (ObjectList){0};
 }
 
-static int grow(ObjectList *list) {
-    size_t size = list->size > 0 ? 2 * list->size : 16;
-    KnownObject **items;
-
-    if (list->n < list->size)
-        return 0;
-    items = realloc(list->items, size * sizeof(KnownObject *));
-    if (!items)
-        return -ENOMEM;
-    list->items = items;
-    list->size = size;
-    return 0;
-}
-
 /* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
 static int put(ObjectList *list, KnownObject *object) {
     bool is_found;
@@ -93,7 +79,9 @@ static int put(ObjectList *list, KnownObject *object) {
     }
     if (list->n == POLICY_OBJECTS_MAX)
         return SINK_UNFIT;
-    if (grow(list) < 0)
+    if (!list->items)
+        list->items = malloc(POLICY_OBJECTS_MAX * sizeof(KnownObject *));
+    if (!list->items)
         return -ENOMEM;
     memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(KnownObject *));
     list->items[at] = object;
@@ -290,31 +278,24 @@ int policy_objects_end(PolicyObjects *objects) {
     return 0;
 }
 
-/* Takes @object, unless it fails. */
-static int put_known(PolicyObjects *objects, KnownObject *object) {
-    bool is_found, is_changed;
-    size_t at = find(&objects->known, object->object.name, &is_found);
-    int r;
-
-    is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
-    r = put(&objects->known, object);
-    if (r == 0 && is_changed)
-        objects->version++;
-    return r;
-}
-
 int policy_objects_apply(
     PolicyObjects *objects, WatchEventType type, const ObjectMeta *meta, Str text) {
     KnownObject *object = NULL;
+    bool is_found, is_changed;
     int r = type == EVENT_DELETED ? 0 : read_object(objects, text, &object);
+    size_t at;
 
     if (r != 0)
         return r;
     pthread_mutex_lock(&objects->lock);
-    if (object)
-        r = put_known(objects, object);
-    else if (drop(&objects->known, meta->name))
-        objects->version++;
+    if (object) {
+        at = find(&objects->known, object->object.name, &is_found);
+        is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
+        r = put(&objects->known, object);
+    } else {
+        is_changed = drop(&objects->known, meta->name);
+    }
+    objects->version += r == 0 && is_changed;
     pthread_mutex_unlock(&objects->lock);
     if (r != 0)
         free(object);

@@ -136,21 +136,6 @@ const char *secret_complaint(SecretKind kind, Str text) {
     return NULL;
 }
 
-/* Takes @text into force. */
-static int secret_set(Secret *secret, Str text, bool *ret_changed) {
-    char *copy;
-
-    if (secret->text && str_is(text, secret->text))
-        return 0;
-    copy = secret_copy(text);
-    if (!copy)
-        return -ENOMEM;
-    secret_free(secret->text);
-    secret->text = copy;
-    *ret_changed = true;
-    return 0;
-}
-
 int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     const char *complaint;
     struct stat status;
@@ -171,12 +156,21 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
         return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
-    r = complaint ? message_fail(-EINVAL, error, "%s: %s", secret->path, complaint)
-                  : secret_set(secret, text, ret_changed);
+    if (complaint) {
+        r = message_fail(-EINVAL, error, "%s: %s", secret->path, complaint);
+    } else if (!secret->text || !str_is(text, secret->text)) {
+        char *copy = secret_copy(text);
+
+        if (copy) {
+            secret_free(secret->text);
+            secret->text = copy;
+            *ret_changed = true;
+        } else {
+            r = message_fail(-ENOMEM, error, "out of memory for %s", secret->path);
+        }
+    }
     if (r == 0)
         secret->mark = mark;
-    if (r == -ENOMEM)
-        message_set(error, ACCESS_ERROR_MAX, "out of memory for %s", secret->path);
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
     return r;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "cluster/record.h"
 #include "kube/proxy.h"
@@ -177,22 +178,16 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
 
 #define PORT_DIGITS_MAX 5u
 
-static bool is_port(Str text) {
-    if (text.len < 2 || text.len > PORT_DIGITS_MAX + 1 || text.ptr[0] != ':')
-        return false;
-    for (size_t i = 1; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return false;
-    return true;
-}
-
 /* "a:9100" and "[::1]:9100" without the port. An IPv6 address without brackets has more than one
  * colon, and none of them begins a port. */
 static Str host_of(Str value) {
-    size_t colon = str_find_last(value, ':');
+    size_t colon = str_find_last(value, ':'), n_digits = value.len - colon - 1;
 
-    if (colon == SIZE_MAX || !is_port(str_skip(value, colon)))
+    if (colon == SIZE_MAX || n_digits < 1 || n_digits > PORT_DIGITS_MAX)
         return value;
+    for (size_t i = colon + 1; i < value.len; i++)
+        if (!ascii_is_digit(value.ptr[i]))
+            return value;
     if (value.ptr[0] == '[' ? value.ptr[colon - 1] != ']' : str_find(value, ':') != colon)
         return value;
     return str_take(value, colon);
@@ -365,17 +360,6 @@ static bool keep_label(JoinMemory *memory, Str label) {
     return true;
 }
 
-/* Bytes of all values; SIZE_MAX: more than is remembered. */
-static size_t measure(const Vector *vector, Str label) {
-    size_t bytes = 0, hint = 0;
-
-    if (vector->n > JOIN_MEMORY_SERIES_MAX)
-        return SIZE_MAX;
-    for (size_t i = 0; i < vector->n; i++)
-        bytes += join_label(&vector->items[i], label, &hint).len;
-    return bytes <= JOIN_MEMORY_BYTES_MAX ? bytes : SIZE_MAX;
-}
-
 static bool make_room(JoinMemory *memory, size_t n, size_t n_bytes) {
     if (n > memory->size) {
         free(memory->series);
@@ -406,14 +390,18 @@ static void copy_series(JoinMemory *memory, const Vector *vector, Str label, con
 
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows) {
-    size_t n_bytes = measure(vector, way->label);
+    bool is_kept = vector->n <= JOIN_MEMORY_SERIES_MAX;
+    size_t n_bytes = 0, hint = 0;
 
+    for (size_t i = 0; i < vector->n && is_kept; i++)
+        n_bytes += join_label(&vector->items[i], way->label, &hint).len;
+    is_kept &= n_bytes <= JOIN_MEMORY_BYTES_MAX;
     memory->n = 0;
     memory->key = keep_label(memory, way->label) ? key : 0;
     memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
     memory->version = way->index->version;
-    if (memory->key != 0 && n_bytes != SIZE_MAX && make_room(memory, vector->n, n_bytes))
+    if (memory->key != 0 && is_kept && make_room(memory, vector->n, n_bytes))
         copy_series(memory, vector, way->label, rows);
 }
