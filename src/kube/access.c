@@ -432,28 +432,14 @@ size_t access_files(const Access *access, const char *ret[static ACCESS_FILES_MA
 
 /* --- who we are --- */
 
-static ExecCluster cluster_of(const Access *access) {
-    return (ExecCluster){
-        .server = access->config.server,
-        .tls_server_name = access->config.tls_server_name,
-        .ca_pem = access->config.ca.text,
-        .proxy_url = access->config.proxy_url,
-        .is_insecure = access->config.is_insecure,
-    };
-}
-
 int access_start_helper(const Access *access) {
-    const ExecCluster cluster = cluster_of(access);
-
-    return access->config.exec ? exec_start_helper(access->config.exec, &cluster) : 0;
+    return access->config.exec ? exec_start_helper(&access->config) : 0;
 }
 
 static int ask_plugin(
     Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
-    const ExecCluster cluster = cluster_of(access);
     const PluginRun run = {
-        .spec = access->config.exec,
-        .cluster = &cluster,
+        .config = &access->config,
         .now_nsec = now_nsec,
         .wall_sec = wall_sec,
         .is_rejected = access->is_rejected,

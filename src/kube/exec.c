@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/message.h"
+#include "kube/kubeconfig.h"
 #include "kube/process-helper.h"
 #include "kube/process.h"
 #include "kube/secret.h"
@@ -60,35 +61,35 @@ static void write_field(JsonWriter *writer, Str key, const char *value) {
         json_write_member(writer, key, str_from_c(value));
 }
 
-static void write_cluster(JsonWriter *writer, const ExecSpec *spec, const ExecCluster *cluster) {
+static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
     json_member_object(writer, "cluster");
-    write_field(writer, STR("server"), cluster->server);
-    write_field(writer, STR("tls-server-name"), cluster->tls_server_name);
-    if (cluster->is_insecure)
+    write_field(writer, STR("server"), config->server);
+    write_field(writer, STR("tls-server-name"), config->tls_server_name);
+    if (config->is_insecure)
         json_member_bool(writer, "insecure-skip-tls-verify", true);
-    if (cluster->ca_pem) {
+    if (config->ca.text) {
         _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
 
-        base64_encode(str_from_c(cluster->ca_pem), &text);
+        base64_encode(str_from_c(config->ca.text), &text);
         json_write_member(writer, STR("certificate-authority-data"), buf_str(&text));
     }
-    write_field(writer, STR("proxy-url"), cluster->proxy_url);
-    if (spec->cluster_config) {
+    write_field(writer, STR("proxy-url"), config->proxy_url);
+    if (config->exec->cluster_config) {
         json_write_key(writer, STR("config"));
-        json_write_raw(writer, str_from_c(spec->cluster_config));
+        json_write_raw(writer, str_from_c(config->exec->cluster_config));
     }
     json_write_end_object(writer);
 }
 
-void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out) {
+void exec_write_info(const Kubeconfig *config, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
     write_field(&writer, STR("kind"), "ExecCredential");
-    write_field(&writer, STR("apiVersion"), spec->api_version);
+    write_field(&writer, STR("apiVersion"), config->exec->api_version);
     json_member_object(&writer, "spec");
-    if (spec->wants_cluster)
-        write_cluster(&writer, spec, cluster);
+    if (config->exec->wants_cluster)
+        write_cluster(&writer, config);
     json_member_bool(&writer, "interactive", false);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
@@ -294,8 +295,9 @@ static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_
 }
 
 /* Runs it, or with @starts_helper: forks the process that will. */
-static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    bool starts_helper, Buf *output, ProcessResult *result) {
+static int run_or_start(const Kubeconfig *config, int timeout_msec, bool starts_helper, Buf *output,
+    ProcessResult *result) {
+    const ExecSpec *spec = config->exec;
     _cleanup_(arena_freep) Arena *arena = arena_new(8 * ACCESS_FILE_MAX);
     _cleanup_(buf_done) Buf info = BUF_INIT(INFO_MAX);
     ProcessOptions options = {.command = spec->command, .timeout_msec = timeout_msec};
@@ -303,7 +305,7 @@ static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int ti
 
     if (!starts_helper && process_helper_is_started())
         return process_helper_run(timeout_msec, output, result);
-    exec_write_info(spec, cluster, &info);
+    exec_write_info(config, &info);
     options.env = arena && !buf_error(&info) ? build_env(spec, buf_str(&info), arena) : NULL;
     args = options.env ? ARENA_ARRAY(arena, const char *, spec->n_args + 2) : NULL;
     if (!args)
@@ -315,16 +317,16 @@ static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int ti
     return starts_helper ? process_helper_start(&options) : process_run(&options, output, result);
 }
 
-int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) {
-    return run_or_start(spec, cluster, 0, /* starts_helper= */ true, NULL, NULL);
+int exec_start_helper(const Kubeconfig *config) {
+    return run_or_start(config, 0, /* starts_helper= */ true, NULL, NULL);
 }
 
-int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    ExecCredential *ret, char *error) {
+int exec_run(const Kubeconfig *config, int timeout_msec, ExecCredential *ret, char *error) {
+    const ExecSpec *spec = config->exec;
     _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
     char what[ACCESS_ERROR_MAX];
     ProcessResult result;
-    int r = run_or_start(spec, cluster, timeout_msec, /* starts_helper= */ false, &output, &result);
+    int r = run_or_start(config, timeout_msec, /* starts_helper= */ false, &output, &result);
 
     if (r < 0)
         return explain_start(spec, r, error);
@@ -390,7 +392,7 @@ static void run_once(Plugin *plugin, const PluginRun *run, bool *ret_changed) {
     int timeout_msec = (is_refresh ? ACCESS_PLUGIN_REFRESH_SEC : ACCESS_PLUGIN_SEC) * 1000;
     int64_t start = clock_monotonic_nsec();
 
-    plugin->failure = exec_run(run->spec, run->cluster, timeout_msec, &credential, plugin->error);
+    plugin->failure = exec_run(run->config, timeout_msec, &credential, plugin->error);
     if (plugin->was_refresh != is_refresh || plugin->failure == 0)
         plugin->n_failures = 0;
     if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)

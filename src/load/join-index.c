@@ -203,15 +203,15 @@ static int extract(JoinWay *way, Str value, Str *ret) {
 
     *ret = STR_NULL;
     if (!way->pattern)
-        way->pattern =
-            regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
+        way->pattern = regex_compile(
+            way->join->gauge->node_pattern, GAUGE_PATTERN_MAX, way->join->scratch, &error);
     if (!way->pattern)
-        return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
+        return arena_has_failed(way->join->scratch) ? -ENOMEM : -EINVAL;
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
     scan = regex_scan_new(way->pattern, value, n_spans);
-    r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
+    r = scan ? regex_scan_next(scan, &way->join->work, spans) : -ENOMEM;
     if (r == REGEX_LIMIT) {
-        *way->work = 0;
+        way->join->work = 0;
         return -E2BIG;
     }
     if (r <= 0)
@@ -223,7 +223,7 @@ static int extract(JoinWay *way, Str value, Str *ret) {
 }
 
 static const Str *find_mapped(const JoinWay *way, Str text) {
-    return way->gauge->mapping.n > 0 ? labels_find(&way->gauge->mapping, text) : NULL;
+    return way->join->gauge->mapping.n > 0 ? labels_find(&way->join->gauge->mapping, text) : NULL;
 }
 
 /* By the mapping, which gives names, or else as it is. */
@@ -231,8 +231,8 @@ static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
     const Str *mapped = find_mapped(way, text);
 
     if (mapped)
-        return join_index_find(way->index, GAUGE_BY_NAME, *mapped, ret_row);
-    return join_index_find(way->index, way->identity, text, ret_row);
+        return join_index_find(way->join->index, GAUGE_BY_NAME, *mapped, ret_row);
+    return join_index_find(way->join->index, way->identity, text, ret_row);
 }
 
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
@@ -240,7 +240,7 @@ int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
     int r;
 
     *ret_row = JOIN_ROW_NONE;
-    if (!str_is_empty(way->gauge->node_pattern)) {
+    if (!str_is_empty(way->join->gauge->node_pattern)) {
         r = extract(way, value, &host);
         return r < 0 || !host.ptr ? r : find_text(way, host, ret_row);
     }
@@ -255,7 +255,7 @@ int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
 Str join_way_compared(JoinWay *way, Str value) {
     Str part;
 
-    if (str_is_empty(way->gauge->node_pattern))
+    if (str_is_empty(way->join->gauge->node_pattern))
         return host_of(value);
     return extract(way, value, &part) == 0 && part.ptr ? part : value;
 }
@@ -286,11 +286,11 @@ const char *join_identity_name(GaugeIdentity identity) {
 void join_way_describe(const JoinWay *way, Message *message) {
     message_add(message, "label ");
     message_show(message, way->label, MESSAGE_QUOTE_MAX);
-    if (!str_is_empty(way->gauge->node_pattern))
+    if (!str_is_empty(way->join->gauge->node_pattern))
         message_add(message, ", by nodePattern,");
     else if (way->has_cut_port)
         message_add(message, ", without the port,");
-    if (way->gauge->mapping.n > 0)
+    if (way->join->gauge->mapping.n > 0)
         message_add(message, " through the mapping");
     message_add(message, " is the node's %s", join_identity_name(way->identity));
 }
@@ -331,7 +331,8 @@ uint64_t join_memory_key(const Gauge *gauge) {
 }
 
 bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
-    if (memory->key != key || memory->labels != labels || memory->version != way->index->version)
+    if (memory->key != key || memory->labels != labels ||
+        memory->version != way->join->index->version)
         return false;
     way->label = str_of(memory->label, memory->label_len);
     way->identity = memory->identity;
@@ -340,7 +341,7 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
 }
 
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == way->index->version &&
+    return memory->key == key && memory->version == way->join->index->version &&
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
 }
@@ -401,7 +402,7 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const 
     memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
-    memory->version = way->index->version;
+    memory->version = way->join->index->version;
     if (memory->key != 0 && is_kept && make_room(memory, vector->n, n_bytes))
         copy_series(memory, vector, way->label, rows);
 }

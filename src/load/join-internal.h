@@ -56,11 +56,8 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
 typedef struct JoinWay {
     Str label;
     GaugeIdentity identity; /* not GAUGE_BY_ANY */
-    const Gauge *gauge;     /* its pattern and mapping */
-    JoinIndex *index;
+    struct Join *join;
     const Regex *pattern; /* made when it is needed; NULL: not yet, or none */
-    Arena *arena;         /* of the pattern */
-    uint64_t *work;       /* steps that the pattern may still take, of all ways of a join */
     bool has_cut_port;    /* a value that led to a node had one */
 } JoinWay;
 

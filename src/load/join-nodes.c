@@ -367,10 +367,7 @@ int join_nodes(Join *join) {
     JoinWay way = {
         .label = is_ours ? STR("node") : gauge->node_label,
         .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
-        .gauge = gauge,
-        .index = join->index,
-        .arena = join->scratch,
-        .work = &join->work,
+        .join = join,
     };
     Rows rows = {
         .items = ARENA_RAW(join->scratch, uint32_t, join->vector->n),

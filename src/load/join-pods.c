@@ -150,18 +150,13 @@ typedef struct WorkloadTotal {
     Total total;
 } WorkloadTotal;
 
-typedef struct WorkloadTotals {
-    VEC(WorkloadTotal) items;
-    Map map; /* of keys to places in them */
-    Arena *arena;
-} WorkloadTotals;
-
 typedef struct PodJoin {
     Join *join;
     Str namespace_label, pod_label;
     PodIndex index;
     Total *rows; /* by row */
-    WorkloadTotals workloads;
+    VEC(WorkloadTotal) workloads;
+    Map places; /* of their keys */
     size_t n_labelled, n_matched;
 } PodJoin;
 
@@ -189,21 +184,8 @@ static double total_value(const Total *total, GaugeAggregate aggregate) {
     return total->sum;
 }
 
-/* A new one, which has its text from now on. NULL: out of memory. */
-static WorkloadTotal *add_key(WorkloadTotals *totals, Str key) {
-    WorkloadTotal *item = VEC_PUSH(&totals->items, totals->arena);
-
-    if (!item)
-        return NULL;
-    item->key = arena_copy(totals->arena, key);
-    if (!item->key.ptr || map_add(&totals->map, item->key, (uint32_t)totals->items.n - 1) < 0)
-        return NULL;
-    return item;
-}
-
-/* Of the workload of @pod, if it has one. */
-static int workload_totals_add(
-    WorkloadTotals *totals, const Pod *pod, double value, int64_t lag_nsec) {
+/* To the workload of @pod, if it has one. */
+static int add_to_workload(PodJoin *pods, const Pod *pod, double value, int64_t lag_nsec) {
     char text[KEY_MAX];
     WorkloadTotal *item;
     WorkloadName workload;
@@ -215,25 +197,18 @@ static int workload_totals_add(
     len = workload_print(&workload, text, sizeof(text));
     if (len > sizeof(text))
         return 0;
-    place = map_find(&totals->map, str_of(text, len));
-    item = place == MAP_NONE ? add_key(totals, str_of(text, len)) : &totals->items.items[place];
-    if (!item)
-        return -ENOMEM;
-    total_add(&item->total, value, lag_nsec);
-    return 0;
-}
-
-/* Into @measurement, each once. */
-static int workload_totals_store(
-    const WorkloadTotals *totals, GaugeAggregate aggregate, Measurement *measurement) {
-    int r = measurement_reserve_workloads(measurement, totals->items.n);
-
-    for (size_t i = 0; i < totals->items.n && r == 0; i++) {
-        const WorkloadTotal *item = &totals->items.items[i];
-
-        r = measurement_set_workload(measurement, item->key, total_value(&item->total, aggregate));
+    place = map_find(&pods->places, str_of(text, len));
+    if (place == MAP_NONE) {
+        place = (uint32_t)pods->workloads.n;
+        item = VEC_PUSH(&pods->workloads, pods->join->scratch);
+        if (!item)
+            return -ENOMEM;
+        item->key = arena_copy(pods->join->scratch, str_of(text, len));
+        if (!item->key.ptr || map_add(&pods->places, item->key, place) < 0)
+            return -ENOMEM;
     }
-    return r;
+    total_add(&pods->workloads.items[place].total, value, lag_nsec);
+    return 0;
 }
 
 /* --- which pod ------------------------------------------------------------- */
@@ -361,7 +336,7 @@ static int add_values(PodJoin *pods) {
         } else if (join_admit(join, series, &lag)) {
             join->report->n_pods++;
             total_add(&pods->rows[place->row], series->value, lag);
-            r = workload_totals_add(&pods->workloads, place->pod, series->value, lag);
+            r = add_to_workload(pods, place->pod, series->value, lag);
         }
     }
     return r;
@@ -381,9 +356,14 @@ static int store(PodJoin *pods) {
             r = join_set(join, row, value, total->lag_nsec);
     }
     if (r == 0)
-        r = workload_totals_store(
-            &pods->workloads, join->gauge->workload_aggregate, join->measurement);
-    join->report->n_workloads = pods->workloads.items.n;
+        r = measurement_reserve_workloads(join->measurement, pods->workloads.n);
+    for (size_t i = 0; i < pods->workloads.n && r == 0; i++) {
+        const WorkloadTotal *item = &pods->workloads.items[i];
+
+        r = measurement_set_workload(join->measurement, item->key,
+            total_value(&item->total, join->gauge->workload_aggregate));
+    }
+    join->report->n_workloads = pods->workloads.n;
     return r;
 }
 
@@ -412,7 +392,7 @@ int join_pods(Join *join) {
                                : STR("namespace"),
         .pod_label = is_given && !str_is_empty(gauge->pod_label) ? gauge->pod_label : STR("pod"),
         .rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows),
-        .workloads = {.map = MAP_INIT_IN(join->scratch), .arena = join->scratch},
+        .places = MAP_INIT_IN(join->scratch),
     };
     int r = pods.rows ? pod_index_build(join->table, join->scratch, &pods.index) : -ENOMEM;
 
