@@ -175,24 +175,20 @@ static bool may_bind(void *context, char *error) {
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-/* Rules that read them would fail without them. Where the API server refuses them they do, rather
- * than that no pod is ever placed. */
-static bool is_related_settled(const ClusterWatcher *watcher) {
-    for (size_t i = _WATCHER_KINDS; i < WATCHER_POLICIES; i++) {
-        const Reflector *reflector = watcher->resources[i].reflector;
+/* All nodes and pods are known; for the first snapshot related objects are, too: rules that read
+ * them would fail without them. Where the API server refuses them they do, rather than that no pod
+ * is ever placed. */
+static bool is_complete(const ClusterWatcher *watcher) {
+    size_t n_kinds = watcher->n_published > 0 ? _WATCHER_KINDS : WATCHER_POLICIES;
 
-        if (reflector && !reflector_figures(reflector)->is_synced &&
-            !reflector_figures(reflector)->is_refused)
+    for (size_t i = 0; i < n_kinds; i++) {
+        const Reflector *reflector = watcher->resources[i].reflector;
+        const ReflectorFigures *figures = reflector ? reflector_figures(reflector) : NULL;
+
+        if (figures && !figures->is_synced && !(i >= _WATCHER_KINDS && figures->is_refused))
             return false;
     }
     return true;
-}
-
-static bool is_complete(const ClusterWatcher *watcher) {
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        if (!reflector_figures(watcher->resources[i].reflector)->is_synced)
-            return false;
-    return watcher->n_published > 0 || is_related_settled(watcher);
 }
 
 /* 0, or -ENOMEM: the one there is stays. */

@@ -106,15 +106,6 @@ static bool is_same(const PolicyObject *a, const PolicyObject *b) {
            str_eq(a->spec, b->spec);
 }
 
-static bool is_same_list(const ObjectList *a, const ObjectList *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!is_same(&a->items[i]->object, &b->items[i]->object))
-            return false;
-    return true;
-}
-
 /* --- one object ----------------------------------------------------------------------------- */
 
 static Str append(char **end, Str text) {
@@ -265,15 +256,16 @@ int policy_objects_item(PolicyObjects *objects, Str text) {
 }
 
 int policy_objects_end(PolicyObjects *objects) {
-    ObjectList before;
+    const ObjectList before = objects->known, *listing = &objects->listing;
+    bool is_changed = objects->version == 0 || listing->n != before.n;
 
+    for (size_t i = 0; i < before.n && !is_changed; i++)
+        is_changed = !is_same(&listing->items[i]->object, &before.items[i]->object);
     pthread_mutex_lock(&objects->lock);
-    if (objects->version == 0 || !is_same_list(&objects->listing, &objects->known))
-        objects->version++;
-    before = objects->known;
-    objects->known = objects->listing;
-    objects->listing = before;
+    objects->version += is_changed;
+    objects->known = *listing;
     pthread_mutex_unlock(&objects->lock);
+    objects->listing = before;
     clear(&objects->listing);
     return 0;
 }

@@ -81,14 +81,6 @@ static bool port_fits(Str *entry, uint16_t port) {
     return number == port;
 }
 
-static bool entry_has(Str entry, const Origin *origin, const unsigned char *address) {
-    if (str_is(entry, "*"))
-        return true;
-    if (entry.len == 0 || !port_fits(&entry, origin->port))
-        return false;
-    return address ? range_has(entry, address) : domain_has(entry, origin->host);
-}
-
 static bool is_this_machine(const Origin *origin, const unsigned char *address) {
     static const unsigned char v6[ADDRESS_BYTES] = {[15] = 1};
 
@@ -104,9 +96,14 @@ static bool is_excepted(const Origin *origin, const char *no_proxy) {
 
     if (is_this_machine(origin, known))
         return true;
-    while (str_split(&list, ',', &entry))
-        if (entry_has(str_trim(entry), origin, known))
+    while (str_split(&list, ',', &entry)) {
+        entry = str_trim(entry);
+        if (str_is(entry, "*"))
             return true;
+        if (entry.len > 0 && port_fits(&entry, origin->port) &&
+            (known ? range_has(entry, known) : domain_has(entry, origin->host)))
+            return true;
+    }
     return false;
 }
 
