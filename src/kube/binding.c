@@ -198,28 +198,24 @@ static void on_done(void *context, const CallResult *result) {
         on_posted(binding, result);
 }
 
-static void write_metadata(JsonWriter *writer, const BindingOptions *options) {
-    json_member_object(writer, "metadata");
-    json_write_member(writer, STR("name"), options->name);
-    json_write_member(writer, STR("namespace"), options->namespace);
-    json_write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
-    if (options->annotations.n > 0) {
-        json_member_object(writer, "annotations");
-        for (size_t i = 0; i < options->annotations.n; i++)
-            json_write_member(
-                writer, options->annotations.items[i].key, options->annotations.items[i].value);
-        json_write_end_object(writer);
-    }
-    json_write_end_object(writer);
-}
-
 static void write_body(const BindingOptions *options, Buf *out) {
+    const Labels *annotations = &options->annotations;
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("v1"));
     json_write_member(&writer, STR("kind"), STR("Binding"));
-    write_metadata(&writer, options);
+    json_member_object(&writer, "metadata");
+    json_write_member(&writer, STR("name"), options->name);
+    json_write_member(&writer, STR("namespace"), options->namespace);
+    json_write_member(&writer, STR("uid"), options->uid); /* the API server refuses another pod's */
+    if (annotations->n > 0) {
+        json_member_object(&writer, "annotations");
+        for (size_t i = 0; i < annotations->n; i++)
+            json_write_member(&writer, annotations->items[i].key, annotations->items[i].value);
+        json_write_end_object(&writer);
+    }
+    json_write_end_object(&writer);
     json_member_object(&writer, "target");
     json_write_member(&writer, STR("kind"), STR("Node"));
     json_write_member(&writer, STR("name"), options->node);

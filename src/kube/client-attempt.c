@@ -103,17 +103,6 @@ static void head_end(Call *call) {
                                    });
 }
 
-static void head_take(Call *call, Str line) {
-    if (call->has_head)
-        return; /* trailers: nothing we need */
-    if (str_has_prefix(line, STR("HTTP/")))
-        head_reset(call);
-    else if (str_is_empty(str_trim(line)))
-        head_end(call);
-    else
-        head_line(call, line);
-}
-
 static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     Call *call = context;
     Str line = str_of(bytes, size * n);
@@ -123,8 +112,12 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     if (call->n_header_bytes > HEADERS_MAX)
         call_blame(call, CALL_BROKEN, "the headers of the answer are larger than %zu KiB",
             HEADERS_MAX >> 10);
-    else
-        head_take(call, line);
+    else if (!call->has_head && str_has_prefix(line, STR("HTTP/")))
+        head_reset(call);
+    else if (!call->has_head && str_is_empty(str_trim(line)))
+        head_end(call);
+    else if (!call->has_head) /* else a trailer: nothing we need */
+        head_line(call, line);
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
 }
 

@@ -181,17 +181,6 @@ static const JsonField lease_fields[] = {
     {"spec.leaseTransitions", JSON_FIELD_INT, offsetof(LeaseFields, transitions)},
 };
 
-static bool read_fields(Str text, Arena *arena, LeaseFields *ret) {
-    JsonReader reader;
-
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, lease_fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && ret->metadata.len <= LEASE_METADATA_MAX &&
-           object_meta_read(text, arena, /* with_annotations= */ false, &ret->meta) &&
-           ret->meta.version.len <= LEASE_VERSION_MAX;
-}
-
 static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
@@ -201,8 +190,16 @@ static bool read_record(LeaseRecord *record, Str text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     LeaseRecord read = LEASE_RECORD_INIT;
     LeaseFields fields = {.duration_sec = 0};
+    JsonReader reader;
 
-    if (!arena || !read_fields(text, arena, &fields))
+    if (!arena)
+        return false;
+    json_reader_init(&reader, text);
+    JSON_READ_FIELDS(&reader, arena, lease_fields, &fields);
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK || fields.metadata.len > LEASE_METADATA_MAX ||
+        !object_meta_read(text, arena, /* with_annotations= */ false, &fields.meta) ||
+        fields.meta.version.len > LEASE_VERSION_MAX)
         return false;
     buf_append(&read.metadata, fields.metadata);
     if (buf_error(&read.metadata))
@@ -219,18 +216,6 @@ static bool read_record(LeaseRecord *record, Str text) {
     return true;
 }
 
-static void write_metadata(const Lease *lease, JsonWriter *writer) {
-    json_write_key(writer, STR("metadata"));
-    if (lease->record.exists) {
-        json_write_raw(writer, buf_str(&lease->record.metadata));
-        return;
-    }
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), str_from_c(lease->name));
-    json_write_member(writer, STR("namespace"), str_from_c(lease->namespace));
-    json_write_end_object(writer);
-}
-
 /* As client-go's leader election has it, so that its tools show the truth. */
 static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     const LeaseRecord *record = &lease->record;
@@ -243,7 +228,15 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
     json_write_member(&writer, STR("kind"), STR("Lease"));
-    write_metadata(lease, &writer);
+    json_write_key(&writer, STR("metadata"));
+    if (record->exists) {
+        json_write_raw(&writer, buf_str(&record->metadata));
+    } else {
+        json_write_object(&writer);
+        json_write_member(&writer, STR("name"), str_from_c(lease->name));
+        json_write_member(&writer, STR("namespace"), str_from_c(lease->namespace));
+        json_write_end_object(&writer);
+    }
     json_member_object(&writer, "spec");
     json_write_member(
         &writer, STR("holderIdentity"), is_release ? STR("") : str_from_c(lease->identity));

@@ -135,20 +135,9 @@ bool reflector_set_version(Reflector *reflector, Str version) {
 
 /* --- handlers of a call -------------------------------------------------------------------- */
 
-static void count_answer(Reflector *reflector) {
-    ReflectorFigures *counts = &reflector->figures;
-
-    if (reflector->state != STATE_LISTING)
-        counts->n_watches++;
-    if (reflector->state == STATE_WATCHING && counts->n_watches > 1)
-        counts->n_restarts++;
-    if (reflector->state != STATE_WATCHING && !reflector->is_counted)
-        counts->n_lists++;
-    reflector->is_counted = true;
-}
-
 static void on_head(void *context, const CallHead *head) {
     Reflector *reflector = context;
+    ReflectorFigures *figures = &reflector->figures;
 
     reflector->status = head->status;
     if (head->status != 200)
@@ -159,12 +148,15 @@ static void on_head(void *context, const CallHead *head) {
             STR_FMT(str_take(head->content_type, 64)));
         return;
     }
-    count_answer(reflector);
-    reflector->figures.updated_at_nsec = reflector->options.clock();
-    if (!reflector->figures.is_connected) {
-        reflector->figures.is_connected = true;
-        reflector->figures.last_error[0] = '\0';
-        reflector->figures.is_refused = false;
+    figures->n_watches += reflector->state != STATE_LISTING;
+    figures->n_restarts += reflector->state == STATE_WATCHING && figures->n_watches > 1;
+    figures->n_lists += reflector->state != STATE_WATCHING && !reflector->is_counted;
+    reflector->is_counted = true;
+    figures->updated_at_nsec = reflector->options.clock();
+    if (!figures->is_connected) {
+        figures->is_connected = true;
+        figures->last_error[0] = '\0';
+        figures->is_refused = false;
         reflector_notice(reflector, REFLECTOR_CONNECTED, NULL, 0);
     }
 }
