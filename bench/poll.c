@@ -94,14 +94,13 @@ static void load(Bench *bench) {
     for (size_t i = 0; i < bench->n; i++) {
         bench->subjects[i].gauge = &bench->program->gauges[i];
         bench->subjects[i].memory = need(join_memory_new());
-        join_memory_share(bench->subjects[i].memory, bench->index);
         load_answers(bench, &bench->subjects[i]);
     }
 }
 
 /* --- a poll ------------------------------------------------------------------------------- */
 
-/* As src/load/intake.c does it. */
+/* As src/load/poll-answer.c does it. */
 static void take_answer(Bench *bench, Subject *subject, size_t version) {
     const JoinTime time = {.asked_nsec = clock_wall_nsec(), .uptime_nsec = clock_monotonic_nsec()};
     char error[VECTOR_ERROR_MAX] = "";
@@ -114,7 +113,7 @@ static void take_answer(Bench *bench, Subject *subject, size_t version) {
         0)
         fail("an answer", error);
     read = cpu_nsec();
-    if (join_vector(subject->gauge, &vector, snapshot_table(bench->snapshot), &time,
+    if (join_vector(subject->gauge, &vector, snapshot_table(bench->snapshot), &time, bench->index,
             subject->memory, bench->scratch, &report, &subject->measurement) < 0)
         fail("join", "out of memory");
     (void)measurement_unref(before);

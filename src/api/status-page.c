@@ -95,9 +95,10 @@ static void write_related(JsonWriter *writer, const LiveStatus *live) {
     json_member_array(writer, "watches");
     for (unsigned i = 0; live && i < _RELATED_KINDS; i++)
         if (live->watcher.related_wanted & RELATED_BIT(i))
-            write_kind(writer, (WatcherKind)(_WATCHER_KINDS + i), &live->watcher.related[i]);
+            write_kind(writer, (WatcherKind)(_WATCHER_KINDS + i),
+                &live->watcher.kinds[_WATCHER_KINDS + i]);
     if (live && live->watcher.watches_policies)
-        write_kind(writer, WATCHER_POLICIES, &live->watcher.policies);
+        write_kind(writer, WATCHER_POLICIES, &live->watcher.kinds[WATCHER_POLICIES]);
     json_write_end_array(writer);
 }
 

@@ -7,8 +7,8 @@
 #include "cli/cluster-source.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "kube/api-writes.h"
 #include "kube/blocking-client.h"
-#include "kube/publish-writer.h"
 #include "policy/publish.h"
 
 #define WHO "berth publish"

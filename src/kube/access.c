@@ -4,6 +4,7 @@
 #include "kube/access.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,14 +36,13 @@ struct Access {
 
 /* --- headers --- */
 
-static bool is_token_char(char c) {
-    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static bool is_name(Str name) {
-    for (size_t i = 0; i < name.len; i++)
-        if (!is_token_char(name.ptr[i]))
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!ascii_is_alnum(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
             return false;
+    }
     return name.len > 0;
 }
 
@@ -122,12 +122,29 @@ static int out_of_memory(char *error) {
         -ENOMEM, error, "out of memory for the address and credentials of a server");
 }
 
+/* By printf's rules; NULL when out of memory. */
+__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...) {
+    va_list arguments;
+    char *text;
+    int r;
+
+    va_start(arguments, format);
+    r = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return r < 0 ? NULL : text;
+}
+
+#define SECRETS_OF(access)                                                                         \
+    {                                                                                              \
+        &(access)->config.ca, &(access)->config.client_cert, &(access)->config.client_key,         \
+            &(access)->config.token, &(access)->password                                           \
+    }
+
 /* Reads the files. Each must have been there once. */
 static int refresh_files(Access *access, bool force, bool *ret_changed, char *error) {
-    Secret *secrets[] = {&access->config.ca, &access->config.client_cert,
-        &access->config.client_key, &access->config.token, &access->password};
+    Secret *secrets[ACCESS_FILES_MAX] = SECRETS_OF(access);
 
-    for (size_t i = 0; i < ELEMENTS_OF(secrets); i++) {
+    for (size_t i = 0; i < ACCESS_FILES_MAX; i++) {
         char what[ACCESS_ERROR_MAX];
         int r = secret_refresh(secrets[i], force, ret_changed, what);
 
@@ -142,17 +159,15 @@ static int refresh_files(Access *access, bool force, bool *ret_changed, char *er
 static Access *access_make(Kubeconfig *config, char *origin) {
     Access *access = calloc(1, sizeof(*access));
 
-    if (!access || !origin) {
+    if (!access) {
         free(origin);
-        free(access);
         return NULL;
     }
     access->config = *config;
     *config = (Kubeconfig){0};
     access->origin = origin;
     access->version = 1;
-    access->plugin = PLUGIN_INIT;
-    return access;
+    return origin ? access : access_free(access);
 }
 
 static int access_new(Kubeconfig *config, char *origin, Access **ret, char *error) {
@@ -173,7 +188,7 @@ Access *access_free(Access *access) {
     if (!access)
         return NULL;
     kubeconfig_done(&access->config);
-    plugin_done(&access->plugin);
+    exec_credential_done(&access->plugin.credential);
     secret_done(&access->password);
     headers_free(access->headers, access->n_headers);
     free(access->origin);
@@ -184,8 +199,7 @@ Access *access_free(Access *access) {
 /* --- from a kubeconfig --- */
 
 typedef struct FileList {
-    KubeconfigFile files[KUBECONFIG_FILES_MAX];
-    char *paths[KUBECONFIG_FILES_MAX]; /* the targets of the files' paths */
+    KubeconfigFile files[KUBECONFIG_FILES_MAX]; /* their paths are the list's */
     size_t n;
 } FileList;
 
@@ -193,7 +207,7 @@ static void file_list_done(FileList *list) {
     for (size_t i = 0; i < list->n; i++) {
         secret_wipe(list->files[i].text);
         free((void *)(uintptr_t)list->files[i].text.ptr);
-        free(list->paths[i]);
+        free((void *)(uintptr_t)list->files[i].path);
     }
     list->n = 0;
 }
@@ -216,7 +230,6 @@ static int file_list_add(FileList *list, char *path, char *error) {
         free(path);
         return r;
     }
-    list->paths[list->n] = path;
     list->files[list->n++] = (KubeconfigFile){.path = path, .text = text};
     return 0;
 }
@@ -236,7 +249,6 @@ static int file_list_add_all(FileList *list, Str paths, char *error) {
 
 static int file_list_find(FileList *list, const char *path, char *error) {
     const char *variable = getenv("KUBECONFIG"), *home = getenv("HOME");
-    char *standard = NULL;
     int r;
 
     if (path)
@@ -250,9 +262,7 @@ static int file_list_find(FileList *list, const char *path, char *error) {
     if (!home || home[0] == '\0')
         return message_fail(
             -ENOENT, error, "no kubeconfig: none was named, and KUBECONFIG and HOME are not set");
-    if (asprintf(&standard, "%s/.kube/config", home) < 0)
-        standard = NULL;
-    r = file_list_add(list, standard, error);
+    r = file_list_add(list, print("%s/.kube/config", home), error);
     if (r == -ENOENT)
         return message_fail(r, error,
             "no kubeconfig: none was named, KUBECONFIG is not set, and %s/.kube/config is not "
@@ -264,18 +274,13 @@ static int file_list_find(FileList *list, const char *path, char *error) {
 int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error) {
     _cleanup_(file_list_done) FileList list = {0};
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
-    char *origin = NULL;
-    int r;
+    int r = file_list_find(&list, path, error);
 
-    r = file_list_find(&list, path, error);
+    if (r == 0)
+        r = kubeconfig_read(list.files, list.n, context, &config, error);
     if (r < 0)
         return r;
-    r = kubeconfig_read(list.files, list.n, context, &config, error);
-    if (r < 0)
-        return r;
-    if (asprintf(&origin, "context %s of %s", config.context, config.file) < 0)
-        origin = NULL;
-    return access_new(&config, origin, ret, error);
+    return access_new(&config, print("context %s of %s", config.context, config.file), ret, error);
 }
 
 /* --- from a service account --- */
@@ -296,31 +301,19 @@ static int read_environment(char **ret_server, char *error) {
     if (!str_to_int64(str_from_c(port), &number) || number < 1 || number > UINT16_MAX)
         return message_fail(-EINVAL, error, "KUBERNETES_SERVICE_PORT is no port: %s", port);
     is_v6 = strchr(host, ':') != NULL;
-    if (asprintf(ret_server, "https://%s%s%s:%d", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
-            (int)number) < 0) {
-        *ret_server = NULL;
-        return out_of_memory(error);
-    }
-    return 0;
-}
-
-static bool set_mounted(Secret *secret, SecretKind kind, const char *root, const char *name) {
-    secret->kind = kind;
-    if (asprintf(&secret->path, "%s" SERVICE_ACCOUNT "/%s", root, name) >= 0)
-        return true;
-    secret->path = NULL;
-    return false;
+    *ret_server = print("https://%s%s%s:%d", is_v6 ? "[" : "", host, is_v6 ? "]" : "", (int)number);
+    return *ret_server ? 0 : out_of_memory(error);
 }
 
 int access_in_cluster(const char *root, Access **ret, char *error) {
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
-    int r;
+    int r = read_environment(&config.server, error);
 
-    r = read_environment(&config.server, error);
     if (r < 0)
         return r;
-    if (!set_mounted(&config.ca, SECRET_PEM, root, "ca.crt") ||
-        !set_mounted(&config.token, SECRET_TOKEN, root, "token"))
+    config.ca = (Secret){SECRET_PEM, .path = print("%s" SERVICE_ACCOUNT "/ca.crt", root)};
+    config.token = (Secret){SECRET_TOKEN, .path = print("%s" SERVICE_ACCOUNT "/token", root)};
+    if (!config.ca.path || !config.token.path)
         return out_of_memory(error);
     return access_new(&config, strdup("service account of this pod"), ret, error);
 }
@@ -428,8 +421,7 @@ bool access_is_insecure(const Access *access) {
 }
 
 size_t access_files(const Access *access, const char *ret[static ACCESS_FILES_MAX]) {
-    const Secret *secrets[ACCESS_FILES_MAX] = {&access->config.ca, &access->config.client_cert,
-        &access->config.client_key, &access->config.token, &access->password};
+    const Secret *secrets[ACCESS_FILES_MAX] = SECRETS_OF(access);
     size_t n = 0;
 
     for (size_t i = 0; i < ACCESS_FILES_MAX; i++)
@@ -440,28 +432,14 @@ size_t access_files(const Access *access, const char *ret[static ACCESS_FILES_MA
 
 /* --- who we are --- */
 
-static ExecCluster cluster_of(const Access *access) {
-    return (ExecCluster){
-        .server = access->config.server,
-        .tls_server_name = access->config.tls_server_name,
-        .ca_pem = access->config.ca.text,
-        .proxy_url = access->config.proxy_url,
-        .is_insecure = access->config.is_insecure,
-    };
-}
-
 int access_start_helper(const Access *access) {
-    const ExecCluster cluster = cluster_of(access);
-
-    return access->config.exec ? exec_start_helper(access->config.exec, &cluster) : 0;
+    return access->config.exec ? exec_start_helper(&access->config) : 0;
 }
 
 static int ask_plugin(
     Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
-    const ExecCluster cluster = cluster_of(access);
     const PluginRun run = {
-        .spec = access->config.exec,
-        .cluster = &cluster,
+        .config = &access->config,
         .now_nsec = now_nsec,
         .wall_sec = wall_sec,
         .is_rejected = access->is_rejected,

@@ -14,24 +14,18 @@
 
 /* --- events --- */
 
-static WatchEventType type_of(Str word) {
-    static const Str words[] = {
+bool event_read(Str document, WatchEvent *ret) {
+    static const Str types[EVENT_UNKNOWN] = {
         [EVENT_ADDED] = STR("ADDED"),
         [EVENT_MODIFIED] = STR("MODIFIED"),
         [EVENT_DELETED] = STR("DELETED"),
         [EVENT_BOOKMARK] = STR("BOOKMARK"),
         [EVENT_ERROR] = STR("ERROR"),
     };
-
-    size_t i = str_index(word, words, ELEMENTS_OF(words));
-
-    return i < ELEMENTS_OF(words) ? (WatchEventType)i : EVENT_UNKNOWN;
-}
-
-bool event_read(Str document, WatchEvent *ret) {
     JsonReader reader;
     Str key, type = STR_NULL;
     bool escaped;
+    size_t i;
 
     *ret = (WatchEvent){0};
     json_reader_init(&reader, document);
@@ -45,7 +39,8 @@ bool event_read(Str document, WatchEvent *ret) {
             json_skip_fast(&reader, NULL);
     }
     json_end(&reader);
-    ret->type = type_of(type);
+    i = str_index(type, types, EVENT_UNKNOWN);
+    ret->type = i < EVENT_UNKNOWN ? (WatchEventType)i : EVENT_UNKNOWN;
     return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
            str_has_prefix(ret->object, STR("{"));
 }

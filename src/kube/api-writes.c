@@ -1,4 +1,4 @@
-/* Bodies of the writes that nothing waits for: Events about pods, and marks of nodes. */
+/* The writes that nothing waits for: Events about pods, marks of nodes, and merge patches. */
 
 #include "kube/api-writes.h"
 
@@ -16,14 +16,14 @@
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES ((size_t)16 * 1024)
+#define PATCH_FORBIDDEN_SEC 60
 #define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
 
 /* --- Events ------------------------------------------------------------------------------ */
 
 WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void)) {
     return write_queue_new(&(WriteQueueOptions){
-        .client = client,
-        .clock = clock,
+        .lease = {.client = client, .clock = clock},
         .method = "POST",
         .content_type = "application/json",
         .verb = "create",
@@ -114,20 +114,28 @@ bool event_queue_add(
     return write_queue_add(queue, &path, &body);
 }
 
-/* --- marks of nodes ---------------------------------------------------------------------- */
+/* --- patches ------------------------------------------------------------------------------- */
+
+static WriteQueue *new_patch_queue(WriteQueueOptions options) {
+    options.method = "PATCH";
+    options.content_type = PUBLISH_CONTENT_TYPE;
+    options.verb = "patch";
+    options.ok_status = 200;
+    options.waiting_max = WRITE_QUEUE_WAITING_MAX;
+    return write_queue_new(&options);
+}
 
 WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void)) {
-    return write_queue_new(&(WriteQueueOptions){
-        .client = client,
-        .clock = clock,
-        .method = "PATCH",
-        .content_type = "application/merge-patch+json",
-        .verb = "patch",
-        .ok_status = 200,
+    return new_patch_queue((WriteQueueOptions){
+        .lease = {.client = client, .clock = clock},
         .n_calls = WRITE_QUEUE_CALLS_MAX,
-        .waiting_max = MARK_WAITING_MAX,
         .skips_same_path = true,
     });
+}
+
+WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls) {
+    return new_patch_queue((WriteQueueOptions){
+        .lease = *lease, .n_calls = n_calls, .forbidden_sec = PATCH_FORBIDDEN_SEC});
 }
 
 /* Neither the key nor the time needs an escape. */
@@ -141,5 +149,81 @@ bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t
     buf_printf(&body, "{\"metadata\":{\"annotations\":{\"%s\":\"", annotation);
     calendar_print(wall_nsec / NSEC_PER_SEC, 0, &body);
     buf_append(&body, STR("\"}}}"));
+    return write_queue_add(queue, &path, &body);
+}
+
+void publish_path(const PublishChange *change, Buf *out) {
+    buf_append(out, STR("/api/v1/nodes/"));
+    url_escape(out, change->node);
+    if (change->target == PUBLISH_TO_STATUS)
+        buf_append(out, STR("/status"));
+}
+
+/* "field": {"name": "value"}, or null. */
+static void write_field(
+    JsonWriter *writer, const char *field, const PublishChange *change, const char *value) {
+    json_member_object(writer, field);
+    json_write_key(writer, change->name);
+    if (change->n == PUBLISH_REMOVED)
+        json_write_null(writer);
+    else
+        json_write_string(writer, str_from_c(value));
+    json_write_end_object(writer);
+}
+
+void publish_body(const PublishChange *change, Buf *out) {
+    bool is_label = change->target == PUBLISH_TO_LABELS;
+    JsonWriter writer = JSON_WRITER(out);
+    char n[32];
+
+    (void)snprintf(n, sizeof(n), "%" PRId64, change->n);
+    json_write_object(&writer);
+    json_member_object(&writer, is_label ? "metadata" : "status");
+    if (is_label) {
+        write_field(&writer, "labels", change, "true");
+    } else {
+        write_field(&writer, "capacity", change, n);
+        write_field(&writer, "allocatable", change, n);
+    }
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+bool publish_queue_add(WriteQueue *queue, const PublishChange *change) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(PATH_MAX_BYTES);
+
+    if (!node_name_is_valid(change->node))
+        return false;
+    publish_path(change, &path);
+    publish_body(change, &body);
+    return write_queue_add(queue, &path, &body);
+}
+
+static void write_nomination(const Nomination *nomination, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_member_object(&writer, "metadata");
+    json_write_member(&writer, STR("uid"), nomination->uid);
+    if (!str_is_empty(nomination->resource_version))
+        json_write_member(&writer, STR("resourceVersion"), nomination->resource_version);
+    json_write_end_object(&writer);
+    json_member_object(&writer, "status");
+    if (str_is_empty(nomination->node))
+        json_member_null(&writer, "nominatedNodeName");
+    else
+        json_write_member(&writer, STR("nominatedNodeName"), nomination->node);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+bool nomination_queue_add(WriteQueue *queue, const Nomination *nomination) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(PATH_MAX_BYTES);
+
+    if (!node_name_is_valid(nomination->namespace) || !node_name_is_valid(nomination->name))
+        return false;
+    pod_path(&path, nomination->namespace, nomination->name);
+    buf_append(&path, STR("/status"));
+    write_nomination(nomination, &body);
     return write_queue_add(queue, &path, &body);
 }

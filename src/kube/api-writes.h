@@ -2,11 +2,11 @@
 
 /*
  * The writes that nothing waits for (kube/write-queue.h): Kubernetes Events (events.k8s.io/v1)
- * about pods, posted one after the other; and marks of nodes, an annotation with the time, so that
- * kube-scheduler tries its unschedulable pods again.
+ * about pods, posted one after the other; marks of nodes, an annotation with the time, so that
+ * kube-scheduler tries its unschedulable pods again; and merge patches: what is published on nodes,
+ * the status of policies (kube/policy-status.h), nominations of pods.
  */
 
-#include "kube/client.h"
 #include "kube/write-queue.h"
 
 #define EVENT_CONTROLLER "berth.dev/berth"
@@ -24,12 +24,52 @@ typedef struct PodEvent {
     Str namespace, pod, uid;     /* of the pod; without a namespace: of a PlacementPolicy */
 } PodEvent;
 
-/* Both: NULL when out of memory. @clock: monotonic, in ns. */
+#define PUBLISH_CONTENT_TYPE "application/merge-patch+json"
+#define PUBLISH_REMOVED (-1)
+#define PUBLISH_CALLS 4u
+
+typedef enum PublishTarget {
+    PUBLISH_TO_STATUS, /* an extended resource: capacity and allocatable of nodes/status */
+    PUBLISH_TO_LABELS, /* a label of the node, with the value "true" */
+} PublishTarget;
+
+typedef struct PublishChange {
+    PublishTarget target;
+    Str node;
+    Str name;  /* of the resource, or the label's key */
+    int64_t n; /* of the resource; PUBLISH_REMOVED: there is none, nor the label */
+} PublishChange;
+
+#define NOMINATION_CALLS 8u
+
+/*
+ * status.nominatedNodeName of a pending pod. kube-scheduler tries that node first, and only if it
+ * does not fit the others.
+ *
+ * The UID is a precondition: a pod that was recreated under the same name is left alone. With a
+ * resourceVersion the pod must not have changed since: so a nomination is withdrawn only as long as
+ * it is the one that was seen.
+ */
+typedef struct Nomination {
+    Str namespace, name, uid;
+    Str resource_version; /* empty: any */
+    Str node;             /* empty: it is withdrawn */
+} Nomination;
+
+/* All three: NULL when out of memory. @clock: monotonic, in ns. @lease: as in WriteQueueOptions;
+ * @n_calls: patches under way at a time. */
 WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void));
 WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void));
+WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls);
 
 /* As write_queue_add(): false when it is dropped, or a name is not valid. @instance: this berth,
  * cut at EVENT_INSTANCE_MAX. @wall_nsec: since 1970. */
 bool event_queue_add(
     WriteQueue *queue, const PodEvent *event, const char *instance, int64_t wall_nsec);
 bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t wall_nsec);
+bool publish_queue_add(WriteQueue *queue, const PublishChange *change);
+bool nomination_queue_add(WriteQueue *queue, const Nomination *nomination);
+
+/* The request for @change. Its method is PATCH. */
+void publish_path(const PublishChange *change, Buf *out);
+void publish_body(const PublishChange *change, Buf *out);

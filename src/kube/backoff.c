@@ -16,20 +16,14 @@ static int64_t ceiling_of(unsigned n_failures) {
     return (msec < BACKOFF_MOST_MSEC ? msec : BACKOFF_MOST_MSEC) * NSEC_PER_MSEC;
 }
 
-/* The server's Retry-After is the least; the jitter comes on top of it. */
-static int64_t retry_after_delay(int retry_after_sec) {
-    if (retry_after_sec <= 0)
-        return 0;
-    if (retry_after_sec > BACKOFF_RETRY_AFTER_MAX_SEC)
-        retry_after_sec = BACKOFF_RETRY_AFTER_MAX_SEC;
-    return retry_after_sec * NSEC_PER_SEC;
-}
-
 int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec) {
-    int64_t at = now_nsec + retry_after_delay(retry_after_sec) +
-                 backoff_pick(backoff, 0, ceiling_of(backoff->n_failures));
+    int64_t at = now_nsec + backoff_pick(backoff, 0, ceiling_of(backoff->n_failures));
     int64_t rationed = backoff->paid_nsec - (BACKOFF_BURST - 1) * NSEC_PER_SEC;
 
+    if (retry_after_sec > BACKOFF_RETRY_AFTER_MAX_SEC)
+        retry_after_sec = BACKOFF_RETRY_AFTER_MAX_SEC;
+    if (retry_after_sec > 0) /* it is the least; the jitter comes on top of it */
+        at += retry_after_sec * NSEC_PER_SEC;
     if (backoff->n_failures < 64)
         backoff->n_failures++;
     if (at < rationed)

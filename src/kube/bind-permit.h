@@ -22,23 +22,16 @@
  * Threads: the client's.
  */
 
-#include "kube/client.h"
 #include "kube/lease.h"
 #include "kube/reflector.h"
 
-typedef struct BindPermit BindPermit;
-
-typedef struct BindPermitOptions {
-    LeaseOptions lease; /* its texts outlive the permit */
-    Reflector *pods;    /* the same */
-} BindPermitOptions;
-
-BindPermit *bind_permit_new(const BindPermitOptions *options); /* NULL when out of memory */
-BindPermit *bind_permit_free(BindPermit *permit);              /* takes NULL */
-DEFINE_CLEANUP(BindPermit *, bind_permit_free)
-
-/* A request has come, or there is something to bind. */
-void bind_permit_request(BindPermit *permit, int64_t now_nsec);
+typedef struct BindPermit {
+    LeaseOptions options; /* its texts outlive the permit */
+    Lease *lease;         /* made of them, the owner's; NULL: there is one berth */
+    Reflector *pods;
+    uint64_t term;     /* of the lease, for which pods have been, or are being, listed */
+    int64_t listed_by; /* that list was begun at this time, or later */
+} BindPermit;
 
 /* Whether a Binding may be sent now. */
 bool bind_permit_is_valid(const BindPermit *permit, int64_t now_nsec);
@@ -46,8 +39,5 @@ bool bind_permit_is_valid(const BindPermit *permit, int64_t now_nsec);
 /* Why it may not, for a person. */
 void bind_permit_explain(const BindPermit *permit, char *text, size_t size);
 
-/* As lease_tick() and lease_release(). */
+/* As lease_tick(). */
 int64_t bind_permit_tick(BindPermit *permit, int64_t now_nsec);
-bool bind_permit_release(BindPermit *permit);
-
-void bind_permit_status(const BindPermit *permit, LeaseStatus *ret);

@@ -107,18 +107,18 @@ static void settle(Entry *entry, BindEnd end, const char *error) {
     free(entry);
 }
 
-static void settle_all(EntryList *list, const char *error) {
+static void settle_all(EntryList *list, BindEnd end, const char *error) {
     Entry *entry;
 
     while ((entry = list_pop(list)))
-        settle(entry, BIND_FAILED, error);
+        settle(entry, end, error);
 }
 
 Binder *binder_free(Binder *binder) {
     if (!binder)
         return NULL;
-    settle_all(&binder->waiting, "berth is shutting down");
-    settle_all(&binder->sent, "berth is shutting down");
+    settle_all(&binder->waiting, BIND_FAILED, "berth is shutting down");
+    settle_all(&binder->sent, BIND_FAILED, "berth is shutting down");
     binder_settle_expected(binder);
     free(binder);
     return NULL;
@@ -419,10 +419,7 @@ static void expect(Binder *binder, BindJob *job) {
 }
 
 void binder_settle_expected(Binder *binder) {
-    Entry *entry;
-
-    while ((entry = list_pop(&binder->expected)))
-        settle(entry, BIND_EXPECTED, NULL);
+    settle_all(&binder->expected, BIND_EXPECTED, NULL);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------ */

@@ -52,11 +52,6 @@ static void finish_unknown(Binding *binding, const char *why) {
         "it is not known whether the pod was bound: %.200s; then: %.200s", binding->why, why);
 }
 
-static void finish_elsewhere(Binding *binding, Str node) {
-    (void)snprintf(binding->found_on, sizeof(binding->found_on), "%.*s", STR_FMT(node));
-    finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
-}
-
 /* Before it is decided, an earlier Binding may still be on its way. */
 static void finish_unbound(Binding *binding) {
     const BindingOptions *options = &binding->options;
@@ -94,9 +89,10 @@ static void conclude(Binding *binding, const PodLocation *pod) {
         finish(binding, BINDING_FAILED, "the pod was recreated: it has another UID");
     else if (str_eq(pod->node, binding->options.node))
         finish(binding, BINDING_BOUND, "bound");
-    else if (!str_is_empty(pod->node))
-        finish_elsewhere(binding, pod->node);
-    else if (binding->options.only_reads)
+    else if (!str_is_empty(pod->node)) {
+        (void)snprintf(binding->found_on, sizeof(binding->found_on), "%.*s", STR_FMT(pod->node));
+        finish(binding, BINDING_FAILED, "the pod is on node %s already", binding->found_on);
+    } else if (binding->options.only_reads)
         finish_unbound(binding);
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
@@ -202,28 +198,24 @@ static void on_done(void *context, const CallResult *result) {
         on_posted(binding, result);
 }
 
-static void write_metadata(JsonWriter *writer, const BindingOptions *options) {
-    json_member_object(writer, "metadata");
-    json_write_member(writer, STR("name"), options->name);
-    json_write_member(writer, STR("namespace"), options->namespace);
-    json_write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
-    if (options->annotations.n > 0) {
-        json_member_object(writer, "annotations");
-        for (size_t i = 0; i < options->annotations.n; i++)
-            json_write_member(
-                writer, options->annotations.items[i].key, options->annotations.items[i].value);
-        json_write_end_object(writer);
-    }
-    json_write_end_object(writer);
-}
-
 static void write_body(const BindingOptions *options, Buf *out) {
+    const Labels *annotations = &options->annotations;
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("v1"));
     json_write_member(&writer, STR("kind"), STR("Binding"));
-    write_metadata(&writer, options);
+    json_member_object(&writer, "metadata");
+    json_write_member(&writer, STR("name"), options->name);
+    json_write_member(&writer, STR("namespace"), options->namespace);
+    json_write_member(&writer, STR("uid"), options->uid); /* the API server refuses another pod's */
+    if (annotations->n > 0) {
+        json_member_object(&writer, "annotations");
+        for (size_t i = 0; i < annotations->n; i++)
+            json_write_member(&writer, annotations->items[i].key, annotations->items[i].value);
+        json_write_end_object(&writer);
+    }
+    json_write_end_object(&writer);
     json_member_object(&writer, "target");
     json_write_member(&writer, STR("kind"), STR("Node"));
     json_write_member(&writer, STR("name"), options->node);
@@ -256,22 +248,13 @@ static void start_reading(Binding *binding) {
         binding->retry_at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
-static bool post(Binding *binding) {
+Binding *binding_new(const BindingOptions *options) {
     _cleanup_(buf_done) Buf body = BUF_INIT(BINDING_BODY_MAX);
     CallOptions call = {
         .method = "POST",
         .content_type = "application/json",
         .total_sec = BINDING_POST_SEC,
     };
-
-    write_body(&binding->options, &body);
-    if (buf_error(&body))
-        return false;
-    call.body = buf_str(&body);
-    return start_call(binding, "/binding", &call);
-}
-
-Binding *binding_new(const BindingOptions *options) {
     Binding *binding = calloc(1, sizeof(*binding));
 
     if (!binding)
@@ -283,7 +266,10 @@ Binding *binding_new(const BindingOptions *options) {
         start_reading(binding);
         return binding;
     }
-    return post(binding) ? binding : binding_free(binding);
+    write_body(options, &body);
+    call.body = buf_str(&body);
+    return !buf_error(&body) && start_call(binding, "/binding", &call) ? binding
+                                                                       : binding_free(binding);
 }
 
 Binding *binding_free(Binding *binding) {

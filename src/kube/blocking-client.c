@@ -65,17 +65,6 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
     return 0;
 }
 
-static int conclude(const Answer *answer, Arena *arena, BlockingReply *ret) {
-    if (buf_error(&answer->body) == -ENOMEM)
-        return -ENOMEM;
-    if (answer->outcome != CALL_DONE)
-        return 1;
-    ret->status = answer->status;
-    ret->date_sec = answer->date_sec;
-    ret->body = arena_copy(arena, buf_str(&answer->body));
-    return ret->body.ptr ? 0 : -ENOMEM;
-}
-
 int blocking_client_request_with(
     Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error) {
     Answer answer = {.body = BUF_INIT(bytes_max(request)), .error = error};
@@ -84,7 +73,16 @@ int blocking_client_request_with(
     *ret = (BlockingReply){0};
     message_set(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply");
     r = await(client, request, &answer);
-    r = r < 0 ? -ENOMEM : conclude(&answer, arena, ret);
+    if (r < 0 || buf_error(&answer.body) == -ENOMEM) {
+        r = -ENOMEM;
+    } else if (answer.outcome != CALL_DONE) {
+        r = 1;
+    } else {
+        ret->status = answer.status;
+        ret->date_sec = answer.date_sec;
+        ret->body = arena_copy(arena, buf_str(&answer.body));
+        r = ret->body.ptr ? 0 : -ENOMEM;
+    }
     buf_done(&answer.body);
     return r;
 }

@@ -55,8 +55,8 @@ static int64_t date_read(Str value) {
 /* The request has no Accept-Encoding, and nothing here could decode one. */
 static void check_encoding(Call *call, Str value, Str plain) {
     if (!str_eq_nocase(value, plain) && value.len > 0)
-        call_stop(call, CALL_BROKEN, "%s: the answer is encoded (%.*s), which was not requested",
-            access_server(call->client->access), STR_FMT(str_take(value, 32)));
+        call_blame(call, CALL_BROKEN, "the answer is encoded (%.*s), which was not requested",
+            STR_FMT(str_take(value, 32)));
 }
 
 static void head_line(Call *call, Str line) {
@@ -103,17 +103,6 @@ static void head_end(Call *call) {
                                    });
 }
 
-static void head_take(Call *call, Str line) {
-    if (call->has_head)
-        return; /* trailers: nothing we need */
-    if (str_has_prefix(line, STR("HTTP/")))
-        head_reset(call);
-    else if (str_is_empty(str_trim(line)))
-        head_end(call);
-    else
-        head_line(call, line);
-}
-
 static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     Call *call = context;
     Str line = str_of(bytes, size * n);
@@ -121,10 +110,14 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     call->received_at = clock_monotonic_nsec();
     call->n_header_bytes += line.len;
     if (call->n_header_bytes > HEADERS_MAX)
-        call_stop(call, CALL_BROKEN, "%s: the headers of the answer are larger than %zu KiB",
-            access_server(call->client->access), HEADERS_MAX >> 10);
-    else
-        head_take(call, line);
+        call_blame(call, CALL_BROKEN, "the headers of the answer are larger than %zu KiB",
+            HEADERS_MAX >> 10);
+    else if (!call->has_head && str_has_prefix(line, STR("HTTP/")))
+        head_reset(call);
+    else if (!call->has_head && str_is_empty(str_trim(line)))
+        head_end(call);
+    else if (!call->has_head) /* else a trailer: nothing we need */
+        head_line(call, line);
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
 }
 
@@ -136,16 +129,15 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     call->received_at = clock_monotonic_nsec();
     call->n_bytes += part.len;
     if (!call->has_head) /* after a 101, libcurl passes on all bytes */
-        call_stop(call, CALL_BROKEN,
-            "%s: it switches to another protocol (101), which was not requested",
-            access_server(call->client->access));
+        call_blame(
+            call, CALL_BROKEN, "it switches to another protocol (101), which was not requested");
     if (call->is_cancelled || call->is_stopped)
         return CURL_WRITEFUNC_ERROR;
     if (call_is_unauthorized(call))
         return call->n_bytes > REFUSAL_MAX ? CURL_WRITEFUNC_ERROR : part.len;
     if (call->limits.bytes_max > 0 && call->n_bytes > call->limits.bytes_max) {
-        call_stop(call, CALL_TOO_LARGE, "%s: the answer is larger than %llu bytes",
-            access_server(call->client->access), (unsigned long long)call->limits.bytes_max);
+        call_blame(call, CALL_TOO_LARGE, "the answer is larger than %llu bytes",
+            (unsigned long long)call->limits.bytes_max);
         return CURL_WRITEFUNC_ERROR;
     }
     call->client->loop->n_events++;
@@ -155,13 +147,6 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
                            : answer && buf_error(answer))
         call_stop(call, CALL_ENDED, "ended before the answer was whole");
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : part.len;
-}
-
-static void answer_reset(Call *call) {
-    call->has_head = false;
-    call->n_header_bytes = 0;
-    call->n_bytes = 0;
-    head_reset(call);
 }
 
 #define RECEIVE_SIZE (64L * 1024)
@@ -183,20 +168,8 @@ static int on_send(void *context, char *from, char *to, int from_port, int to_po
     }
     if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
         return CURL_PREREQFUNC_OK;
-    call_stop(call, CALL_BROKEN, "%s: the connection ended before an answer came",
-        access_server(call->client->access));
+    call_blame(call, CALL_BROKEN, "the connection ended before an answer came");
     return CURL_PREREQFUNC_ABORT;
-}
-
-/* "169.254.169.254". */
-static void address_print(const struct sockaddr *address, char *ret, size_t size) {
-    const struct sockaddr_in *v4 = (const void *)address;
-    const struct sockaddr_in6 *v6 = (const void *)address;
-    const void *bytes =
-        address->sa_family == AF_INET6 ? (const void *)&v6->sin6_addr : &v4->sin_addr;
-
-    if (!inet_ntop(address->sa_family, bytes, ret, (socklen_t)size))
-        (void)snprintf(ret, size, "an address of family %u", (unsigned)address->sa_family);
 }
 
 /* A name may have several addresses: if one is refused, the next is tried. */
@@ -204,15 +177,17 @@ static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_
     Call *call = context;
     AddressRefusal *refusal = call->identity->refusal;
     const char *why = refusal ? refusal(&address->addr, address->addrlen) : NULL;
+    const void *v4 = &((const struct sockaddr_in *)(const void *)&address->addr)->sin_addr;
+    const void *v6 = &((const struct sockaddr_in6 *)(const void *)&address->addr)->sin6_addr;
+    sa_family_t family = address->addr.sa_family;
     char text[INET6_ADDRSTRLEN + 32];
 
-    if (why) {
-        address_print(&address->addr, text, sizeof(text));
-        (void)snprintf(
-            call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
-        return CURL_SOCKET_BAD;
-    }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (!why)
+        return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (!inet_ntop(family, family == AF_INET6 ? v6 : v4, text, sizeof(text)))
+        (void)snprintf(text, sizeof(text), "an address of family %u", (unsigned)family);
+    (void)snprintf(call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
+    return CURL_SOCKET_BAD;
 }
 
 static int on_socket_options(void *context, curl_socket_t fd, curlsocktype purpose) {
@@ -315,7 +290,10 @@ static void attempt_reset(Call *call) {
     call->n_sent = 0;
     call->is_stopped = false;
     call->error[0] = call->curl_error[0] = call->refusal[0] = '\0';
-    answer_reset(call);
+    call->has_head = false;
+    call->n_header_bytes = 0;
+    call->n_bytes = 0;
+    head_reset(call);
 }
 
 bool attempt_start(Call *call) {
@@ -333,8 +311,7 @@ bool attempt_start(Call *call) {
         identity_apply(call->identity, call->easy) &&
         curl_multi_add_handle(client->loop->multi, call->easy) == CURLM_OK)
         return true;
-    call_stop(
-        call, CALL_BROKEN, "%s: libcurl could not make the request", access_server(client->access));
+    call_blame(call, CALL_BROKEN, "libcurl could not make the request");
     return false;
 }
 
@@ -354,21 +331,18 @@ void attempt_end(Call *call) {
 
 /* No CA that berth knows has signed the server's certificate. @remedy: "" or more to say. */
 static void explain_signer(Call *call, const char *remedy) {
-    const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
 
     if (call->identity->ca.fd >= 0)
-        call_stop(call, CALL_REFUSED, "%s: its certificate is not signed by the CA of %s", server,
-            origin);
+        call_blame(call, CALL_REFUSED, "its certificate is not signed by the CA of %s", origin);
     else
-        call_stop(call, CALL_REFUSED,
-            "%s: its certificate is not signed by a CA of this system%s, and %s names no CA",
-            server, remedy, origin);
+        call_blame(call, CALL_REFUSED,
+            "its certificate is not signed by a CA of this system%s, and %s names no CA", remedy,
+            origin);
 }
 
 /* Why the server's certificate was not accepted. */
 static void explain_certificate(Call *call) {
-    const char *server = access_server(call->client->access);
     Origin wanted = {0};
     long status = 0;
 
@@ -376,18 +350,18 @@ static void explain_certificate(Call *call) {
     if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
         explain_signer(call, "");
     else if (status & GNUTLS_CERT_EXPIRED)
-        call_stop(call, CALL_REFUSED, "%s: its certificate has expired", server);
+        call_blame(call, CALL_REFUSED, "its certificate has expired");
     else if (status & GNUTLS_CERT_NOT_ACTIVATED)
-        call_stop(call, CALL_REFUSED, "%s: its certificate is not valid yet", server);
+        call_blame(call, CALL_REFUSED, "its certificate is not valid yet");
     else if (status != 0)
-        call_stop(call, CALL_REFUSED,
-            "%s: its certificate cannot be trusted (verification status 0x%lx)", server, status);
+        call_blame(call, CALL_REFUSED,
+            "its certificate cannot be trusted (verification status 0x%lx)", status);
     else if (strstr(call->curl_error, "does not match") &&
              origin_parse(str_from_c(call->identity->base), &wanted))
-        call_stop(call, CALL_REFUSED, "%s: its certificate does not have the name %.*s", server,
+        call_blame(call, CALL_REFUSED, "its certificate does not have the name %.*s",
             STR_FMT(wanted.host));
     else
-        call_stop(call, CALL_REFUSED, "%s: %s", server, call->curl_error);
+        call_blame(call, CALL_REFUSED, "%s", call->curl_error);
 }
 
 /* "connection refused": the error of the system; NULL: none. */
@@ -408,12 +382,6 @@ static const char *system_words(const Call *call) {
     }
 }
 
-static const char *curl_words(const Call *call, CURLcode code) {
-    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
-        return "it closed the connection";
-    return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
-}
-
 /* An alert of GnuTLS for which libcurl has no code: with TLS 1.3 a server rejects a client
  * certificate only after the handshake, when the request was sent already. */
 static bool is_alert(const Call *call) {
@@ -421,39 +389,38 @@ static bool is_alert(const Call *call) {
 }
 
 static void explain_tls(Call *call, const char *words) {
-    const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
 
     if (strstr(call->curl_error, "error reading X.509"))
-        call_stop(call, CALL_REFUSED,
-            "%s: the client certificate and key of %s cannot be used, or are no pair", server,
-            origin);
+        call_blame(call, CALL_REFUSED,
+            "the client certificate and key of %s cannot be used, or are no pair", origin);
     else if (is_alert(call) && call->identity->cert.fd >= 0)
-        call_stop(call, CALL_REFUSED,
-            "%s: it ended the TLS handshake; it may not accept the client certificate of %s (%s)",
-            server, origin, words);
+        call_blame(call, CALL_REFUSED,
+            "it ended the TLS handshake; it may not accept the client certificate of %s (%s)",
+            origin, words);
     else if (is_alert(call))
-        call_stop(call, CALL_REFUSED, "%s: it ended the TLS handshake (%s)", server, words);
+        call_blame(call, CALL_REFUSED, "it ended the TLS handshake (%s)", words);
 }
 
 void client_explain(Call *call, CURLcode code) {
-    const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
-    const char *words = curl_words(call, code);
+    const char *words = call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
     const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
     /* Errors before a request went out are failures to connect. */
     CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
+    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
+        words = "it closed the connection";
     switch (code) {
     case CURLE_COULDNT_CONNECT:
         words = call->refusal[0] != '\0' ? call->refusal
                 : system_words(call)     ? system_words(call)
                                          : words;
-        call_stop(call, CALL_REFUSED, "%s: %s", server, words);
+        call_blame(call, CALL_REFUSED, "%s", words);
         break;
     case CURLE_COULDNT_RESOLVE_HOST:  /* 8.14 has this code for proxies, too */
     case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
-        call_stop(call, CALL_REFUSED, "%s: %s", server,
+        call_blame(call, CALL_REFUSED, "%s",
             call->identity->proxy[0] != '\0' ? "the name of its proxy cannot be resolved"
                                              : "its name cannot be resolved");
         break;
@@ -462,22 +429,22 @@ void client_explain(Call *call, CURLcode code) {
         break;
     case CURLE_SSL_CACERT_BADFILE:
         if (call->identity->ca.fd >= 0)
-            call_stop(call, CALL_REFUSED, "%s: the CA of %s cannot be used", server, origin);
+            call_blame(call, CALL_REFUSED, "the CA of %s cannot be used", origin);
         else
             explain_signer(call, ", which has none (the package ca-certificates has them)");
         break;
     case CURLE_OPERATION_TIMEDOUT:
-        call_stop(call, CALL_TIMEOUT, "%s: no connection within %d s", server, CLIENT_CONNECT_SEC);
+        call_blame(call, CALL_TIMEOUT, "no connection within %d s", CLIENT_CONNECT_SEC);
         break;
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-        call_stop(call, outcome, "%s: the connection ended %s", server, where);
+        call_blame(call, outcome, "the connection ended %s", where);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL:
-        call_stop(call, outcome, "%s: its answer is not HTTP/1.1", server);
+        call_blame(call, outcome, "its answer is not HTTP/1.1");
         break;
     case CURLE_BAD_CONTENT_ENCODING: /* newer ones check Transfer-Encoding before we do */
-        call_stop(call, CALL_BROKEN, "%s: the answer is encoded, which was not requested", server);
+        call_blame(call, CALL_BROKEN, "the answer is encoded, which was not requested");
         break;
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:
@@ -487,16 +454,16 @@ void client_explain(Call *call, CURLcode code) {
             words = "the headers of the answer are too long";
         else
             words = "out of memory for the request";
-        call_stop(call, CALL_BROKEN, "%s: %s", server, words);
+        call_blame(call, CALL_BROKEN, "%s", words);
         break;
     case CURLE_OK: /* so libcurl calls a head that ends in the middle */
-        call_stop(call, CALL_BROKEN, "%s: the answer ended in its headers", server);
+        call_blame(call, CALL_BROKEN, "the answer ended in its headers");
         break;
     default:
         explain_tls(call, words);
         if (call->n_sent > 0 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR))
-            call_stop(call, CALL_BROKEN, "%s: the connection ended %s (%s)", server, where, words);
-        call_stop(call, outcome, "%s: %s", server, words);
+            call_blame(call, CALL_BROKEN, "the connection ended %s (%s)", where, words);
+        call_blame(call, outcome, "%s", words);
         break;
     }
 }

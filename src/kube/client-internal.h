@@ -85,7 +85,9 @@ struct ClientLoop {
 __attribute__((format(printf, 3, 4))) void call_stop(
     Call *call, CallOutcome why, const char *format, ...);
 
-void call_free(Call *call);
+/* The same, after the server's address. */
+__attribute__((format(printf, 3, 4))) void call_blame(
+    Call *call, CallOutcome why, const char *format, ...);
 
 /* The identity of the current credentials, in @client. 0, or a negative errno with a message in
  * @error (ACCESS_ERROR_MAX). */

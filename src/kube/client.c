@@ -24,6 +24,8 @@
 
 /* --- calls --- */
 
+static void call_free(Call *call);
+
 static bool add_line(Call *call, Str name, Str value) {
     char *line;
 
@@ -88,7 +90,17 @@ void call_stop(Call *call, CallOutcome why, const char *format, ...) {
     va_end(arguments);
 }
 
-void call_free(Call *call) {
+void call_blame(Call *call, CallOutcome why, const char *format, ...) {
+    char what[CLIENT_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    call_stop(call, why, "%s: %s", access_server(call->client->access), what);
+}
+
+static void call_free(Call *call) {
     ClientLoop *loop = call->client->loop;
 
     attempt_end(call);
@@ -139,21 +151,15 @@ Client *client_new(Access *access) {
     return client;
 }
 
-static void free_calls(Client *client) {
-    Call *next;
-
-    for (Call *call = client->loop->first; call; call = next) {
-        next = call->next;
-        if (call->client == client)
-            call_free(call);
-    }
-}
-
 Client *client_free(Client *client) {
     if (!client)
         return NULL;
     assert(!client->loop->is_busy);
-    free_calls(client);
+    for (Call *call = client->loop->first, *next; call; call = next) {
+        next = call->next;
+        if (call->client == client)
+            call_free(call);
+    }
     identity_unref(client->identity);
     if (client->owns_loop)
         client_loop_free(client->loop);
@@ -239,9 +245,9 @@ static void call_refused(Call *call) {
             return;
         }
     }
-    call_stop(call, CALL_UNAUTHORIZED,
-        "%s: it does not accept the credentials of %s (401 Unauthorized)",
-        access_server(client->access), access_origin(client->access));
+    call_blame(call, CALL_UNAUTHORIZED,
+        "it does not accept the credentials of %s (401 Unauthorized)",
+        access_origin(client->access));
     call_done(call);
 }
 
@@ -292,23 +298,7 @@ static Deadline call_deadline(const Call *call) {
                              limits->first_byte_sec});
 }
 
-static void call_check_time(Call *call, int64_t now) {
-    Deadline deadline = call_deadline(call);
-
-    if (now < deadline.at)
-        return;
-    call_stop(call, CALL_TIMEOUT, "%s: %s within %u s", access_server(call->client->access),
-        deadline.what, deadline.sec);
-    call_done(call);
-}
-
 /* --- turns --- */
-
-static void begin_waiting(ClientLoop *loop) {
-    for (Call *call = loop->first; call; call = call->next)
-        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < loop->n_turns)
-            call_begin(call);
-}
 
 static void finish_ended(ClientLoop *loop) {
     CURLMsg *message;
@@ -325,39 +315,36 @@ static void finish_ended(ClientLoop *loop) {
     }
 }
 
-static void check_times(ClientLoop *loop) {
-    int64_t now = clock_monotonic_nsec();
-
-    for (Call *call = loop->first; call; call = call->next)
-        if (call->state == STATE_RUNNING && !call->is_cancelled)
-            call_check_time(call, now);
-}
-
-static void free_ended(ClientLoop *loop) {
-    Call *next;
-
-    for (Call *call = loop->first; call; call = next) {
-        next = call->next;
-        if (call->state == STATE_OVER || call->is_cancelled)
-            call_free(call);
-    }
-}
-
 static int errno_of(CURLMcode code) {
     return code == CURLM_OK ? 0 : code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
 static int loop_turn(ClientLoop *loop) {
     int n_running, r;
+    int64_t now;
 
     loop->is_busy = true;
     loop->n_turns++;
-    begin_waiting(loop);
+    for (Call *call = loop->first; call; call = call->next)
+        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < loop->n_turns)
+            call_begin(call);
     r = errno_of(curl_multi_perform(loop->multi, &n_running));
     finish_ended(loop);
-    check_times(loop);
+    now = clock_monotonic_nsec();
+    for (Call *call = loop->first; call; call = call->next) {
+        Deadline deadline = call_deadline(call);
+
+        if (call->state != STATE_RUNNING || call->is_cancelled || now < deadline.at)
+            continue;
+        call_blame(call, CALL_TIMEOUT, "%s within %u s", deadline.what, deadline.sec);
+        call_done(call);
+    }
     loop->is_busy = false;
-    free_ended(loop);
+    for (Call *call = loop->first, *next; call; call = next) {
+        next = call->next;
+        if (call->state == STATE_OVER || call->is_cancelled)
+            call_free(call);
+    }
     return r;
 }
 

@@ -6,6 +6,7 @@
  *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
  *     cluster-watcher-needs.c      the fields of objects that are kept
  *     cluster-watcher-version.c    the version of the API server
+ *     cluster-watcher-writes.c     what is written besides Bindings
  *     cluster-watcher-resource.c   nodes or pods, or objects of another kind: the sink of a
  *                                  reflector
  */
@@ -17,7 +18,6 @@
 #include "kube/bind-permit.h"
 #include "kube/binder.h"
 #include "kube/cluster-watcher.h"
-#include "kube/publish-writer.h"
 #include "kube/reflector.h"
 
 /* One resource: the sink of its reflector. */
@@ -49,21 +49,17 @@ struct ClusterWatcher {
     WatcherCallbacks callbacks;
     Access *access;
     Client *client;
-    WriteQueue *marks, *events; /* events NULL: no Events are posted */
-    PublishWriter *publish;     /* NULL: nothing is published */
-    PublishWriter *reports;     /* the status of policies; NULL: none are watched */
-    PublishWriter *nominate;    /* NULL: nothing is nominated */
+    WriteQueue *writes[_WATCHER_WRITES]; /* NULL: there are none of that sort */
     pthread_t thread;
 
     /* Of the thread alone. */
     Store *store;
     Binder *binder;
-    BindPermit *permit; /* NULL: no other berth binds */
+    BindPermit permit;
     LeaseStatus lease_reported;
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
-    WatchedResource resources[_WATCHER_KINDS], related[_RELATED_KINDS];
-    WatchedResource policies;
+    WatchedResource resources[_WATCHER_ALL_KINDS];
     ServerVersion version;
     uint64_t seed;         /* of the reflectors */
     ClusterNeeds *keeping; /* the fields that are kept, and how often that has changed */
@@ -78,8 +74,7 @@ struct ClusterWatcher {
     int64_t wait_reported_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
-    bool has_reported_marks, has_reported_events, has_reported_publish; /* no right for them */
-    bool has_reported_reports, has_reported_nominate;
+    bool has_reported_forbidden[_WATCHER_WRITES];
 
     atomic_bool is_synced;
     atomic_bool is_requested;               /* since the last turn */
@@ -106,7 +101,6 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 
 /* False when out of memory. */
 bool watcher_needs_init(ClusterWatcher *watcher);
-void watcher_needs_done(ClusterWatcher *watcher);
 
 /* Takes the fields that watcher_want() wants, if they are more than are kept. */
 void watcher_keep_wanted(ClusterWatcher *watcher);
@@ -116,10 +110,9 @@ void watcher_keep_wanted(ClusterWatcher *watcher);
 void watcher_note_published(ClusterWatcher *watcher);
 
 /* False when out of memory. */
-bool watched_resource_init(
-    WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
+bool watched_resource_init(ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
 
-/* Stops to watch it, and forgets its objects: of those that are not always wanted. */
+/* Stops to watch a related kind, and forgets its objects. */
 void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
@@ -127,11 +120,9 @@ int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);
 
 /* Asks for the version until it is known; returns when to call again. */
 int64_t watcher_find_version(ClusterWatcher *watcher, int64_t now_nsec);
-void watcher_version_done(ClusterWatcher *watcher);
 
-/* The queues and writers that the options ask for; the marks exist already. False when out of
- * memory. */
-bool watcher_make_writers(ClusterWatcher *watcher);
+/* Makes the queues that the options ask for. False when out of memory. */
+bool watcher_make_writes(ClusterWatcher *watcher);
 
 /* Sends what is due; returns when to call again. */
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec);

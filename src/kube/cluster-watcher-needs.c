@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "kube/cluster-watcher-internal.h"
 
 bool watcher_needs_init(ClusterWatcher *watcher) {
@@ -16,12 +17,6 @@ bool watcher_needs_init(ClusterWatcher *watcher) {
     if (watcher->keeping)
         store_keep_pod_parts(watcher->store, &watcher->keeping->pods);
     return watcher->keeping && watcher->published;
-}
-
-void watcher_needs_done(ClusterWatcher *watcher) {
-    free(watcher->keeping);
-    free(watcher->wanted);
-    free(watcher->published);
 }
 
 bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs) {
@@ -44,13 +39,11 @@ bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs) {
 
 /* Takes what is wanted; NULL: nothing more than is kept. */
 static ClusterNeeds *take_wanted(ClusterWatcher *watcher) {
-    ClusterNeeds *join = NULL;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
-    pthread_mutex_lock(&watcher->lock);
-    if (watcher->wanted && !cluster_needs_cover(watcher->keeping, watcher->wanted))
-        join = cluster_needs_join(watcher->keeping, watcher->wanted);
-    pthread_mutex_unlock(&watcher->lock);
-    return join;
+    if (!watcher->wanted || cluster_needs_cover(watcher->keeping, watcher->wanted))
+        return NULL;
+    return cluster_needs_join(watcher->keeping, watcher->wanted);
 }
 
 static void list_again(ClusterWatcher *watcher, WatcherKind kind) {

@@ -1,7 +1,7 @@
 /*
- * The sink of a reflector: decodes objects into the store. Objects that cannot be read, or are too
- * many, are skipped, which is reported now and then. Text that is not JSON makes the reflector list
- * again.
+ * The sink of a reflector: decodes objects into the store; PlacementPolicies have their own.
+ * Objects that cannot be read, or are too many, are skipped, which is reported now and then. Text
+ * that is not JSON makes the reflector list again.
  */
 
 #include "base/clock.h"
@@ -113,7 +113,9 @@ static void on_begin(void *context) {
     note_list(resource, /* has_ended= */ false);
     resource->list_began_at = clock_monotonic_nsec();
     resource->listing = resource->watcher->keeping_version;
-    if (is_related(resource))
+    if (resource->kind == WATCHER_POLICIES)
+        policy_objects_begin(resource->watcher->options.policies);
+    else if (is_related(resource))
         store_list_related_begin(store, related_kind(resource));
     else
         store_list_begin(store, store_kind(resource));
@@ -123,8 +125,11 @@ static int on_item(void *context, Str text) {
     WatchedResource *resource = context;
     Store *store = resource->watcher->store;
     Object object;
-    int r = decode(resource, text, &object);
+    int r;
 
+    if (resource->kind == WATCHER_POLICIES)
+        return policy_objects_item(resource->watcher->options.policies, text);
+    r = decode(resource, text, &object);
     if (r != 0)
         return r;
     if (is_related(resource))
@@ -139,9 +144,12 @@ static int on_item(void *context, Str text) {
 static int on_end(void *context) {
     WatchedResource *resource = context;
     Store *store = resource->watcher->store;
-    int r = is_related(resource) ? store_list_related_end(store, related_kind(resource))
-                                 : store_list_end(store, store_kind(resource));
+    int r;
 
+    if (resource->kind == WATCHER_POLICIES)
+        return policy_objects_end(resource->watcher->options.policies);
+    r = is_related(resource) ? store_list_related_end(store, related_kind(resource))
+                             : store_list_end(store, store_kind(resource));
     if (r == 0) {
         resource->listed = resource->listing;
         note_list(resource, /* has_ended= */ true);
@@ -169,6 +177,8 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     Object object;
     int r, removed;
 
+    if (resource->kind == WATCHER_POLICIES)
+        return policy_objects_apply(watcher->options.policies, type, meta, text);
     if (type == EVENT_DELETED) {
         r = remove_object(resource, meta);
         if (resource->kind == WATCHER_PODS && watcher->callbacks.pod_deleted)
@@ -192,31 +202,6 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     return taken(resource, &object, r);
 }
 
-/* --- PlacementPolicies ---------------------------------------------------------------------- */
-
-static PolicyObjects *policies_of(WatchedResource *resource) {
-    return resource->watcher->options.policies;
-}
-
-static void on_policies_begin(void *context) {
-    WatchedResource *resource = context;
-
-    resource->list_began_at = clock_monotonic_nsec();
-    policy_objects_begin(policies_of(resource));
-}
-
-static int on_policy_item(void *context, Str text) {
-    return policy_objects_item(policies_of(context), text);
-}
-
-static int on_policies_end(void *context) {
-    return policy_objects_end(policies_of(context));
-}
-
-static int on_policy_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
-    return policy_objects_apply(policies_of(context), type, meta, text);
-}
-
 /* --- notices ------------------------------------------------------------------------------- */
 
 /* Also later, if it was not reported at once: the last notice must be the current state. */
@@ -229,68 +214,50 @@ static void notify_connected(WatchedResource *resource) {
         resource->watcher, (WatcherNotice){.event = WATCHER_CONNECTED, .kind = resource->kind});
 }
 
-static void notify_lost(WatchedResource *resource, const char *why, int64_t retry_nsec) {
-    if (!watcher_may_notify(&resource->lost_reported_at))
-        return;
-    resource->has_reported_connected = false;
-    watcher_notify(resource->watcher, (WatcherNotice){.event = WATCHER_LOST,
-                                          .kind = resource->kind,
-                                          .why = why,
-                                          .msec = retry_nsec / NSEC_PER_MSEC});
-}
-
 static size_t count_objects(WatchedResource *resource) {
     StoreFigures figures;
 
     if (resource->kind == WATCHER_POLICIES)
-        return policy_objects_count(policies_of(resource));
+        return policy_objects_count(resource->watcher->options.policies);
     if (is_related(resource))
         return store_count_related(resource->watcher->store, related_kind(resource));
     store_figures(resource->watcher->store, &figures);
     return resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods;
 }
 
-static void notify_listed(WatchedResource *resource) {
-    watcher_notify(resource->watcher,
-        (WatcherNotice){.event = WATCHER_LISTED,
-            .kind = resource->kind,
-            .n = count_objects(resource),
-            .msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC});
-}
-
 static void on_notice(void *context, ReflectorNotice what, const char *why, int64_t retry_nsec) {
     WatchedResource *resource = context;
+    WatcherNotice notice = {.kind = resource->kind, .why = why};
 
     switch (what) {
     case REFLECTOR_CONNECTED:
         resource->is_connected = true;
         notify_connected(resource);
-        break;
+        return;
     case REFLECTOR_SYNCED:
-        notify_listed(resource);
+        notice.event = WATCHER_LISTED;
+        notice.n = count_objects(resource);
+        notice.msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC;
         break;
     case REFLECTOR_EXPIRED:
-        watcher_notify(resource->watcher,
-            (WatcherNotice){.event = WATCHER_RELISTING, .kind = resource->kind, .why = why});
+        notice.event = WATCHER_RELISTING;
         break;
     case REFLECTOR_LOST:
         resource->is_connected = false;
-        notify_lost(resource, why, retry_nsec);
+        if (!watcher_may_notify(&resource->lost_reported_at))
+            return;
+        resource->has_reported_connected = false;
+        notice.event = WATCHER_LOST;
+        notice.msec = retry_nsec / NSEC_PER_MSEC;
         break;
     }
+    watcher_notify(resource->watcher, notice);
 }
 
 /* --- its reflector ------------------------------------------------------------------------- */
 
-static ReflectorSink sink_of(WatchedResource *resource) {
-    if (resource->kind == WATCHER_POLICIES)
-        return (ReflectorSink){resource, on_policies_begin, on_policy_item, on_policies_end,
-            on_policy_apply, on_notice};
-    return (ReflectorSink){resource, on_begin, on_item, on_end, on_apply, on_notice};
-}
-
-bool watched_resource_init(
-    WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
+bool watched_resource_init(ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
+    WatchedResource *resource = &watcher->resources[kind];
     static const char *const paths[] = {
         [WATCHER_NODES] = "/api/v1/nodes",
         [WATCHER_PODS] = "/api/v1/pods",
@@ -300,18 +267,18 @@ bool watched_resource_init(
         [WATCHER_POLICIES] = POLICY_OBJECTS_PATH,
         [_WATCHER_KINDS + RELATED_SERVICES] = "/api/v1/services",
     };
-    ReflectorOptions options = {
+    const ReflectorOptions options = {
         .path = paths[kind],
         .resource = watcher_kind_name(kind),
         .clock = clock_monotonic_nsec,
         .seed = seed,
         .silence_sec =
             watcher->options.silence_sec ? watcher->options.silence_sec : WATCHER_SILENCE_SEC,
+        .sink = {resource, on_begin, on_item, on_end, on_apply, on_notice},
     };
 
     resource->watcher = watcher;
     resource->kind = kind;
-    options.sink = sink_of(resource);
     resource->reflector = reflector_new(watcher->client, &options);
     return resource->reflector != NULL;
 }

@@ -49,30 +49,24 @@ static void on_done(void *context, const CallResult *result) {
 }
 
 int64_t watcher_find_version(ClusterWatcher *watcher, int64_t now_nsec) {
-    static const CallOptions options = {
+    ServerVersion *version = &watcher->version;
+    const CallHandler handler = {.context = watcher, .done = on_done};
+    const CallOptions call = {
         .method = "GET",
         .path = "/version",
         .may_repeat = true,
         .total_sec = VERSION_SEC,
         .bytes_max = VERSION_BYTES_MAX,
+        .answer = &version->answer,
     };
-    ServerVersion *version = &watcher->version;
-    const CallHandler handler = {.context = watcher, .done = on_done};
-    CallOptions call = options;
 
     if (version->is_known || version->call)
         return INT64_MAX;
     if (now_nsec < version->ask_at)
         return version->ask_at;
     version->answer = BUF_INIT(VERSION_BYTES_MAX);
-    call.answer = &version->answer;
     version->call = client_call(watcher->client, &call, &handler);
     if (!version->call)
         version->ask_at = now_nsec + VERSION_RETRY_SEC * NSEC_PER_SEC;
     return version->call ? INT64_MAX : version->ask_at;
-}
-
-void watcher_version_done(ClusterWatcher *watcher) {
-    call_cancel(watcher->version.call);
-    buf_done(&watcher->version.answer);
 }

@@ -5,133 +5,107 @@
 
 /* --- from other threads -------------------------------------------------------------------- */
 
-void watcher_mark_node(ClusterWatcher *watcher, Str node) {
-    if (mark_queue_add(watcher->marks, node, WATCHER_RETRY_ANNOTATION, clock_wall_nsec()))
+static bool wake_if(const ClusterWatcher *watcher, bool is_added) {
+    if (is_added)
         client_wake(watcher->client);
+    return is_added;
+}
+
+void watcher_mark_node(ClusterWatcher *watcher, Str node) {
+    (void)wake_if(watcher, mark_queue_add(watcher->writes[WATCHER_MARKS], node,
+                               WATCHER_RETRY_ANNOTATION, clock_wall_nsec()));
 }
 
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
-    if (watcher->events &&
-        event_queue_add(watcher->events, event, watcher->options.identity, clock_wall_nsec()))
-        client_wake(watcher->client);
+    WriteQueue *events = watcher->writes[WATCHER_EVENTS];
+
+    (void)wake_if(watcher,
+        events && event_queue_add(events, event, watcher->options.identity, clock_wall_nsec()));
 }
 
-bool watcher_may_publish(const ClusterWatcher *watcher) {
-    return watcher->publish && publish_writer_is_ours(watcher->publish);
+bool watcher_may_write(const ClusterWatcher *watcher, WatcherWrites which) {
+    return watcher->writes[which] && write_queue_is_ours(watcher->writes[which]);
 }
 
 bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change) {
-    if (!publish_writer_add(watcher->publish, change))
-        return false;
-    client_wake(watcher->client);
-    return true;
-}
-
-bool watcher_may_report(const ClusterWatcher *watcher) {
-    return watcher->reports && publish_writer_is_ours(watcher->reports);
+    return wake_if(watcher, publish_queue_add(watcher->writes[WATCHER_PUBLISHED], change));
 }
 
 bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body) {
-    if (!publish_writer_patch(watcher->reports, path, body))
-        return false;
-    client_wake(watcher->client);
-    return true;
-}
-
-bool watcher_may_nominate(const ClusterWatcher *watcher) {
-    return watcher->nominate && publish_writer_is_ours(watcher->nominate);
+    return wake_if(watcher, write_queue_add(watcher->writes[WATCHER_REPORTS], path, body));
 }
 
 bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination) {
-    if (!nomination_send(nomination, watcher->nominate))
-        return false;
-    client_wake(watcher->client);
-    return true;
+    return wake_if(watcher, nomination_queue_add(watcher->writes[WATCHER_NOMINATIONS], nomination));
 }
 
-WriteFigures watcher_nominate_figures(const ClusterWatcher *watcher) {
-    return publish_writer_figures(watcher->nominate);
+WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which) {
+    return write_queue_figures(watcher->writes[which]);
 }
 
 /* --- on the watcher's thread --------------------------------------------------------------- */
 
-/* Reports once that the right for a write is missing. */
-static void notify_forbidden(
-    ClusterWatcher *watcher, WriteFigures figures, bool *has_reported, WatcherEvent event) {
-    if (*has_reported || !figures.is_forbidden)
-        return;
-    *has_reported = true;
-    watcher_notify(watcher, (WatcherNotice){.event = event});
-}
-
-/* Returns when to call again. */
-static int64_t tick_writer(
-    ClusterWatcher *watcher, PublishWriter *writer, bool *has_reported, WatcherEvent event) {
-    if (!writer)
-        return INT64_MAX;
-    notify_forbidden(watcher, publish_writer_figures(writer), has_reported, event);
-    return publish_writer_tick(writer, clock_monotonic_nsec());
-}
-
-/* The lease is wanted only while kube-scheduler calls this replica. */
-static int64_t send_nominations(ClusterWatcher *watcher, int64_t now) {
-    int64_t requested_at = atomic_load(&watcher->requested_at);
-
-    if (watcher->nominate)
-        publish_writer_set_wanted(watcher->nominate,
-            requested_at != 0 && now < requested_at + WATCHER_NOMINATE_SEC * NSEC_PER_SEC);
-    return tick_writer(
-        watcher, watcher->nominate, &watcher->has_reported_nominate, WATCHER_NOMINATE_FORBIDDEN);
-}
-
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
-    int64_t next_at = send_nominations(watcher, now_nsec);
+    static const WatcherEvent forbidden[_WATCHER_WRITES] = {
+        [WATCHER_NOMINATIONS] = WATCHER_NOMINATE_FORBIDDEN,
+        [WATCHER_MARKS] = WATCHER_MARKS_FORBIDDEN,
+        [WATCHER_EVENTS] = WATCHER_EVENTS_FORBIDDEN,
+        [WATCHER_PUBLISHED] = WATCHER_PUBLISH_FORBIDDEN,
+        [WATCHER_REPORTS] = WATCHER_REPORT_FORBIDDEN,
+    };
+    int64_t next_at = INT64_MAX, requested_at = atomic_load(&watcher->requested_at);
 
-    write_queue_tick(watcher->marks, now_nsec);
-    notify_forbidden(watcher, write_queue_figures(watcher->marks), &watcher->has_reported_marks,
-        WATCHER_MARKS_FORBIDDEN);
-    if (watcher->events) {
-        write_queue_tick(watcher->events, now_nsec);
-        notify_forbidden(watcher, write_queue_figures(watcher->events),
-            &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
+    /* The lease of nominations is wanted only while kube-scheduler calls this replica. */
+    if (watcher->writes[WATCHER_NOMINATIONS])
+        write_queue_set_wanted(watcher->writes[WATCHER_NOMINATIONS],
+            requested_at != 0 && now_nsec < requested_at + WATCHER_NOMINATE_SEC * NSEC_PER_SEC);
+    for (size_t i = 0; i < _WATCHER_WRITES; i++) {
+        WriteQueue *queue = watcher->writes[i];
+
+        if (!queue)
+            continue;
+        next_at = clock_earlier(next_at, write_queue_tick(queue, now_nsec));
+        if (watcher->has_reported_forbidden[i] || !write_queue_figures(queue).is_forbidden)
+            continue;
+        watcher->has_reported_forbidden[i] = true;
+        watcher_notify(watcher, (WatcherNotice){.event = forbidden[i]});
     }
-    next_at =
-        clock_earlier(next_at, tick_writer(watcher, watcher->publish,
-                                   &watcher->has_reported_publish, WATCHER_PUBLISH_FORBIDDEN));
-    return clock_earlier(next_at, tick_writer(watcher, watcher->reports,
-                                      &watcher->has_reported_reports, WATCHER_REPORT_FORBIDDEN));
+    return next_at;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
-
-static PublishWriter *make_writer(const ClusterWatcher *watcher, const char *lease_namespace,
-    const char *lease_name, unsigned n_calls) {
-    return publish_writer_new(&(PublishWriterOptions){
-        .lease = {.client = watcher->client,
-            .namespace = lease_namespace,
-            .name = lease_name,
-            .identity = watcher->options.identity,
-            .clock = clock_monotonic_nsec,
-            .wall_clock = clock_wall_nsec},
-        .n_calls = n_calls,
-    });
-}
-
-bool watcher_make_writers(ClusterWatcher *watcher) {
+bool watcher_make_writes(ClusterWatcher *watcher) {
     const WatcherOptions *options = &watcher->options;
+    const struct {
+        bool is_wanted;
+        WatcherWrites which;
+        const char *namespace, *name; /* of the lease */
+        unsigned n_calls;
+    } patches[] = {
+        {options->publishes, WATCHER_PUBLISHED, options->publish_lease_namespace,
+            options->publish_lease_name, PUBLISH_CALLS},
+        {options->policies, WATCHER_REPORTS, options->policies_lease_namespace,
+            options->policies_lease_name, PUBLISH_CALLS},
+        {options->nominates, WATCHER_NOMINATIONS, options->nominate_lease_namespace,
+            options->nominate_lease_name, NOMINATION_CALLS},
+    };
+    bool has_all = true;
 
+    watcher->writes[WATCHER_MARKS] = mark_queue_new(watcher->client, clock_monotonic_nsec);
     if (options->posts_events)
-        watcher->events = event_queue_new(watcher->client, clock_monotonic_nsec);
-    if (options->publishes)
-        watcher->publish = make_writer(
-            watcher, options->publish_lease_namespace, options->publish_lease_name, PUBLISH_CALLS);
-    if (options->policies)
-        watcher->reports = make_writer(watcher, options->policies_lease_namespace,
-            options->policies_lease_name, PUBLISH_CALLS);
-    if (options->nominates)
-        watcher->nominate = make_writer(watcher, options->nominate_lease_namespace,
-            options->nominate_lease_name, NOMINATION_CALLS);
-    return (watcher->reports || !options->policies) &&
-           (watcher->events || !options->posts_events) &&
-           (watcher->publish || !options->publishes) && (watcher->nominate || !options->nominates);
+        watcher->writes[WATCHER_EVENTS] = event_queue_new(watcher->client, clock_monotonic_nsec);
+    for (size_t i = 0; i < ELEMENTS_OF(patches); i++) {
+        WriteQueue **queue = &watcher->writes[patches[i].which];
+
+        if (patches[i].is_wanted)
+            *queue = patch_queue_new(&(LeaseOptions){.client = watcher->client,
+                                         .namespace = patches[i].namespace,
+                                         .name = patches[i].name,
+                                         .identity = options->identity,
+                                         .clock = clock_monotonic_nsec,
+                                         .wall_clock = clock_wall_nsec},
+                patches[i].n_calls);
+        has_all &= *queue || !patches[i].is_wanted;
+    }
+    return has_all && watcher->writes[WATCHER_MARKS] &&
+           (watcher->writes[WATCHER_EVENTS] || !options->posts_events);
 }

@@ -73,15 +73,14 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
 
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
     size_t n = 0;
 
-    pthread_mutex_lock(&watcher->lock);
     for (; n < BINDS_AT_ONCE && watcher->n_waiting_binds > 0; n++) {
         ret[n] = watcher->binds[watcher->first_bind];
         watcher->first_bind = (watcher->first_bind + 1) % WATCHER_BINDS_MAX;
         watcher->n_waiting_binds--;
     }
-    pthread_mutex_unlock(&watcher->lock);
     return n;
 }
 
@@ -121,7 +120,7 @@ static void on_lease_changed(void *context) {
     const LeaseStatus *before = &watcher->lease_reported;
     LeaseStatus lease;
 
-    bind_permit_status(watcher->permit, &lease);
+    lease_status(watcher->permit.lease, &lease);
     if (lease.is_held && !before->is_held)
         watcher_notify(
             watcher, (WatcherNotice){.event = WATCHER_LEASE_TAKEN, .why = before->holder});
@@ -137,9 +136,9 @@ static void on_lease_changed(void *context) {
 
 /* In the steady state both flags are set, and nothing is written. */
 void watcher_note_request(ClusterWatcher *watcher) {
-    if (watcher->nominate)
+    if (watcher->writes[WATCHER_NOMINATIONS])
         atomic_store_explicit(&watcher->requested_at, clock_monotonic_nsec(), memory_order_relaxed);
-    if (!watcher->permit)
+    if (!watcher->permit.lease)
         return;
     if (!atomic_load_explicit(&watcher->is_requested, memory_order_relaxed))
         atomic_store(&watcher->is_requested, true);
@@ -153,12 +152,12 @@ static int64_t tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
     LeaseStatus lease;
     int64_t next_at;
 
-    if (!watcher->permit)
+    if (!watcher->permit.lease)
         return INT64_MAX;
     if (atomic_exchange(&watcher->is_requested, false) || !binder_is_idle(watcher->binder))
-        bind_permit_request(watcher->permit, now_nsec);
-    next_at = bind_permit_tick(watcher->permit, now_nsec);
-    bind_permit_status(watcher->permit, &lease);
+        lease_want(watcher->permit.lease, now_nsec);
+    next_at = bind_permit_tick(&watcher->permit, now_nsec);
+    lease_status(watcher->permit.lease, &lease);
     atomic_store(&watcher->is_wanted, lease.is_wanted);
     return !lease.is_wanted && atomic_load(&watcher->is_requested) ? now_nsec : next_at;
 }
@@ -167,44 +166,29 @@ static int64_t tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
 static bool may_bind(void *context, char *error) {
     const ClusterWatcher *watcher = context;
 
-    if (!watcher->permit || bind_permit_is_valid(watcher->permit, clock_monotonic_nsec()))
+    if (bind_permit_is_valid(&watcher->permit, clock_monotonic_nsec()))
         return true;
     if (error)
-        bind_permit_explain(watcher->permit, error, WATCHER_ERROR_MAX);
+        bind_permit_explain(&watcher->permit, error, WATCHER_ERROR_MAX);
     return false;
 }
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-static void notify_synced(const ClusterWatcher *watcher) {
-    StoreFigures figures;
+/* All nodes and pods are known; for the first snapshot related objects are, too: rules that read
+ * them would fail without them. Where the API server refuses them they do, rather than that no pod
+ * is ever placed. */
+static bool is_complete(const ClusterWatcher *watcher) {
+    size_t n_kinds = watcher->n_published > 0 ? _WATCHER_KINDS : WATCHER_POLICIES;
 
-    store_figures(watcher->store, &figures);
-    watcher_notify(
-        watcher, (WatcherNotice){.event = WATCHER_SYNCED,
-                     .n_nodes = figures.n_nodes,
-                     .n_pods = figures.n_pods,
-                     .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
-}
+    for (size_t i = 0; i < n_kinds; i++) {
+        const Reflector *reflector = watcher->resources[i].reflector;
+        const ReflectorFigures *figures = reflector ? reflector_figures(reflector) : NULL;
 
-/* Rules that read them would fail without them. Where the API server refuses them they do, rather
- * than that no pod is ever placed. */
-static bool is_related_settled(const ClusterWatcher *watcher) {
-    for (size_t i = 0; i < _RELATED_KINDS; i++) {
-        const ReflectorFigures *figures =
-            watcher->related[i].reflector ? reflector_figures(watcher->related[i].reflector) : NULL;
-
-        if (figures && !figures->is_synced && !figures->is_refused)
+        if (figures && !figures->is_synced && !(i >= _WATCHER_KINDS && figures->is_refused))
             return false;
     }
     return true;
-}
-
-static bool is_complete(const ClusterWatcher *watcher) {
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        if (!reflector_figures(watcher->resources[i].reflector)->is_synced)
-            return false;
-    return watcher->n_published > 0 || is_related_settled(watcher);
 }
 
 /* 0, or -ENOMEM: the one there is stays. */
@@ -224,10 +208,18 @@ static int make_snapshot(ClusterWatcher *watcher) {
 
 /* Whether the callback took it; one that it did not take stays the newest, and is shown again. */
 static bool publish_snapshot(ClusterWatcher *watcher) {
+    StoreFigures figures;
+
     if (!watcher->callbacks.publish(watcher->callbacks.context, watcher->snapshot))
         return false;
-    if (watcher->n_published++ == 0)
-        notify_synced(watcher);
+    if (watcher->n_published++ == 0) {
+        store_figures(watcher->store, &figures);
+        watcher_notify(
+            watcher, (WatcherNotice){.event = WATCHER_SYNCED,
+                         .n_nodes = figures.n_nodes,
+                         .n_pods = figures.n_pods,
+                         .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
+    }
     watcher->is_published = true;
     atomic_store_explicit(&watcher->is_synced, true, memory_order_release);
     return true;
@@ -271,12 +263,12 @@ static void begin_related(ClusterWatcher *watcher) {
     unsigned wanted = atomic_load(&watcher->wants_related);
 
     for (unsigned i = 0; i < _RELATED_KINDS; i++) {
-        WatchedResource *resource = &watcher->related[i];
+        WatchedResource *resource = &watcher->resources[_WATCHER_KINDS + i];
         bool is_wanted = wanted & RELATED_BIT(i);
 
         if (is_wanted && !resource->reflector)
             (void)watched_resource_init(
-                resource, watcher, (WatcherKind)(_WATCHER_KINDS + i), watcher->seed + i + 1);
+                watcher, (WatcherKind)(_WATCHER_KINDS + i), watcher->seed + i + 1);
         else if (!is_wanted && resource->reflector)
             watched_resource_done(resource);
     }
@@ -287,7 +279,7 @@ static void note_related(ClusterWatcher *watcher) {
     unsigned has = 0;
 
     for (unsigned i = 0; watcher->is_published && i < _RELATED_KINDS; i++) {
-        const Reflector *reflector = watcher->related[i].reflector;
+        const Reflector *reflector = watcher->resources[_WATCHER_KINDS + i].reflector;
 
         if (reflector && reflector_figures(reflector)->is_synced &&
             snapshot_related(watcher->snapshot)->kinds[i])
@@ -326,42 +318,34 @@ static void update_status(ClusterWatcher *watcher) {
         .n_expired = watcher->n_expired,
         .n_guesses_wrong = store.n_guesses[false],
         .n_guesses_right = store.n_guesses[true],
-        .marks = write_queue_figures(watcher->marks),
-        .has_lease = watcher->permit,
-        .posts_events = watcher->events,
+        .has_lease = watcher->permit.lease,
+        .posts_events = watcher->writes[WATCHER_EVENTS],
+        .watches_policies = watcher->options.policies,
+        .publishes = watcher_may_write(watcher, WATCHER_PUBLISHED),
+        .nominates = watcher_may_write(watcher, WATCHER_NOMINATIONS),
     };
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        status.kinds[i] = *reflector_figures(watcher->resources[i].reflector);
-    for (size_t i = 0; i < _RELATED_KINDS; i++) {
-        if (watcher->related[i].reflector)
-            status.related[i] = *reflector_figures(watcher->related[i].reflector);
+    for (size_t i = 0; i < _WATCHER_ALL_KINDS; i++)
+        if (watcher->resources[i].reflector)
+            status.kinds[i] = *reflector_figures(watcher->resources[i].reflector);
+    for (size_t i = 0; i < _RELATED_KINDS; i++)
         status.n_related[i] = store_count_related(watcher->store, (RelatedKind)i);
-    }
-    if (watcher->policies.reflector) {
-        status.watches_policies = true;
-        status.policies = *reflector_figures(watcher->policies.reflector);
+    for (size_t i = 0; i < _WATCHER_WRITES; i++)
+        if (watcher->writes[i])
+            status.writes[i] = write_queue_figures(watcher->writes[i]);
+    if (status.watches_policies)
         status.n_policies = policy_objects_count(watcher->options.policies);
-    }
     (void)snprintf(status.server, sizeof(status.server), "%s", access_server(watcher->access));
-    if (watcher->permit)
-        bind_permit_status(watcher->permit, &status.lease);
-    if (watcher->events)
-        status.events = write_queue_figures(watcher->events);
-    status.publishes = watcher_may_publish(watcher);
-    status.nominates = watcher_may_nominate(watcher);
-    if (watcher->publish)
-        status.publish = publish_writer_figures(watcher->publish);
-    if (watcher->reports)
-        status.reports = publish_writer_figures(watcher->reports);
+    if (watcher->permit.lease)
+        lease_status(watcher->permit.lease, &status.lease);
     pthread_mutex_lock(&watcher->lock);
     watcher->status = status;
     pthread_mutex_unlock(&watcher->lock);
 }
 
 void watcher_status(ClusterWatcher *watcher, WatcherStatus *ret) {
-    pthread_mutex_lock(&watcher->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+
     *ret = watcher->status;
-    pthread_mutex_unlock(&watcher->lock);
 }
 
 bool watcher_is_synced(ClusterWatcher *watcher) {
@@ -423,14 +407,9 @@ static int64_t turn(ClusterWatcher *watcher) {
     watcher_keep_wanted(watcher);
     begin_related(watcher);
     next_at = clock_earlier(next_at, watcher_find_version(watcher, now));
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        if (i != WATCHER_PODS || watcher->version.is_known)
+    for (size_t i = 0; i < _WATCHER_ALL_KINDS; i++)
+        if (watcher->resources[i].reflector && (i != WATCHER_PODS || watcher->version.is_known))
             next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
-    for (size_t i = 0; i < _RELATED_KINDS; i++)
-        if (watcher->related[i].reflector)
-            next_at = clock_earlier(next_at, watched_resource_tick(&watcher->related[i], now));
-    if (watcher->policies.reflector)
-        next_at = clock_earlier(next_at, watched_resource_tick(&watcher->policies, now));
     next_at = clock_earlier(next_at, tick_lease(watcher, now));
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
@@ -457,13 +436,21 @@ static void wait_until(ClusterWatcher *watcher, int64_t until) {
 
 /* Whether the thread is to end; *ret_by: until when that may take. */
 static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
-    bool ending;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
-    pthread_mutex_lock(&watcher->lock);
-    ending = watcher->is_ending;
     *ret_by = watcher->end_by;
-    pthread_mutex_unlock(&watcher->lock);
-    return ending;
+    return watcher->is_ending;
+}
+
+/* Waits a moment. False: the time to end in is over; watcher_stop() may be called again, and then
+ * allows less. */
+static bool wait_to_end(ClusterWatcher *watcher) {
+    int64_t now = clock_monotonic_nsec(), end_by;
+
+    (void)is_ending(watcher, &end_by);
+    if (now < end_by)
+        wait_until(watcher, clock_earlier(end_by, now + PAUSE_USEC * 1000));
+    return now < end_by;
 }
 
 /* watcher_bind() takes no more. */
@@ -481,8 +468,8 @@ static void refuse_jobs(ClusterWatcher *watcher) {
 
 /* Bindings under way end first; then others may bind. If they do not end in time, or the result of
  * one is unknown, others have to wait until the lease has run out: a Binding may still be on its
- * way. watcher_stop() may be called again, and then allows less time. */
-static void hand_over(ClusterWatcher *watcher) {
+ * way. */
+static void hand_over_binds(ClusterWatcher *watcher) {
     int64_t end_by;
     bool is_decided;
 
@@ -491,18 +478,8 @@ static void hand_over(ClusterWatcher *watcher) {
         wait_until(watcher, clock_earlier(turn(watcher), end_by));
     is_decided = binder_is_decided(watcher->binder);
     refuse_jobs(watcher);
-    while (is_ending(watcher, &end_by) && is_decided && !bind_permit_release(watcher->permit) &&
-           clock_monotonic_nsec() < end_by)
-        wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
-}
-
-/* Another berth may write at once. */
-static void hand_over_writer(ClusterWatcher *watcher, PublishWriter *writer) {
-    int64_t end_by;
-
-    while (is_ending(watcher, &end_by) && !publish_writer_release(writer) &&
-           clock_monotonic_nsec() < end_by)
-        wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
+    while (is_decided && !lease_release(watcher->permit.lease) && wait_to_end(watcher))
+        ;
 }
 
 static void *run(void *context) {
@@ -514,14 +491,12 @@ static void *run(void *context) {
         watcher_notify(watcher, (WatcherNotice){.event = WATCHER_INSECURE});
     while (!is_ending(watcher, &end_by))
         wait_until(watcher, turn(watcher));
-    if (watcher->permit)
-        hand_over(watcher);
-    if (watcher->publish)
-        hand_over_writer(watcher, watcher->publish);
-    if (watcher->reports)
-        hand_over_writer(watcher, watcher->reports);
-    if (watcher->nominate)
-        hand_over_writer(watcher, watcher->nominate);
+    if (watcher->permit.lease)
+        hand_over_binds(watcher);
+    for (size_t i = 0; i < _WATCHER_WRITES; i++) /* another berth may write at once */
+        while (
+            watcher->writes[i] && !write_queue_release(watcher->writes[i]) && wait_to_end(watcher))
+            ;
     refuse_jobs(watcher);
     pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;
@@ -540,23 +515,21 @@ static uint64_t random_seed(void) {
     return seed;
 }
 
-/* Members that need the reflectors, and may be left out. */
-static bool make_optional(ClusterWatcher *watcher) {
+static bool make_permit(ClusterWatcher *watcher) {
     const WatcherOptions *options = &watcher->options;
 
+    watcher->permit.pods = watcher->resources[WATCHER_PODS].reflector;
+    watcher->permit.options = (LeaseOptions){.client = watcher->client,
+        .namespace = options->lease_namespace,
+        .name = options->lease_name,
+        .identity = options->identity,
+        .clock = clock_monotonic_nsec,
+        .wall_clock = clock_wall_nsec,
+        .context = watcher,
+        .changed = on_lease_changed};
     if (options->lease_name)
-        watcher->permit = bind_permit_new(&(BindPermitOptions){
-            .lease = {.client = watcher->client,
-                .namespace = options->lease_namespace,
-                .name = options->lease_name,
-                .identity = options->identity,
-                .clock = clock_monotonic_nsec,
-                .wall_clock = clock_wall_nsec,
-                .context = watcher,
-                .changed = on_lease_changed},
-            .pods = watcher->resources[WATCHER_PODS].reflector,
-        });
-    return watcher_make_writers(watcher) && (watcher->permit || !options->lease_name);
+        watcher->permit.lease = lease_new(&watcher->permit.options);
+    return watcher->permit.lease || !options->lease_name;
 }
 
 static bool make_members(ClusterWatcher *watcher) {
@@ -569,7 +542,6 @@ static bool make_members(ClusterWatcher *watcher) {
     watcher->arena = arena_new(OBJECT_BUDGET);
     if (!watcher->client || !watcher->store || !watcher->arena || !watcher_needs_init(watcher))
         return false;
-    watcher->marks = mark_queue_new(watcher->client, clock_monotonic_nsec);
     watcher->binder = binder_new(&(BinderOptions){
         .client = watcher->client,
         .store = watcher->store,
@@ -580,34 +552,29 @@ static bool make_members(ClusterWatcher *watcher) {
         .may_send = may_bind,
         .ended = on_bind_ended,
     });
-    return watcher->marks && watcher->binder &&
-           watched_resource_init(
-               &watcher->resources[WATCHER_NODES], watcher, WATCHER_NODES, seed) &&
-           watched_resource_init(&watcher->resources[WATCHER_PODS], watcher, WATCHER_PODS, ~seed) &&
-           (!watcher->options.policies || watched_resource_init(&watcher->policies, watcher,
-                                              WATCHER_POLICIES, seed + WATCHER_POLICIES)) &&
-           make_optional(watcher);
+    return watcher->binder && watched_resource_init(watcher, WATCHER_NODES, seed) &&
+           watched_resource_init(watcher, WATCHER_PODS, ~seed) &&
+           (!watcher->options.policies ||
+               watched_resource_init(watcher, WATCHER_POLICIES, seed + WATCHER_POLICIES)) &&
+           watcher_make_writes(watcher) && make_permit(watcher);
 }
 
 /* Frees what make_members() made, also in part. The thread has ended, or never was. */
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
-    watcher_version_done(watcher);
-    bind_permit_free(watcher->permit);
-    write_queue_free(watcher->events);
-    publish_writer_free(watcher->publish);
-    publish_writer_free(watcher->reports);
-    publish_writer_free(watcher->nominate);
-    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+    call_cancel(watcher->version.call);
+    buf_done(&watcher->version.answer);
+    lease_free(watcher->permit.lease);
+    for (size_t i = 0; i < _WATCHER_WRITES; i++)
+        write_queue_free(watcher->writes[i]);
+    for (size_t i = 0; i < _WATCHER_ALL_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
-    for (size_t i = 0; i < _RELATED_KINDS; i++)
-        reflector_free(watcher->related[i].reflector);
-    reflector_free(watcher->policies.reflector);
     binder_free(watcher->binder);
-    write_queue_free(watcher->marks);
     client_free(watcher->client);
     snapshot_unref(watcher->snapshot);
     store_free(watcher->store);
-    watcher_needs_done(watcher);
+    free(watcher->keeping);
+    free(watcher->wanted);
+    free(watcher->published);
     arena_free(watcher->arena);
     access_free(watcher->access);
     pthread_cond_destroy(&watcher->ended);
@@ -646,18 +613,15 @@ int watcher_new(Access *access, const WatcherOptions *options, const WatcherCall
 
 bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    bool has_ended;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
-    pthread_mutex_lock(&watcher->lock);
     watcher->is_ending = true;
     watcher->end_by = clock_monotonic_nsec() + timeout_nsec - timeout_nsec / 8;
     client_wake(watcher->client);
     while (!watcher->has_ended)
         if (pthread_cond_timedwait(&watcher->ended, &watcher->lock, &until) != 0)
             break;
-    has_ended = watcher->has_ended;
-    pthread_mutex_unlock(&watcher->lock);
-    return has_ended;
+    return watcher->has_ended;
 }
 
 ClusterWatcher *watcher_free(ClusterWatcher *watcher) {

@@ -20,10 +20,7 @@
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "kube/api-writes.h"
-#include "kube/lease.h"
-#include "kube/nomination.h"
 #include "kube/policy-objects.h"
-#include "kube/publish-writer.h"
 #include "kube/reflector.h"
 #include "model/labels.h"
 #include "model/pod.h"
@@ -46,6 +43,7 @@ typedef enum WatcherKind {
     WATCHER_PODS,
     _WATCHER_KINDS, /* from here on: _WATCHER_KINDS + RelatedKind, watched if they are wanted */
     WATCHER_POLICIES = _WATCHER_KINDS + _RELATED_KINDS, /* with WatcherOptions.policies */
+    _WATCHER_ALL_KINDS,
 } WatcherKind;
 
 const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods", "namespaces" */
@@ -65,6 +63,16 @@ typedef struct BindJob {
     /* On the watcher's thread, once. @error NULL: bound; or expected, and published. */
     void (*done)(struct BindJob *job, const char *error);
 } BindJob;
+
+/* What is written besides Bindings (kube/api-writes.h): each a queue. */
+typedef enum WatcherWrites {
+    WATCHER_NOMINATIONS, /* with nominates */
+    WATCHER_MARKS,       /* of nodes: always */
+    WATCHER_EVENTS,      /* with posts_events */
+    WATCHER_PUBLISHED,   /* extended resources and labels: with publishes */
+    WATCHER_REPORTS,     /* the status of policies: with policies */
+    _WATCHER_WRITES,
+} WatcherWrites;
 
 /* Changes worth a line of the log. Those that happen a thousand times are reported now and then. */
 typedef enum WatcherEvent {
@@ -128,15 +136,15 @@ typedef struct WatcherOptions {
     /* The Lease whose holder binds, of several berths (kube/bind-permit.h), and our identity; they
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
-    bool posts_events; /* Events are posted (kube/api-writes.h) */
-    /* Published filters are written to nodes (kube/publish-writer.h), by the holder of the Lease;
-     * NULL: there is one berth. They outlive the watcher. */
+    bool posts_events; /* Events are posted */
+    /* Published filters are written to nodes, by the holder of the Lease; NULL: there is one berth.
+     * They outlive the watcher. */
     bool publishes;
     const char *publish_lease_namespace, *publish_lease_name;
     PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
     /* The Lease whose holder writes their status; NULL: there is one berth. */
     const char *policies_lease_namespace, *policies_lease_name;
-    /* Pods are nominated (kube/nomination.h), by the berth that gets requests; of several by the
+    /* Pods are nominated, by the berth that gets requests; of several by the
      * holder of the Lease. As above. */
     bool nominates;
     const char *nominate_lease_namespace, *nominate_lease_name;
@@ -179,21 +187,19 @@ void watcher_mark_node(ClusterWatcher *watcher, Str node);
 /* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 
-/* Whether this berth writes what is published. Any thread. */
-bool watcher_may_publish(const ClusterWatcher *watcher);
+/* Whether this berth is the one that writes @which. Any thread. */
+bool watcher_may_write(const ClusterWatcher *watcher, WatcherWrites which);
 
-/* Written soon. False: it is dropped. Any thread; only if it publishes. */
-bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
-
-/* The same for the status of policies: a merge patch (kube/policy-status.h). */
-bool watcher_may_report(const ClusterWatcher *watcher);
-bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body);
-/* The same for nominations. This berth wants their lease for WATCHER_NOMINATE_SEC after each
- * watcher_note_request(): longer than kube-scheduler takes to elect another leader. */
+/* Written soon. False: it is dropped. Any thread; only with such writes. A report is a merge patch
+ * (kube/policy-status.h). This berth wants the lease of nominations for WATCHER_NOMINATE_SEC after
+ * each watcher_note_request(): longer than kube-scheduler takes to elect another leader. */
 #define WATCHER_NOMINATE_SEC 60
-bool watcher_may_nominate(const ClusterWatcher *watcher);
+bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
+bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body);
 bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination);
-WriteFigures watcher_nominate_figures(const ClusterWatcher *watcher); /* up to date. Any thread */
+
+/* Up to date; only with such writes. Any thread. */
+WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which);
 
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published
@@ -211,12 +217,10 @@ bool watcher_has_related(ClusterWatcher *watcher, unsigned kinds);
 typedef ReflectorFigures WatcherKindStatus;
 
 typedef struct WatcherStatus {
-    WatcherKindStatus kinds[_WATCHER_KINDS];
-    unsigned related_wanted; /* RELATED_BIT()s: of others the figures are zero */
-    WatcherKindStatus related[_RELATED_KINDS];
+    WatcherKindStatus kinds[_WATCHER_ALL_KINDS]; /* zero: it is not watched */
+    unsigned related_wanted;                     /* RELATED_BIT()s */
     size_t n_related[_RELATED_KINDS];
-    bool watches_policies; /* WatcherOptions.policies: else the next two are zero */
-    WatcherKindStatus policies;
+    bool watches_policies; /* WatcherOptions.policies */
     size_t n_policies;
     size_t n_nodes, n_pods, n_assumed;
     size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
@@ -224,15 +228,11 @@ typedef struct WatcherStatus {
     uint64_t n_bound, n_bind_failed;           /* what judge() refused is neither */
     uint64_t n_expired;                        /* assumed, never seen; without guesses */
     uint64_t n_guesses_wrong, n_guesses_right; /* as the watch has shown */
-    WriteFigures marks;
     bool has_lease;
     LeaseStatus lease;
     bool posts_events;
-    WriteFigures events;
-    bool publishes; /* it writes slots now */
-    WriteFigures publish;
-    WriteFigures reports; /* the status of policies */
-    bool nominates;       /* it nominates now */
+    bool publishes, nominates; /* this berth is the one that does */
+    WriteFigures writes[_WATCHER_WRITES];
     char server[256];
 } WatcherStatus;
 

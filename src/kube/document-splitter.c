@@ -9,17 +9,6 @@ void splitter_done(DocumentSplitter *splitter) {
     splitter->is_given = false;
 }
 
-/* The last document has ended; one large document must not keep its memory. */
-static void forget_given(DocumentSplitter *splitter) {
-    if (!splitter->is_given)
-        return;
-    if (splitter->half.size > SPLITTER_KEEP_MAX)
-        buf_done(&splitter->half);
-    else
-        buf_reset(&splitter->half);
-    splitter->is_given = false;
-}
-
 /* 0, SPLITTER_TOO_LARGE or -ENOMEM. */
 static int keep(DocumentSplitter *splitter, Str piece) {
     buf_append(&splitter->half, piece);
@@ -51,7 +40,12 @@ int splitter_next(DocumentSplitter *splitter, Str *bytes, Str *ret) {
         size_t end;
         int r;
 
-        forget_given(splitter);
+        /* The last document has ended; a large one must not keep its memory. */
+        if (splitter->is_given && splitter->half.size > SPLITTER_KEEP_MAX)
+            buf_done(&splitter->half);
+        else if (splitter->is_given)
+            buf_reset(&splitter->half);
+        splitter->is_given = false;
         end = str_find(*bytes, '\n');
         if (end == SIZE_MAX) {
             Str rest = *bytes;

@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/message.h"
+#include "kube/kubeconfig.h"
 #include "kube/process-helper.h"
 #include "kube/process.h"
 #include "kube/secret.h"
@@ -60,35 +61,35 @@ static void write_field(JsonWriter *writer, Str key, const char *value) {
         json_write_member(writer, key, str_from_c(value));
 }
 
-static void write_cluster(JsonWriter *writer, const ExecSpec *spec, const ExecCluster *cluster) {
+static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
     json_member_object(writer, "cluster");
-    write_field(writer, STR("server"), cluster->server);
-    write_field(writer, STR("tls-server-name"), cluster->tls_server_name);
-    if (cluster->is_insecure)
+    write_field(writer, STR("server"), config->server);
+    write_field(writer, STR("tls-server-name"), config->tls_server_name);
+    if (config->is_insecure)
         json_member_bool(writer, "insecure-skip-tls-verify", true);
-    if (cluster->ca_pem) {
+    if (config->ca.text) {
         _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
 
-        base64_encode(str_from_c(cluster->ca_pem), &text);
+        base64_encode(str_from_c(config->ca.text), &text);
         json_write_member(writer, STR("certificate-authority-data"), buf_str(&text));
     }
-    write_field(writer, STR("proxy-url"), cluster->proxy_url);
-    if (spec->cluster_config) {
+    write_field(writer, STR("proxy-url"), config->proxy_url);
+    if (config->exec->cluster_config) {
         json_write_key(writer, STR("config"));
-        json_write_raw(writer, str_from_c(spec->cluster_config));
+        json_write_raw(writer, str_from_c(config->exec->cluster_config));
     }
     json_write_end_object(writer);
 }
 
-void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out) {
+void exec_write_info(const Kubeconfig *config, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
     write_field(&writer, STR("kind"), "ExecCredential");
-    write_field(&writer, STR("apiVersion"), spec->api_version);
+    write_field(&writer, STR("apiVersion"), config->exec->api_version);
     json_member_object(&writer, "spec");
-    if (spec->wants_cluster)
-        write_cluster(&writer, spec, cluster);
+    if (config->exec->wants_cluster)
+        write_cluster(&writer, config);
     json_member_bool(&writer, "interactive", false);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
@@ -122,20 +123,16 @@ static const JsonField answer_fields[] = {
     {"status", JSON_FIELD_CUSTOM, .read = read_status},
 };
 
+static int out_of_memory(char *error) {
+    return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+}
+
 static int refuse(char *error, const char *what) {
     return message_fail(-EINVAL, error, "%s", what);
 }
 
-static int check_part(SecretKind kind, const char *name, Str text, char *error) {
-    const char *complaint = str_is_empty(text) ? NULL : secret_complaint(kind, text);
-
-    return complaint ? message_fail(-EINVAL, error, "%s %s", name, complaint) : 0;
-}
-
 /* Never shows the value of a field, which may be a secret. */
 static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
-    int r;
-
     if (!str_is(answer->kind, "ExecCredential"))
         return refuse(error, "what it printed has not the kind ExecCredential");
     if (!str_eq(answer->api_version, api_version))
@@ -150,19 +147,26 @@ static int check_answer(const Answer *answer, Str api_version, ExecCredential *r
         return refuse(error, "it gave a certificate without its key, or a key alone");
     if (answer->expires.len > 0 && !time_parse(answer->expires, &ret->expires_sec))
         return refuse(error, "its expirationTimestamp is no RFC 3339 time");
-    r = check_part(SECRET_TOKEN, "its token", answer->token, error);
-    if (r == 0)
-        r = check_part(SECRET_PEM, "its clientCertificateData", answer->cert, error);
-    if (r == 0)
-        r = check_part(SECRET_PEM, "its clientKeyData", answer->key, error);
-    return r;
+    return 0;
 }
 
-static bool copy_part(Str text, char **ret) {
-    if (str_is_empty(text))
-        return true;
-    *ret = secret_copy(text);
-    return *ret != NULL;
+static int copy_part(SecretKind kind, const char *name, Str text, char **ret, char *error) {
+    const char *complaint = str_is_empty(text) ? NULL : secret_complaint(kind, text);
+
+    if (complaint)
+        return message_fail(-EINVAL, error, "%s %s", name, complaint);
+    *ret = str_is_empty(text) ? NULL : secret_copy(text);
+    return str_is_empty(text) || *ret ? 0 : out_of_memory(error);
+}
+
+static int copy_parts(const Answer *answer, ExecCredential *ret, char *error) {
+    int r = copy_part(SECRET_TOKEN, "its token", answer->token, &ret->token, error);
+
+    if (r == 0)
+        r = copy_part(SECRET_PEM, "its clientCertificateData", answer->cert, &ret->cert_pem, error);
+    if (r == 0)
+        r = copy_part(SECRET_PEM, "its clientKeyData", answer->key, &ret->key_pem, error);
+    return r;
 }
 
 static void answer_wipe(const Answer *answer, Str input) {
@@ -181,7 +185,7 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     int r;
 
     if (!arena)
-        return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+        return out_of_memory(error);
     json_reader_init(&reader, input);
     JSON_READ_FIELDS(&reader, arena, answer_fields, &answer);
     json_end(&reader);
@@ -193,10 +197,8 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     } else {
         r = check_answer(&answer, api_version, &credential, error);
     }
-    if (r == 0 && (!copy_part(answer.token, &credential.token) ||
-                      !copy_part(answer.cert, &credential.cert_pem) ||
-                      !copy_part(answer.key, &credential.key_pem)))
-        r = message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
+    if (r == 0)
+        r = copy_parts(&answer, &credential, error);
     answer_wipe(&answer, input);
     if (r < 0)
         return r;
@@ -237,17 +239,6 @@ static const char **build_env(const ExecSpec *spec, Str info, Arena *arena) {
             env[n++] = arena_printf(arena, "%s=%s", spec->env[i].name, spec->env[i].value).ptr;
     env[n] = arena_printf(arena, INFO_NAME "=%.*s", STR_FMT(info)).ptr;
     return arena_has_failed(arena) ? NULL : env;
-}
-
-static const char **build_args(const ExecSpec *spec, Arena *arena) {
-    const char **args = ARENA_ARRAY(arena, const char *, spec->n_args + 2);
-
-    if (!args)
-        return NULL;
-    args[0] = spec->command;
-    for (size_t i = 0; i < spec->n_args; i++)
-        args[i + 1] = spec->args[i];
-    return args;
 }
 
 static int explain_start(const ExecSpec *spec, int r, char *error) {
@@ -303,48 +294,47 @@ static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_
         STR_FMT(words));
 }
 
-static int read_output(const ExecSpec *spec, Str output, ExecCredential *ret, char *error) {
-    char what[ACCESS_ERROR_MAX];
-    int r = exec_read_credential(output, str_from_c(spec->api_version), ret, what);
-
-    if (r < 0)
-        return message_fail(r, error, "credential plugin %s: %s", spec->command, what);
-    return 0;
-}
-
 /* Runs it, or with @starts_helper: forks the process that will. */
-static int run_or_start(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    bool starts_helper, Buf *output, ProcessResult *result) {
+static int run_or_start(const Kubeconfig *config, int timeout_msec, bool starts_helper, Buf *output,
+    ProcessResult *result) {
+    const ExecSpec *spec = config->exec;
     _cleanup_(arena_freep) Arena *arena = arena_new(8 * ACCESS_FILE_MAX);
     _cleanup_(buf_done) Buf info = BUF_INIT(INFO_MAX);
     ProcessOptions options = {.command = spec->command, .timeout_msec = timeout_msec};
+    const char **args;
 
     if (!starts_helper && process_helper_is_started())
         return process_helper_run(timeout_msec, output, result);
-    exec_write_info(spec, cluster, &info);
+    exec_write_info(config, &info);
     options.env = arena && !buf_error(&info) ? build_env(spec, buf_str(&info), arena) : NULL;
-    options.args = options.env ? build_args(spec, arena) : NULL;
-    if (!options.args)
+    args = options.env ? ARENA_ARRAY(arena, const char *, spec->n_args + 2) : NULL;
+    if (!args)
         return -ENOMEM;
+    args[0] = spec->command;
+    for (size_t i = 0; i < spec->n_args; i++)
+        args[i + 1] = spec->args[i];
+    options.args = args;
     return starts_helper ? process_helper_start(&options) : process_run(&options, output, result);
 }
 
-int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) {
-    return run_or_start(spec, cluster, 0, /* starts_helper= */ true, NULL, NULL);
+int exec_start_helper(const Kubeconfig *config) {
+    return run_or_start(config, 0, /* starts_helper= */ true, NULL, NULL);
 }
 
-int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    ExecCredential *ret, char *error) {
+int exec_run(const Kubeconfig *config, int timeout_msec, ExecCredential *ret, char *error) {
+    const ExecSpec *spec = config->exec;
     _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
+    char what[ACCESS_ERROR_MAX];
     ProcessResult result;
-    int r = run_or_start(spec, cluster, timeout_msec, /* starts_helper= */ false, &output, &result);
+    int r = run_or_start(config, timeout_msec, /* starts_helper= */ false, &output, &result);
 
     if (r < 0)
         return explain_start(spec, r, error);
     r = explain_end(spec, &result, timeout_msec, error);
     if (r < 0)
         return r;
-    return read_output(spec, buf_str(&output), ret, error);
+    r = exec_read_credential(buf_str(&output), str_from_c(spec->api_version), ret, what);
+    return r < 0 ? message_fail(r, error, "credential plugin %s: %s", spec->command, what) : 0;
 }
 
 /* --- when it runs again --- */
@@ -363,15 +353,11 @@ static bool text_eq(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static int64_t refresh_time(int64_t expires_sec, int64_t wall_sec) {
-    int64_t life = expires_sec > wall_sec ? expires_sec - wall_sec : 0;
-    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
-
-    return expires_sec == EXEC_NEVER ? EXEC_NEVER : expires_sec - margin;
-}
-
 /* Takes @credential. */
 static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, bool *ret_changed) {
+    int64_t expires = credential->expires_sec, life = expires > wall_sec ? expires - wall_sec : 0;
+    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
+
     if (!text_eq(plugin->credential.token, credential->token) ||
         !text_eq(plugin->credential.cert_pem, credential->cert_pem) ||
         !text_eq(plugin->credential.key_pem, credential->key_pem))
@@ -380,7 +366,7 @@ static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, b
     plugin->credential = *credential;
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
     plugin->has_credential = true;
-    plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
+    plugin->refresh_at_sec = expires == EXEC_NEVER ? EXEC_NEVER : expires - margin;
 }
 
 /* The credential is still worth sending. */
@@ -400,24 +386,20 @@ static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     return pause < PAUSE_MAX_NSEC ? pause : PAUSE_MAX_NSEC;
 }
 
-static void note_run(Plugin *plugin, bool is_refresh, int64_t now_nsec) {
-    if (!plugin->has_run || plugin->was_refresh != is_refresh || plugin->failure == 0)
-        plugin->n_failures = 0;
-    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
-        plugin->n_failures++;
-    plugin->has_run = true;
-    plugin->was_refresh = is_refresh;
-    plugin->ran_at_nsec = now_nsec;
-}
-
 static void run_once(Plugin *plugin, const PluginRun *run, bool *ret_changed) {
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
     bool is_refresh = is_good(plugin, run);
     int timeout_msec = (is_refresh ? ACCESS_PLUGIN_REFRESH_SEC : ACCESS_PLUGIN_SEC) * 1000;
     int64_t start = clock_monotonic_nsec();
 
-    plugin->failure = exec_run(run->spec, run->cluster, timeout_msec, &credential, plugin->error);
-    note_run(plugin, is_refresh, run->now_nsec + (clock_monotonic_nsec() - start));
+    plugin->failure = exec_run(run->config, timeout_msec, &credential, plugin->error);
+    if (plugin->was_refresh != is_refresh || plugin->failure == 0)
+        plugin->n_failures = 0;
+    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
+        plugin->n_failures++;
+    plugin->has_run = true;
+    plugin->was_refresh = is_refresh;
+    plugin->ran_at_nsec = run->now_nsec + (clock_monotonic_nsec() - start);
     if (plugin->failure == 0)
         take(plugin, &credential, run->wall_sec, ret_changed);
 }
@@ -435,8 +417,4 @@ int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char
     if (is_good(plugin, run))
         return 0;
     return message_fail(plugin->failure, error, "%s", plugin->error);
-}
-
-void plugin_done(Plugin *plugin) {
-    exec_credential_done(&plugin->credential);
 }

@@ -39,11 +39,8 @@ DEFINE_CLEANUP(ExecSpec *, exec_spec_free)
 
 bool exec_is_api_version(Str version); /* a version that we support */
 
-/* The cluster, for plugins with provideClusterInfo; NULL: not given. */
-typedef struct ExecCluster {
-    const char *server, *tls_server_name, *ca_pem, *proxy_url;
-    bool is_insecure;
-} ExecCluster;
+/* Below: a plugin (its exec) and its cluster. */
+typedef struct Kubeconfig Kubeconfig;
 
 /* The plugin's result; NULL: not given. Owned. */
 typedef struct ExecCredential {
@@ -55,7 +52,7 @@ typedef struct ExecCredential {
 void exec_credential_done(ExecCredential *credential);
 
 /* KUBERNETES_EXEC_INFO. */
-void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out);
+void exec_write_info(const Kubeconfig *config, Buf *out);
 
 /* Reads a plugin's answer. 0; or -EINVAL or -ENOMEM with the error in @error (ACCESS_ERROR_MAX),
  * which never contains a part of a credential. */
@@ -63,14 +60,14 @@ int exec_read_credential(Str answer, Str api_version, ExecCredential *ret, char 
 
 /* Runs the plugin; blocks up to @timeout_msec. 0, or a negative errno with a message in
  * @error (ACCESS_ERROR_MAX). */
-int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
-    ExecCredential *ret, char *error);
+int exec_run(const Kubeconfig *config, int timeout_msec, ExecCredential *ret, char *error);
 
-/* Forks a process that runs the plugin from now on (kube/process-helper.h): always with @cluster as
+/* Forks a process that runs the plugin from now on (kube/process-helper.h): always with @config as
  * it is now. 0, or a negative errno. */
-int exec_start_helper(const ExecSpec *spec, const ExecCluster *cluster) MUST_CHECK;
+int exec_start_helper(const Kubeconfig *config) MUST_CHECK;
 
-/* The plugin's last credential, and when to run it again. */
+/* The plugin's last credential, and when to run it again. All zero at first; its credential is
+ * freed with exec_credential_done(). */
 typedef struct Plugin {
     ExecCredential credential; /* empty until it has given one */
     bool has_credential;
@@ -83,13 +80,8 @@ typedef struct Plugin {
     char error[ACCESS_ERROR_MAX];
 } Plugin;
 
-#define PLUGIN_INIT ((Plugin){.credential.expires_sec = EXEC_NEVER})
-
-void plugin_done(Plugin *plugin); /* wipes */
-
 typedef struct PluginRun {
-    const ExecSpec *spec;
-    const ExecCluster *cluster;
+    const Kubeconfig *config;
     int64_t now_nsec; /* monotonic */
     int64_t wall_sec; /* since 1970 */
     bool is_rejected; /* the server rejected its last result */

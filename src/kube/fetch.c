@@ -39,25 +39,9 @@ static bool keep_first(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* The status of kind @i, of those that are always watched and of the others. */
-static const WatcherKindStatus *kind_status(const WatcherStatus *status, unsigned i) {
-    return i < _WATCHER_KINDS ? &status->kinds[i] : &status->related[i - _WATCHER_KINDS];
-}
-
-/* Whether a resource cannot be listed. */
-static bool is_in_trouble(const WatcherStatus *status) {
-    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
-        const WatcherKindStatus *kind = kind_status(status, i);
-
-        if (!kind->is_synced && kind->n_failures >= FETCH_FAILURES_MAX)
-            return true;
-    }
-    return false;
-}
-
 static void describe(const WatcherStatus *status, char *error) {
-    for (unsigned i = 0; i < _WATCHER_KINDS + _RELATED_KINDS; i++) {
-        const WatcherKindStatus *kind = kind_status(status, i);
+    for (unsigned i = 0; i < WATCHER_POLICIES; i++) {
+        const WatcherKindStatus *kind = &status->kinds[i];
 
         if (kind->is_synced)
             continue;
@@ -80,7 +64,10 @@ static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *
 
         pthread_cond_timedwait(&first->changed, &first->lock, &until);
         watcher_status(watcher, &status);
-        is_over = is_in_trouble(&status) || clock_monotonic_nsec() > deadline;
+        is_over = clock_monotonic_nsec() > deadline;
+        for (size_t i = 0; i < WATCHER_POLICIES && !is_over; i++) /* one cannot be listed */
+            is_over =
+                !status.kinds[i].is_synced && status.kinds[i].n_failures >= FETCH_FAILURES_MAX;
     }
     if (!first->snapshot)
         describe(&status, error);
@@ -110,21 +97,10 @@ int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error)
 
 /* --- one pod ------------------------------------------------------------------------------ */
 
-static int decode(Str text, Arena *arena, Pod *ret, char *error) {
-    JsonReader reader;
-
-    json_reader_init(&reader, text);
-    pod_decode(&reader, arena, ret);
-    json_end(&reader);
-    if (json_error(&reader) == JSON_OK)
-        return 0;
-    (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
-    return -EBADMSG;
-}
-
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
     _cleanup_(buf_done) Buf path = BUF_INIT(4096);
     BlockingReply reply;
+    JsonReader reader;
     int r;
 
     pod_path(&path, namespace, name);
@@ -134,11 +110,18 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
         &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)
         return r < 0 ? r : -EHOSTUNREACH;
-    if (reply.status == 200)
-        return decode(reply.body, arena, ret, error);
-    (void)snprintf(error, FETCH_ERROR_MAX,
-        reply.status == 404 ? "there is no pod %.*s/%.*s"
-                            : "pod %.*s/%.*s: the API server answered %u",
-        STR_FMT(namespace), STR_FMT(name), reply.status);
-    return reply.status == 404 ? -ENOENT : -EACCES;
+    if (reply.status != 200) {
+        (void)snprintf(error, FETCH_ERROR_MAX,
+            reply.status == 404 ? "there is no pod %.*s/%.*s"
+                                : "pod %.*s/%.*s: the API server answered %u",
+            STR_FMT(namespace), STR_FMT(name), reply.status);
+        return reply.status == 404 ? -ENOENT : -EACCES;
+    }
+    json_reader_init(&reader, reply.body);
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    if (json_error(&reader) == JSON_OK)
+        return 0;
+    (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
+    return -EBADMSG;
 }

@@ -41,12 +41,6 @@ static bool list_add(struct curl_slist **list, const char *line) {
     return longer != NULL;
 }
 
-static void list_wipe(struct curl_slist *list) {
-    for (struct curl_slist *item = list; item; item = item->next)
-        secret_wipe(str_from_c(item->data));
-    curl_slist_free_all(list);
-}
-
 /* NULL when out of memory. A C string; wiped with the buffer. */
 static const char *text_of(Buf *buf) {
     buf_append_char(buf, '\0');
@@ -73,16 +67,6 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
     return !buf_error(&pair) && list_add(&identity->headers, text_of(&line));
 }
 
-static bool add_header(Identity *identity, const Header *header) {
-    _cleanup_(secret_buf_done) Buf line = BUF_INIT(2 * HEADER_SIZE_MAX);
-
-    (void)buf_reserve(&line, header->name.len + header->value.len + 3);
-    buf_append(&line, header->name);
-    buf_append(&line, STR(": "));
-    buf_append(&line, header->value);
-    return list_add(&identity->headers, text_of(&line));
-}
-
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
         ("User-Agent: berth/" BERTH_VERSION), "Accept: application/json",
@@ -92,20 +76,30 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         if (!list_add(&identity->headers, lines[i]))
             return false;
-    for (size_t i = 0; i < credentials->n_headers; i++)
-        if (!add_header(identity, &credentials->headers[i]))
+    for (size_t i = 0; i < credentials->n_headers; i++) {
+        const Header *header = &credentials->headers[i];
+        _cleanup_(secret_buf_done) Buf line = BUF_INIT(2 * HEADER_SIZE_MAX);
+
+        (void)buf_reserve(&line, header->name.len + header->value.len + 3);
+        buf_printf(&line, "%.*s: %.*s", STR_FMT(header->name), STR_FMT(header->value));
+        if (!list_add(&identity->headers, text_of(&line)))
             return false;
+    }
     return add_authorization(identity, credentials);
 }
 
-/* The URL has the name that the certificate is to have; Host and the connection keep to
- * where the server is. */
-static bool set_server_name(Identity *identity, const IdentityOptions *options) {
+/* With a tls-server-name the URL has the name that the certificate is to have; Host and the
+ * connection keep to where the server is. */
+static bool set_base(Identity *identity, const IdentityOptions *options) {
     const Origin *origin = options->origin;
     Str name = str_from_c(options->credentials->tls_server_name);
     bool is_v6 = str_find(name, ':') != SIZE_MAX;
     _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), host = BUF_INIT(4096);
 
+    if (!origin->is_tls || !name.ptr) {
+        identity->base = strdup(options->server);
+        return identity->base != NULL;
+    }
     buf_printf(&base, "https://%s%.*s%s:%u%.*s", is_v6 ? "[" : "", STR_FMT(name), is_v6 ? "]" : "",
         origin->port, STR_FMT(origin->path));
     buf_printf(&host, "Host: %s%.*s%s:%u", origin->is_v6 ? "[" : "", STR_FMT(origin->host),
@@ -115,13 +109,6 @@ static bool set_server_name(Identity *identity, const IdentityOptions *options) 
     identity->base = buf_take(&base);
     return identity->base && list_add(&identity->headers, text_of(&host)) &&
            list_add(&identity->connect_to, text_of(&route));
-}
-
-static bool set_base(Identity *identity, const IdentityOptions *options) {
-    if (options->origin->is_tls && options->credentials->tls_server_name)
-        return set_server_name(identity, options);
-    identity->base = strdup(options->server);
-    return identity->base != NULL;
 }
 
 /* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
@@ -141,37 +128,29 @@ static bool set_proxy(Identity *identity, const IdentityOptions *options) {
     return false;
 }
 
-static bool set_pool(Identity *identity) {
-    identity->pool = curl_share_init();
-    return identity->pool && curl_share_setopt(identity->pool, CURLSHOPT_SHARE,
-                                 (int)CURL_LOCK_DATA_CONNECT) == CURLSHE_OK;
-}
-
-static int set_files(Identity *identity, const Credentials *credentials) {
-    int r = memory_file_init(&identity->ca, credentials->ca_pem);
-
-    if (r == 0)
-        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
-    if (r == 0)
-        r = memory_file_init(&identity->key, credentials->client_key_pem);
-    return r;
-}
-
 int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     _cleanup_(identity_unrefp) Identity *identity = calloc(1, sizeof(*identity));
+    const Credentials *credentials = options->credentials;
     int r;
 
     if (!identity)
         return message_fail(-ENOMEM, error, "out of memory for the credentials");
     identity->n_refs = 1;
     identity->ca.fd = identity->cert.fd = identity->key.fd = -1;
-    identity->version = options->credentials->version;
-    identity->is_insecure = options->credentials->is_insecure;
-    identity->refusal = options->credentials->refusal;
-    if (!set_headers(identity, options->credentials) || !set_base(identity, options) ||
-        !set_proxy(identity, options) || !set_pool(identity))
+    identity->version = credentials->version;
+    identity->is_insecure = credentials->is_insecure;
+    identity->refusal = credentials->refusal;
+    identity->pool = curl_share_init();
+    if (!identity->pool || !set_headers(identity, credentials) || !set_base(identity, options) ||
+        !set_proxy(identity, options) ||
+        curl_share_setopt(identity->pool, CURLSHOPT_SHARE, (int)CURL_LOCK_DATA_CONNECT) !=
+            CURLSHE_OK)
         return message_fail(-ENOMEM, error, "out of memory for the credentials");
-    r = set_files(identity, options->credentials);
+    r = memory_file_init(&identity->ca, credentials->ca_pem);
+    if (r == 0)
+        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
+    if (r == 0)
+        r = memory_file_init(&identity->key, credentials->client_key_pem);
     if (r < 0)
         return message_fail(
             r, error, "no memory file for the certificates could be made: %s", strerror(-r));
@@ -196,7 +175,9 @@ Identity *identity_unref(Identity *identity) {
     secret_free(identity->proxy);
     free(identity->base);
     curl_slist_free_all(identity->connect_to);
-    list_wipe(identity->headers);
+    for (struct curl_slist *item = identity->headers; item; item = item->next)
+        secret_wipe(str_from_c(item->data));
+    curl_slist_free_all(identity->headers);
     free(identity);
     return NULL;
 }
@@ -214,15 +195,12 @@ static bool apply_trust(const Identity *identity, CURL *easy) {
            curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
 }
 
-static bool apply_certificate(const Identity *identity, CURL *easy) {
-    if (identity->cert.fd < 0)
-        return true;
-    return curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert.path) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key.path) == CURLE_OK;
-}
-
 bool identity_apply(const Identity *identity, CURL *easy) {
-    return apply_trust(identity, easy) && apply_certificate(identity, easy) &&
+    if (identity->cert.fd >= 0 &&
+        (curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert.path) != CURLE_OK ||
+            curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key.path) != CURLE_OK))
+        return false;
+    return apply_trust(identity, easy) &&
            curl_easy_setopt(easy, CURLOPT_SHARE, identity->pool) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROXY, identity->proxy) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOPROXY, "") == CURLE_OK &&

@@ -186,23 +186,19 @@ static void tree_read_pem(Tree *tree, const TreeEntry *entry, const char *key, S
 
 /* --- files --- */
 
-/* Nothing that may be a value is repeated. */
-static Str show_diag(const Diag *diag) {
-    if (str_has_prefix(diag->text, STR("alias ")))
-        return STR("an alias is not supported");
-    if (str_has_prefix(diag->text, STR("tag ")))
-        return STR("a tag is not supported");
-    return diag->text;
-}
-
 static void complain_of_syntax(Tree *tree, const TreeFile *file, const DiagList *diags) {
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
+        Str text = diag->text;
 
         if (diag->level != DIAG_ERROR)
             continue;
-        tree_refuse(tree, diag->place, "%.*s%s%.*s", STR_FMT(show_diag(diag)),
-            diag->hint.len > 0 ? "; " : "", STR_FMT(diag->hint));
+        if (str_has_prefix(text, STR("alias "))) /* nothing that may be a value is repeated */
+            text = STR("an alias is not supported");
+        else if (str_has_prefix(text, STR("tag ")))
+            text = STR("a tag is not supported");
+        tree_refuse(tree, diag->place, "%.*s%s%.*s", STR_FMT(text), diag->hint.len > 0 ? "; " : "",
+            STR_FMT(diag->hint));
         return;
     }
     tree_refuse(tree, tree_file_place(file), "is no YAML");
@@ -237,17 +233,6 @@ static void parse_file(Tree *tree, const KubeconfigFile *from, TreeFile *file) {
             yaml_kind_name(file->root->kind));
     check_word(tree, file->root, "kind", "Config");
     check_word(tree, file->root, "apiVersion", "v1");
-}
-
-static void tree_parse(Tree *tree, const KubeconfigFile *files, size_t n_files) {
-    tree->files = ARENA_ARRAY(tree->arena, TreeFile, n_files);
-    if (!tree->files) {
-        tree_lack_memory(tree);
-        return;
-    }
-    tree->n_files = n_files;
-    for (size_t i = 0; i < n_files; i++)
-        parse_file(tree, &files[i], &tree->files[i]);
 }
 
 static void wipe(const YamlNode *node) {
@@ -350,30 +335,26 @@ static TreeEntry tree_find_entry(Tree *tree, const TreeSection *section, Str nam
 
 /* --- the plugin that a user names -------------------------------------------------------- */
 
-/* A list of the plugin's settings, with memory in *@ret; NULL: none, or an error. */
+/* A list of the plugin's settings, with memory for its items at @ret; NULL: none, or an error. */
 static const YamlNode *read_list(
-    Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void **ret) {
+    Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void *ret) {
     const YamlNode *list = tree_find(tree, body, key, YAML_SEQUENCE);
+    void *room = list && list->n <= max ? calloc(list->n + 1, size) : NULL;
 
+    memcpy(ret, &room, sizeof(room));
     if (list && list->n > max)
         tree_refuse(tree, list->place, "more than %u %s%s", max,
             strcmp(key, "env") == 0 ? "variables in " : "", key);
-    if (!list || list->n > max)
-        return NULL;
-    *ret = calloc(list->n + 1, size);
-    if (!*ret)
+    else if (list && !room)
         tree_lack_memory(tree);
-    return *ret ? list : NULL;
+    return room ? list : NULL;
 }
 
 static void read_args(Tree *tree, const YamlNode *body, ExecSpec *spec) {
-    void *room = NULL;
-    const YamlNode *list = read_list(tree, body, "args", EXEC_ARGS_MAX, sizeof(*spec->args), &room);
+    const YamlNode *list =
+        read_list(tree, body, "args", EXEC_ARGS_MAX, sizeof(*spec->args), &spec->args);
 
-    spec->args = room;
-    if (!list)
-        return;
-    for (; spec->n_args < list->n && tree->r == 0; spec->n_args++) {
+    for (; list && spec->n_args < list->n && tree->r == 0; spec->n_args++) {
         const YamlNode *item = list->items[spec->n_args];
 
         if (item->kind != YAML_STRING)
@@ -397,13 +378,10 @@ static void read_variable(Tree *tree, const YamlNode *item, ExecVariable *ret) {
 }
 
 static void read_env(Tree *tree, const YamlNode *body, ExecSpec *spec) {
-    void *room = NULL;
-    const YamlNode *list = read_list(tree, body, "env", EXEC_ENV_MAX, sizeof(*spec->env), &room);
+    const YamlNode *list =
+        read_list(tree, body, "env", EXEC_ENV_MAX, sizeof(*spec->env), &spec->env);
 
-    spec->env = room;
-    if (!list)
-        return;
-    for (; spec->n_env < list->n && tree->r == 0; spec->n_env++)
+    for (; list && spec->n_env < list->n && tree->r == 0; spec->n_env++)
         read_variable(tree, list->items[spec->n_env], &spec->env[spec->n_env]);
 }
 
@@ -516,7 +494,10 @@ static void read_server(Tree *tree, const TreeEntry *cluster, Kubeconfig *config
 }
 
 static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *config) {
+    static const Str schemes[] = {
+        STR("http://"), STR("https://"), STR("socks5://"), STR("socks5h://")};
     const YamlNode *name = tree_find_text(tree, cluster->body, "tls-server-name");
+    const YamlNode *proxy;
 
     read_server(tree, cluster, config);
     tree_read_pem(tree, cluster, "certificate-authority", &config->ca);
@@ -530,32 +511,15 @@ static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *confi
         tree_refuse(tree, name->place, "tls-server-name is no host name");
     config->tls_server_name = tree_read_text(tree, cluster->body, "tls-server-name");
     config->proxy_url = tree_read_text(tree, cluster->body, "proxy-url");
-}
-
-static void check_proxy(Tree *tree, const TreeEntry *cluster) {
-    static const Str schemes[] = {
-        STR("http://"), STR("https://"), STR("socks5://"), STR("socks5h://")};
-    const YamlNode *node = tree_find_text(tree, cluster->body, "proxy-url");
-
-    for (size_t i = 0; node && i < ELEMENTS_OF(schemes); i++)
-        if (str_has_prefix(node->text, schemes[i]))
+    proxy = tree_find_text(tree, cluster->body, "proxy-url");
+    for (size_t i = 0; proxy && i < ELEMENTS_OF(schemes); i++)
+        if (str_has_prefix(proxy->text, schemes[i]))
             return;
-    if (node)
-        tree_refuse(tree, node->place, "proxy-url must begin with http://, https:// or socks5://");
+    if (proxy)
+        tree_refuse(tree, proxy->place, "proxy-url must begin with http://, https:// or socks5://");
 }
 
 /* --- the user --- */
-
-static void read_token(Tree *tree, const TreeEntry *user, Kubeconfig *config) {
-    const YamlNode *node = tree_find_text(tree, user->body, "token");
-    const char *complaint = node ? secret_complaint(SECRET_TOKEN, node->text) : NULL;
-
-    config->token.kind = SECRET_TOKEN;
-    if (complaint)
-        tree_refuse(tree, node->place, "token %s", complaint);
-    config->token.text = tree_read_text(tree, user->body, "token");
-    tree_read_path(tree, user, "tokenFile", &config->token);
-}
 
 static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *config) {
     const YamlNode *provider = yaml_find(user->body, STR("auth-provider"));
@@ -577,9 +541,18 @@ static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *conf
 
 static void read_user(
     Tree *tree, const TreeEntry *user, const TreeEntry *cluster, Kubeconfig *config) {
+    const YamlNode *token;
+    const char *complaint;
+
     tree_read_pem(tree, user, "client-certificate", &config->client_cert);
     tree_read_pem(tree, user, "client-key", &config->client_key);
-    read_token(tree, user, config);
+    token = tree_find_text(tree, user->body, "token");
+    complaint = token ? secret_complaint(SECRET_TOKEN, token->text) : NULL;
+    if (complaint)
+        tree_refuse(tree, token->place, "token %s", complaint);
+    config->token.kind = SECRET_TOKEN;
+    config->token.text = token ? tree_copy(tree, token->text) : NULL;
+    tree_read_path(tree, user, "tokenFile", &config->token);
     config->user = tree_read_text(tree, user->body, "username");
     config->password = tree_read_text(tree, user->body, "password");
     check_user(tree, user, config);
@@ -608,7 +581,6 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
         return;
     assert(cluster.file);
     read_cluster(tree, &cluster, config);
-    check_proxy(tree, &cluster);
     if (user_name)
         user = tree_find_entry(tree, &users, user_name->text, user_name->place);
     /* Over plain HTTP no credentials are sent: kubectl does the same. */
@@ -620,14 +592,17 @@ int kubeconfig_read(const KubeconfigFile *files, size_t n_files, const char *con
     Kubeconfig *ret, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TREE_BUDGET);
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
-    Tree tree = {.arena = arena, .error = error};
+    Tree tree = {.arena = arena, .n_files = n_files, .error = error};
 
     assert(n_files > 0);
-    if (!arena) {
+    if (arena)
+        tree.files = ARENA_ARRAY(arena, TreeFile, n_files);
+    if (!tree.files) {
         tree_lack_memory(&tree);
         return tree.r;
     }
-    tree_parse(&tree, files, n_files);
+    for (size_t i = 0; i < n_files; i++)
+        parse_file(&tree, &files[i], &tree.files[i]);
     if (tree.r == 0)
         read_context(&tree, context, &config);
     for (size_t i = 0; i < tree.n_files; i++) /* the arena holds copies of values */

@@ -15,7 +15,7 @@
 #include "kube/secret.h"
 
 /* NULL: not given. Paths are relative to where their file is no longer. Owned. */
-typedef struct Kubeconfig {
+struct Kubeconfig {
     char *file; /* that has the context */
     char *context;
     char *server; /* "https://host:6443/prefix", no slash at the end */
@@ -25,7 +25,7 @@ typedef struct Kubeconfig {
     char *tls_server_name, *proxy_url;
     bool is_insecure;
     ExecSpec *exec;
-} Kubeconfig;
+};
 
 void kubeconfig_done(Kubeconfig *config); /* wipes; leaves it empty */
 

@@ -135,11 +135,6 @@ static bool is_free(const Lease *lease, int64_t now) {
     return lease->record.holder[0] == '\0' || now >= expires_at(lease);
 }
 
-/* Whether the API server may have it as ours, so that others would wait for it. */
-static bool may_be_ours(const Lease *lease, int64_t now) {
-    return lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
-}
-
 bool lease_is_held(const Lease *lease, int64_t now_nsec) {
     return now_nsec < lease->held_until && !lease->is_ending;
 }
@@ -154,8 +149,11 @@ void lease_want(Lease *lease, int64_t now_nsec) {
 
 static LeaseStep next_step(const Lease *lease, int64_t now) {
     bool wants = is_wanted(lease, now);
+    /* Whether the API server may have it as ours, so that others would wait for it. */
+    bool may_be_ours =
+        lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
 
-    if (!wants && !may_be_ours(lease, now))
+    if (!wants && !may_be_ours)
         return STEP_NONE;
     if (!lease->is_known)
         return STEP_GET;
@@ -183,17 +181,6 @@ static const JsonField lease_fields[] = {
     {"spec.leaseTransitions", JSON_FIELD_INT, offsetof(LeaseFields, transitions)},
 };
 
-static bool read_fields(Str text, Arena *arena, LeaseFields *ret) {
-    JsonReader reader;
-
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, lease_fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && ret->metadata.len <= LEASE_METADATA_MAX &&
-           object_meta_read(text, arena, /* with_annotations= */ false, &ret->meta) &&
-           ret->meta.version.len <= LEASE_VERSION_MAX;
-}
-
 static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
@@ -203,8 +190,16 @@ static bool read_record(LeaseRecord *record, Str text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     LeaseRecord read = LEASE_RECORD_INIT;
     LeaseFields fields = {.duration_sec = 0};
+    JsonReader reader;
 
-    if (!arena || !read_fields(text, arena, &fields))
+    if (!arena)
+        return false;
+    json_reader_init(&reader, text);
+    JSON_READ_FIELDS(&reader, arena, lease_fields, &fields);
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK || fields.metadata.len > LEASE_METADATA_MAX ||
+        !object_meta_read(text, arena, /* with_annotations= */ false, &fields.meta) ||
+        fields.meta.version.len > LEASE_VERSION_MAX)
         return false;
     buf_append(&read.metadata, fields.metadata);
     if (buf_error(&read.metadata))
@@ -221,18 +216,6 @@ static bool read_record(LeaseRecord *record, Str text) {
     return true;
 }
 
-static void write_metadata(const Lease *lease, JsonWriter *writer) {
-    json_write_key(writer, STR("metadata"));
-    if (lease->record.exists) {
-        json_write_raw(writer, buf_str(&lease->record.metadata));
-        return;
-    }
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), str_from_c(lease->name));
-    json_write_member(writer, STR("namespace"), str_from_c(lease->namespace));
-    json_write_end_object(writer);
-}
-
 /* As client-go's leader election has it, so that its tools show the truth. */
 static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     const LeaseRecord *record = &lease->record;
@@ -245,7 +228,15 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
     json_write_member(&writer, STR("kind"), STR("Lease"));
-    write_metadata(lease, &writer);
+    json_write_key(&writer, STR("metadata"));
+    if (record->exists) {
+        json_write_raw(&writer, buf_str(&record->metadata));
+    } else {
+        json_write_object(&writer);
+        json_write_member(&writer, STR("name"), str_from_c(lease->name));
+        json_write_member(&writer, STR("namespace"), str_from_c(lease->namespace));
+        json_write_end_object(&writer);
+    }
     json_member_object(&writer, "spec");
     json_write_member(
         &writer, STR("holderIdentity"), is_release ? STR("") : str_from_c(lease->identity));
@@ -261,22 +252,19 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
 /* --- what others are reported -------------------------------------------------------------------
  */
 
-static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
-    ret->is_held = lease_is_held(lease, now);
-    ret->is_wanted = is_wanted(lease, now);
-    (void)snprintf(ret->holder, sizeof(ret->holder), "%s", lease->record.holder);
-    (void)snprintf(ret->error, sizeof(ret->error), "%s", lease->error);
-}
-
 /* Something may have changed: who cares is reported if it has. */
 static void report_changes(Lease *lease, int64_t now) {
-    LeaseStatus before = lease->reported;
+    const LeaseStatus before = lease->reported;
+    LeaseStatus *status = &lease->reported;
 
-    fill_status(lease, now, &lease->reported);
-    lease->reported.n_taken += lease->reported.is_held && !before.is_held;
-    if (lease->options.changed && (before.is_held != lease->reported.is_held ||
-                                      strcmp(before.holder, lease->reported.holder) != 0 ||
-                                      strcmp(before.error, lease->reported.error) != 0))
+    status->is_held = lease_is_held(lease, now);
+    status->is_wanted = is_wanted(lease, now);
+    (void)snprintf(status->holder, sizeof(status->holder), "%s", lease->record.holder);
+    (void)snprintf(status->error, sizeof(status->error), "%s", lease->error);
+    status->n_taken += status->is_held && !before.is_held;
+    if (lease->options.changed &&
+        (before.is_held != status->is_held || strcmp(before.holder, status->holder) != 0 ||
+            strcmp(before.error, status->error) != 0))
         lease->options.changed(lease->options.context);
 }
 
@@ -284,7 +272,7 @@ void lease_status(const Lease *lease, LeaseStatus *ret) {
     *ret = lease->reported;
 }
 
-/* --- how an step ends --------------------------------------------------------------------- */
+/* --- how a step ends --------------------------------------------------------------------- */
 
 static void lose(Lease *lease) {
     if (lease->held_until != 0)
@@ -292,14 +280,9 @@ static void lose(Lease *lease) {
     lease->held_until = 0;
 }
 
-static void pause_for(Lease *lease, int64_t now, int64_t nsec) {
-    lease->due_at = now + nsec;
-}
-
-/* Another berth was quicker. That may happen now and then, but not every time. */
-static void on_conflict(Lease *lease, int64_t now) {
-    lease->is_known = false;
-    pause_for(lease, now, lease->n_conflicts++ == 0 ? 0 : LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+/* After something that failed; the next step tries again. */
+static void pause_after(Lease *lease, int64_t now) {
+    lease->due_at = now + LEASE_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
 static void explain(Lease *lease, const CallResult *result) {
@@ -324,13 +307,6 @@ static void explain(Lease *lease, const CallResult *result) {
         STR_FMT(str_take(status.message, LEASE_TEXT_MAX)));
 }
 
-static void fail(Lease *lease, const CallResult *result, int64_t now) {
-    explain(lease, result);
-    if (lease->step != STEP_GET)
-        lease->is_known = false;
-    pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
-}
-
 /* Parses the answer as the current Lease. False: not a Lease. */
 static bool take_record(Lease *lease, int64_t now) {
     char before[LEASE_VERSION_MAX + 1];
@@ -339,7 +315,7 @@ static bool take_record(Lease *lease, int64_t now) {
     if (!read_record(&lease->record, buf_str(&lease->answer))) {
         message_set(lease->error, sizeof(lease->error), "the API server's answer is no Lease");
         lease->is_known = false;
-        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+        pause_after(lease, now);
         return false;
     }
     if (strcmp(before, lease->record.version) != 0)
@@ -348,20 +324,12 @@ static bool take_record(Lease *lease, int64_t now) {
     return true;
 }
 
-static void note_absent(Lease *lease, int64_t now) {
-    buf_done(&lease->record.metadata);
-    lease->record = LEASE_RECORD_INIT;
-    lease->is_known = true;
-    lose(lease);
-    pause_for(lease, now, 0);
-}
-
 static void on_looked(Lease *lease, int64_t now) {
     int64_t at = now + LEASE_RETRY_SEC * NSEC_PER_SEC;
 
     if (!take_record(lease, now))
         return;
-    pause_for(lease, now, 0);
+    lease->due_at = now;
     if (is_ours(lease))
         return;
     lose(lease); /* another client has taken it by force */
@@ -372,44 +340,49 @@ static void on_looked(Lease *lease, int64_t now) {
     lease->due_at = at < expires_at(lease) ? at : expires_at(lease);
 }
 
-static void on_held(Lease *lease, int64_t now) {
+/* It is ours now, still, or no more. */
+static void on_written(Lease *lease, int64_t now) {
     if (!take_record(lease, now))
         return;
-    if (lease->step == STEP_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
-        lease->term++;
+    if (lease->step == STEP_RELEASE) {
+        lease->claimed_at = 0;
+        lease->due_at = now;
+    } else {
+        if (lease->step == STEP_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
+            lease->term++;
+        lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
+        lease->due_at = lease->sent_at + LEASE_RETRY_SEC * NSEC_PER_SEC;
+    }
     (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
-    lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
     lease->n_conflicts = 0;
     lease->error[0] = '\0';
-    lease->due_at = lease->sent_at + LEASE_RETRY_SEC * NSEC_PER_SEC;
-}
-
-static void on_released(Lease *lease, int64_t now) {
-    if (!take_record(lease, now))
-        return;
-    (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
-    lease->claimed_at = 0;
-    lease->n_conflicts = 0;
-    lease->error[0] = '\0';
-    pause_for(lease, now, 0);
 }
 
 static void settle(Lease *lease, const CallResult *result, int64_t now) {
     bool is_answered = result->outcome == CALL_DONE;
     unsigned status = result->status;
 
-    if (is_answered && status == 404 && lease->step != STEP_CREATE)
-        note_absent(lease, now);
-    else if (is_answered && status == 409)
-        on_conflict(lease, now);
-    else if (!is_answered || (status != 200 && status != 201))
-        fail(lease, result, now);
-    else if (lease->step == STEP_GET)
+    if (is_answered && status == 404 && lease->step != STEP_CREATE) { /* there is none */
+        buf_done(&lease->record.metadata);
+        lease->record = LEASE_RECORD_INIT;
+        lease->is_known = true;
+        lose(lease);
+        lease->due_at = now;
+    } else if (is_answered && status == 409) {
+        /* Another berth was quicker. That may happen now and then, but not every time. */
+        lease->is_known = false;
+        lease->due_at = now;
+        if (lease->n_conflicts++ > 0)
+            pause_after(lease, now);
+    } else if (!is_answered || (status != 200 && status != 201)) {
+        explain(lease, result);
+        if (lease->step != STEP_GET)
+            lease->is_known = false;
+        pause_after(lease, now);
+    } else if (lease->step == STEP_GET)
         on_looked(lease, now);
-    else if (lease->step == STEP_RELEASE)
-        on_released(lease, now);
     else
-        on_held(lease, now);
+        on_written(lease, now);
 }
 
 /* --- calls ---------------------------------------------------------------------------------- */
@@ -422,27 +395,6 @@ static void on_done(void *context, const CallResult *result) {
     settle(lease, result, now);
     buf_done(&lease->answer);
     report_changes(lease, now);
-}
-
-static void write_path(const Lease *lease, LeaseStep step, Buf *out) {
-    buf_append(out, STR("/apis/coordination.k8s.io/v1/namespaces/"));
-    url_escape(out, str_from_c(lease->namespace));
-    buf_append(out, STR("/leases"));
-    if (step == STEP_CREATE)
-        return;
-    buf_append_char(out, '/');
-    url_escape(out, str_from_c(lease->name));
-}
-
-/* From now on others may see what we send. */
-static void note_sending(Lease *lease, LeaseStep step, int64_t now) {
-    lease->step = step;
-    lease->sent_at = now;
-    (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
-    if (step == STEP_RELEASE)
-        lease->held_until = 0;
-    else if (step != STEP_GET)
-        lease->claimed_at = now;
 }
 
 static void start(Lease *lease, LeaseStep step, int64_t now) {
@@ -460,23 +412,35 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
         .answer = &lease->answer,
     };
 
-    write_path(lease, step, &path);
+    buf_append(&path, STR("/apis/coordination.k8s.io/v1/namespaces/"));
+    url_escape(&path, str_from_c(lease->namespace));
+    buf_append(&path, STR("/leases"));
+    if (step != STEP_CREATE) {
+        buf_append_char(&path, '/');
+        url_escape(&path, str_from_c(lease->name));
+    }
     if (is_write)
         write_body(lease, step, &body);
     call.path = url_text(&path);
     call.body = buf_str(&body);
-    note_sending(lease, step, now);
+    lease->step = step;
+    lease->sent_at = now;
+    (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
+    if (step == STEP_RELEASE) /* from now on others may see what we send */
+        lease->held_until = 0;
+    else if (is_write)
+        lease->claimed_at = now;
     if (call.path && !buf_error(&body))
         lease->call = client_call(lease->options.client, &call, &handler);
     if (!lease->call) {
         message_set(lease->error, sizeof(lease->error), "out of memory for the request");
-        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+        pause_after(lease, now);
     }
 }
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* When something happens without an answer: it is lost, or wanted no more, or an step is due. */
+/* When something happens without an answer: it is lost, or wanted no more, or a step is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {
     int64_t at = INT64_MAX;
 

@@ -3,10 +3,10 @@
 #include "kube/policy-objects.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "kube/reflector.h"
 #include "model/time.h"
 #include "yaml/write.h"
@@ -25,8 +25,8 @@ typedef struct KnownObject {
 
 /* Sorted by name. */
 typedef struct ObjectList {
-    KnownObject **items;
-    size_t n, size;
+    KnownObject **items; /* NULL, or room for POLICY_OBJECTS_MAX */
+    size_t n;
 } ObjectList;
 
 struct PolicyObjects {
@@ -67,20 +67,6 @@ static void clear(ObjectList *list) {
     *list = (ObjectList){0};
 }
 
-static int grow(ObjectList *list) {
-    size_t size = list->size > 0 ? 2 * list->size : 16;
-    KnownObject **items;
-
-    if (list->n < list->size)
-        return 0;
-    items = realloc(list->items, size * sizeof(KnownObject *));
-    if (!items)
-        return -ENOMEM;
-    list->items = items;
-    list->size = size;
-    return 0;
-}
-
 /* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
 static int put(ObjectList *list, KnownObject *object) {
     bool is_found;
@@ -93,7 +79,9 @@ static int put(ObjectList *list, KnownObject *object) {
     }
     if (list->n == POLICY_OBJECTS_MAX)
         return SINK_UNFIT;
-    if (grow(list) < 0)
+    if (!list->items)
+        list->items = malloc(POLICY_OBJECTS_MAX * sizeof(KnownObject *));
+    if (!list->items)
         return -ENOMEM;
     memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(KnownObject *));
     list->items[at] = object;
@@ -116,15 +104,6 @@ static bool drop(ObjectList *list, Str name) {
 static bool is_same(const PolicyObject *a, const PolicyObject *b) {
     return a->generation == b->generation && str_eq(a->name, b->name) && str_eq(a->uid, b->uid) &&
            str_eq(a->spec, b->spec);
-}
-
-static bool is_same_list(const ObjectList *a, const ObjectList *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!is_same(&a->items[i]->object, &b->items[i]->object))
-            return false;
-    return true;
 }
 
 /* --- one object ----------------------------------------------------------------------------- */
@@ -277,44 +256,38 @@ int policy_objects_item(PolicyObjects *objects, Str text) {
 }
 
 int policy_objects_end(PolicyObjects *objects) {
-    ObjectList before;
+    const ObjectList before = objects->known, *listing = &objects->listing;
+    bool is_changed = objects->version == 0 || listing->n != before.n;
 
+    for (size_t i = 0; i < before.n && !is_changed; i++)
+        is_changed = !is_same(&listing->items[i]->object, &before.items[i]->object);
     pthread_mutex_lock(&objects->lock);
-    if (objects->version == 0 || !is_same_list(&objects->listing, &objects->known))
-        objects->version++;
-    before = objects->known;
-    objects->known = objects->listing;
-    objects->listing = before;
+    objects->version += is_changed;
+    objects->known = *listing;
     pthread_mutex_unlock(&objects->lock);
+    objects->listing = before;
     clear(&objects->listing);
     return 0;
-}
-
-/* Takes @object, unless it fails. */
-static int put_known(PolicyObjects *objects, KnownObject *object) {
-    bool is_found, is_changed;
-    size_t at = find(&objects->known, object->object.name, &is_found);
-    int r;
-
-    is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
-    r = put(&objects->known, object);
-    if (r == 0 && is_changed)
-        objects->version++;
-    return r;
 }
 
 int policy_objects_apply(
     PolicyObjects *objects, WatchEventType type, const ObjectMeta *meta, Str text) {
     KnownObject *object = NULL;
+    bool is_found, is_changed;
     int r = type == EVENT_DELETED ? 0 : read_object(objects, text, &object);
+    size_t at;
 
     if (r != 0)
         return r;
     pthread_mutex_lock(&objects->lock);
-    if (object)
-        r = put_known(objects, object);
-    else if (drop(&objects->known, meta->name))
-        objects->version++;
+    if (object) {
+        at = find(&objects->known, object->object.name, &is_found);
+        is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
+        r = put(&objects->known, object);
+    } else {
+        is_changed = drop(&objects->known, meta->name);
+    }
+    objects->version += r == 0 && is_changed;
     pthread_mutex_unlock(&objects->lock);
     if (r != 0)
         free(object);
@@ -345,29 +318,22 @@ PolicyObjects *policy_objects_free(PolicyObjects *objects) {
 }
 
 uint64_t policy_objects_version(PolicyObjects *objects) {
-    uint64_t version;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
 
-    pthread_mutex_lock(&objects->lock);
-    version = objects->version;
-    pthread_mutex_unlock(&objects->lock);
-    return version;
+    return objects->version;
 }
 
 size_t policy_objects_count(PolicyObjects *objects) {
-    size_t n;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
 
-    pthread_mutex_lock(&objects->lock);
-    n = objects->known.n;
-    pthread_mutex_unlock(&objects->lock);
-    return n;
+    return objects->known.n;
 }
 
 int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret, size_t *ret_n,
     uint64_t *ret_version) {
-    PolicyObject *copies;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
+    PolicyObject *copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
 
-    pthread_mutex_lock(&objects->lock);
-    copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
     for (size_t i = 0; copies && i < objects->known.n; i++) {
         const PolicyObject *object = &objects->known.items[i]->object;
 
@@ -381,7 +347,6 @@ int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret
     *ret = copies;
     *ret_n = objects->known.n;
     *ret_version = objects->version;
-    pthread_mutex_unlock(&objects->lock);
     return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
 }
 

@@ -13,14 +13,6 @@
 #define MESSAGE_MAX ((size_t)32 * 1024)
 #define MESSAGE_SHOWN ((size_t)16 * 1024)
 
-typedef struct Condition {
-    const char *type, *reason;
-    bool is_true;
-    Str message;
-    int64_t since_nsec;
-    int64_t generation;
-} Condition;
-
 void policy_status_path(Str name, Buf *out) {
     buf_append(out, STR(POLICY_OBJECTS_PATH "/"));
     url_escape(out, name);
@@ -34,30 +26,22 @@ static void write_time(JsonWriter *writer, const char *key, int64_t nsec) {
     json_write_member(writer, str_from_c(key), buf_str(&time));
 }
 
-static void write_condition(JsonWriter *writer, const Condition *condition) {
+/* As it is now: since the version in force is, or since this moment if it is false. */
+static void write_condition(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec,
+    const char *type, bool is_true, const char *reason, Str message) {
     json_write_object(writer);
-    json_write_member(writer, STR("type"), str_from_c(condition->type));
-    json_write_member(writer, STR("status"), condition->is_true ? STR("True") : STR("False"));
-    json_write_member(writer, STR("reason"), str_from_c(condition->reason));
-    json_write_member(writer, STR("message"), utf8_take(condition->message, MESSAGE_SHOWN));
-    json_member_int(writer, "observedGeneration", condition->generation);
-    write_time(writer, "lastTransitionTime", condition->since_nsec);
+    json_write_member(writer, STR("type"), str_from_c(type));
+    json_write_member(writer, STR("status"), is_true ? STR("True") : STR("False"));
+    json_write_member(writer, STR("reason"), str_from_c(reason));
+    json_write_member(writer, STR("message"), utf8_take(message, MESSAGE_SHOWN));
+    json_member_int(writer, "observedGeneration", status->generation);
+    write_time(writer, "lastTransitionTime", is_true ? status->since_nsec : wall_nsec);
     json_write_end_object(writer);
 }
 
-static void write_accepted(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
-    bool is_good = str_is_empty(status->error);
-
-    write_condition(writer, &(Condition){.type = "Accepted",
-                                .reason = is_good ? "Valid" : "Invalid",
-                                .is_true = is_good,
-                                .message = is_good ? STR("no mistakes") : status->error,
-                                .since_nsec = is_good ? status->since_nsec : wall_nsec,
-                                .generation = status->generation});
-}
-
-static void write_in_force(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
+static void write_conditions(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
     _cleanup_(buf_done) Buf message = BUF_INIT(MESSAGE_MAX);
+    bool is_good = str_is_empty(status->error);
     bool is_newest = status->in_force == status->generation;
 
     if (status->in_force > 0)
@@ -67,14 +51,15 @@ static void write_in_force(JsonWriter *writer, const PolicyStatus *status, int64
         buf_append(&message, STR("no version was good"));
     if (!str_is_empty(status->note))
         buf_printf(&message, "; %.*s", STR_FMT(status->note));
-    write_condition(writer, &(Condition){.type = "InForce",
-                                .reason = is_newest              ? "InForce"
-                                          : status->in_force > 0 ? "LastGoodVersion"
-                                                                 : "NoGoodVersion",
-                                .is_true = is_newest,
-                                .message = buf_str(&message),
-                                .since_nsec = is_newest ? status->since_nsec : wall_nsec,
-                                .generation = status->generation});
+    json_member_array(writer, "conditions");
+    write_condition(writer, status, wall_nsec, "Accepted", is_good, is_good ? "Valid" : "Invalid",
+        is_good ? STR("no mistakes") : status->error);
+    write_condition(writer, status, wall_nsec, "InForce", is_newest,
+        is_newest              ? "InForce"
+        : status->in_force > 0 ? "LastGoodVersion"
+                               : "NoGoodVersion",
+        buf_str(&message));
+    json_write_end_array(writer);
 }
 
 static void write_versions(JsonWriter *writer, const PolicyStatus *status) {
@@ -100,10 +85,7 @@ void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out)
     json_write_object(&writer);
     json_member_object(&writer, "status");
     json_member_int(&writer, "observedGeneration", status->generation);
-    json_member_array(&writer, "conditions");
-    write_accepted(&writer, status, wall_nsec);
-    write_in_force(&writer, status, wall_nsec);
-    json_write_end_array(&writer);
+    write_conditions(&writer, status, wall_nsec);
     if (status->in_force > 0) {
         json_member_int(&writer, "inForceGeneration", status->in_force);
         json_write_member(

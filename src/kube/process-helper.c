@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "kube/access.h"
 #include "kube/secret.h"
 
@@ -138,18 +138,18 @@ static bool receive_output(size_t n, Buf *out) {
 
 /* One request at a time: answers come in the order of requests. */
 static void take_helper(void) {
-    (void)pthread_mutex_lock(&helper.lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&helper.lock);
+
     while (helper.is_busy)
         (void)pthread_cond_wait(&helper.freed, &helper.lock);
     helper.is_busy = true;
-    (void)pthread_mutex_unlock(&helper.lock);
 }
 
 static void give_helper_back(void) {
-    (void)pthread_mutex_lock(&helper.lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&helper.lock);
+
     helper.is_busy = false;
     (void)pthread_cond_signal(&helper.freed);
-    (void)pthread_mutex_unlock(&helper.lock);
 }
 
 int process_helper_run(int timeout_msec, Buf *out, ProcessResult *ret) {

@@ -7,52 +7,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An address of either family as 16 bytes; IPv4 is mapped. */
-typedef struct Address {
-    unsigned char bytes[16];
-} Address;
+static const unsigned char v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
 
-static const unsigned char v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-static bool address_parse(Str text, Address *ret, bool *ret_is_v4) {
-    char c[INET6_ADDRSTRLEN + 1];
-
-    if (text.len >= sizeof(c))
-        return false;
-    (void)snprintf(c, sizeof(c), "%.*s", STR_FMT(text));
-    if (inet_pton(AF_INET6, c, ret->bytes) == 1) {
-        *ret_is_v4 = memcmp(ret->bytes, v4_prefix, sizeof(v4_prefix)) == 0;
-        return true;
-    }
-    *ret_is_v4 = true;
-    memcpy(ret->bytes, v4_prefix, sizeof(v4_prefix));
-    return inet_pton(AF_INET, c, ret->bytes + sizeof(v4_prefix)) == 1;
+static bool is_v4(const unsigned char *address) {
+    return memcmp(address, v4_prefix, sizeof(v4_prefix)) == 0;
 }
 
-static bool starts_alike(const Address *a, const Address *b, int64_t bits) {
-    for (int64_t i = 0; i < bits; i++) {
-        unsigned mask = 0x80u >> (i % 8);
+bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]) {
+    char c[INET6_ADDRSTRLEN + 1];
 
-        if ((a->bytes[i / 8] & mask) != (b->bytes[i / 8] & mask))
+    if (text.len >= sizeof(c) || str_find(text, '\0') != SIZE_MAX)
+        return false;
+    (void)snprintf(c, sizeof(c), "%.*s", STR_FMT(text));
+    if (inet_pton(AF_INET6, c, ret) == 1)
+        return true;
+    memcpy(ret, v4_prefix, sizeof(v4_prefix));
+    return inet_pton(AF_INET, c, ret + sizeof(v4_prefix)) == 1;
+}
+
+bool address_starts_alike(const unsigned char *a, const unsigned char *b, unsigned bits) {
+    for (unsigned i = 0; i < bits; i++)
+        if ((a[i / 8] ^ b[i / 8]) & (0x80u >> (i % 8)))
             return false;
-    }
     return true;
 }
 
 /* "10.0.0.0/8" or "10.1.2.3". */
-static bool range_has(Str range, const Address *host) {
+static bool range_has(Str range, const unsigned char *host) {
     size_t slash = str_find(range, '/');
-    Address base;
-    bool is_v4;
-    int64_t bits;
+    unsigned char base[ADDRESS_BYTES];
+    int64_t bits = 128;
 
-    if (!address_parse(str_take(range, slash), &base, &is_v4))
+    if (!address_parse(str_take(range, slash), base))
         return false;
-    if (slash == SIZE_MAX)
-        return starts_alike(&base, host, 128);
-    if (!str_to_int64(str_skip(range, slash + 1), &bits) || bits < 0 || bits > (is_v4 ? 32 : 128))
+    if (slash != SIZE_MAX && (!str_to_int64(str_skip(range, slash + 1), &bits) || bits < 0 ||
+                                 bits > (is_v4(base) ? 32 : 128)))
         return false;
-    return starts_alike(&base, host, is_v4 ? bits + 96 : bits);
+    if (slash != SIZE_MAX && is_v4(base))
+        bits += 96;
+    return address_starts_alike(base, host, (unsigned)bits);
 }
 
 /* "corp" matches a.corp and corp itself, ".corp" only names below it. */
@@ -88,34 +81,29 @@ static bool port_fits(Str *entry, uint16_t port) {
     return number == port;
 }
 
-static bool entry_has(Str entry, const Origin *origin, const Address *address) {
-    if (str_is(entry, "*"))
-        return true;
-    if (entry.len == 0 || !port_fits(&entry, origin->port))
-        return false;
-    return address ? range_has(entry, address) : domain_has(entry, origin->host);
-}
-
-static bool is_this_machine(const Origin *origin, const Address *address) {
-    static const unsigned char v6[16] = {[15] = 1};
+static bool is_this_machine(const Origin *origin, const unsigned char *address) {
+    static const unsigned char v6[ADDRESS_BYTES] = {[15] = 1};
 
     if (!address)
         return str_eq_nocase(origin->host, STR("localhost"));
-    return memcmp(address->bytes, v6, sizeof(v6)) == 0 ||
-           (memcmp(address->bytes, v4_prefix, sizeof(v4_prefix)) == 0 && address->bytes[12] == 127);
+    return memcmp(address, v6, sizeof(v6)) == 0 || (is_v4(address) && address[12] == 127);
 }
 
 static bool is_excepted(const Origin *origin, const char *no_proxy) {
     Str list = str_from_c(no_proxy), entry;
-    Address address;
-    bool is_v4;
-    const Address *known = address_parse(origin->host, &address, &is_v4) ? &address : NULL;
+    unsigned char address[ADDRESS_BYTES];
+    const unsigned char *known = address_parse(origin->host, address) ? address : NULL;
 
     if (is_this_machine(origin, known))
         return true;
-    while (str_split(&list, ',', &entry))
-        if (entry_has(str_trim(entry), origin, known))
+    while (str_split(&list, ',', &entry)) {
+        entry = str_trim(entry);
+        if (str_is(entry, "*"))
             return true;
+        if (entry.len > 0 && port_fits(&entry, origin->port) &&
+            (known ? range_has(entry, known) : domain_has(entry, origin->host)))
+            return true;
+    }
     return false;
 }
 

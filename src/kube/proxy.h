@@ -11,6 +11,14 @@
 
 #include "base/origin.h"
 
+#define ADDRESS_BYTES 16u
+
+/* @text as an address in network order; an IPv4 one is mapped to IPv6. False: it is none. */
+bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]);
+
+/* Whether the first @bits are the same. */
+bool address_starts_alike(const unsigned char *a, const unsigned char *b, unsigned bits);
+
 /* NULL: not set. */
 typedef struct ProxyEnvironment {
     const char *https_proxy, *http_proxy, *no_proxy;

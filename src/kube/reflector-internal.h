@@ -74,13 +74,9 @@ struct Reflector {
 
 /* --- reflector.c ---------------------------------------------------------------------------- */
 
-/* Ends the call from inside its head() or data(); data() returns what this does: false. The
- * client's done() settles it. */
+/* The call is to end, or has ended, with an error; returns false, as data() does. What follows is
+ * settled when the client reports its end. */
 __attribute__((format(printf, 3, 4))) bool reflector_end_call(
-    Reflector *reflector, NextStep next, const char *format, ...);
-
-/* The call has ended with an error. */
-__attribute__((format(printf, 3, 4))) void reflector_fail(
     Reflector *reflector, NextStep next, const char *format, ...);
 
 /* Go on from @version. False: it cannot be one. */
@@ -99,8 +95,7 @@ void list_begin(Reflector *reflector);
 /* Drops the list so far; another one is needed. */
 void list_drop(Reflector *reflector);
 
-/* The page in body becomes a part of it, or its end. False: it has failed; reflector_fail() was
- * called. */
+/* The page in body becomes a part of it, or its end. False: reflector_end_call() was called. */
 bool list_take_page(Reflector *reflector);
 
 /* How many objects the next pages are to have. */

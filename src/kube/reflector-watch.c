@@ -31,11 +31,16 @@ static int list_add(Reflector *reflector, Str object) {
     return 0;
 }
 
-static int list_end(Reflector *reflector) {
+static bool list_fail(Reflector *reflector, int r) {
+    return reflector_end_call(reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
+}
+
+/* False: the call is to end. */
+static bool list_end(Reflector *reflector) {
     int r = reflector->options.sink.end(reflector->options.sink.context);
 
     if (r < 0)
-        return r;
+        return list_fail(reflector, r);
     reflector->is_staging = false;
     reflector->needs_list = false;
     reflector->n_refusals = 0;
@@ -43,7 +48,7 @@ static int list_end(Reflector *reflector) {
     reflector->figures.is_synced = true;
     reflector->figures.synced_at_nsec = reflector->list_began_at;
     reflector->figures.listed_at_nsec = reflector->list_began_at;
-    return 0;
+    return true;
 }
 
 void list_drop(Reflector *reflector) {
@@ -78,55 +83,33 @@ static int add_items(Reflector *reflector, Str items) {
     return json_error(&reader) == JSON_OK ? 0 : 1;
 }
 
-/* Takes the page that is in body. False: it has failed; reflector_fail() was called. */
-static bool take_page(Reflector *reflector, ListPage *ret) {
-    int r;
-
-    arena_reset(reflector->arena);
-    if (!list_page_read(buf_str(&reflector->body), reflector->arena, ret)) {
-        reflector_fail(reflector, NEXT_LIST, "the answer is no list");
-        return false;
-    }
-    /* All pages show the cluster at one version. */
-    if (reflector->continue_token.len == 0 && !reflector_set_version(reflector, ret->version)) {
-        reflector_fail(reflector, NEXT_LIST, "the list has no version that can be used");
-        return false;
-    }
-    r = add_items(reflector, ret->items);
-    if (r != 0) {
-        reflector_fail(reflector, NEXT_LIST,
-            r < 0 ? "out of memory for the listed objects" : "a list cannot be read");
-        return false;
-    }
-    return true;
-}
-
 bool list_take_page(Reflector *reflector) {
+    Buf *token = &reflector->continue_token;
     ListPage page;
     int r;
 
-    if (!take_page(reflector, &page))
-        return false;
-    if (!str_is_empty(page.continue_token) &&
-        (str_eq(page.continue_token, buf_str(&reflector->continue_token)) ||
-            reflector->n_requested >= REFLECTOR_LIST_MAX)) {
-        reflector_fail(reflector, NEXT_LIST, "the list does not end: %u objects were requested",
-            reflector->n_requested);
-        return false;
-    }
-    buf_reset(&reflector->continue_token);
-    buf_append(&reflector->continue_token, page.continue_token);
-    if (buf_error(&reflector->continue_token)) {
-        reflector_fail(reflector, NEXT_LIST, "the list cannot be continued");
-        return false;
-    }
-    if (reflector->continue_token.len > 0)
+    arena_reset(reflector->arena);
+    if (!list_page_read(buf_str(&reflector->body), reflector->arena, &page))
+        return reflector_end_call(reflector, NEXT_LIST, "the answer is no list");
+    /* All pages show the cluster at one version. */
+    if (token->len == 0 && !reflector_set_version(reflector, page.version))
+        return reflector_end_call(reflector, NEXT_LIST, "the list has no version that can be used");
+    r = add_items(reflector, page.items);
+    if (r != 0)
+        return reflector_end_call(reflector, NEXT_LIST,
+            r < 0 ? "out of memory for the listed objects" : "a list cannot be read");
+    if (!str_is_empty(page.continue_token) && (str_eq(page.continue_token, buf_str(token)) ||
+                                                  reflector->n_requested >= REFLECTOR_LIST_MAX))
+        return reflector_end_call(reflector, NEXT_LIST,
+            "the list does not end: %u objects were requested", reflector->n_requested);
+    buf_reset(token);
+    buf_append(token, page.continue_token);
+    if (buf_error(token))
+        return reflector_end_call(reflector, NEXT_LIST, "the list cannot be continued");
+    if (token->len > 0)
         return true;
-    r = list_end(reflector);
-    if (r < 0) {
-        reflector_fail(reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
+    if (!list_end(reflector))
         return false;
-    }
     reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
     return true;
 }
@@ -150,10 +133,8 @@ void list_shrink_pages(Reflector *reflector) {
 /* A document that cannot be read: an event may be missing. If the
  * stream has not brought anything yet, nothing is: it may be no watch at all. */
 static bool end_malformed(Reflector *reflector) {
-    bool is_first = !reflector->has_received;
-
     reflector->figures.n_malformed++;
-    if (is_first && ++reflector->n_refusals < REFLECTOR_REFUSALS_MAX)
+    if (!reflector->has_received && ++reflector->n_refusals < REFLECTOR_REFUSALS_MAX)
         (void)reflector_end_call(reflector, NEXT_RESUME, "the answer is not what a watch sends");
     else
         (void)reflector_end_call(
@@ -187,15 +168,6 @@ static bool on_error(Reflector *reflector, Str object) {
     reflector->failure.retry_after_sec = status.retry_after_sec;
     reflector->failure.is_expired = api_status_is_expired(&status);
     return false;
-}
-
-static void count_event(Reflector *reflector, WatchEventType type) {
-    if (type == EVENT_ADDED)
-        reflector->figures.n_added++;
-    else if (type == EVENT_MODIFIED)
-        reflector->figures.n_modified++;
-    else
-        reflector->figures.n_deleted++;
 }
 
 static bool apply_event(Reflector *reflector, const WatchEvent *event) {
@@ -232,8 +204,7 @@ static bool stage_event(Reflector *reflector, const WatchEvent *event, Str docum
     if (event->type != EVENT_DELETED && reflector->deferred.len == 0) {
         r = list_add(reflector, event->object);
         if (r < 0)
-            return reflector_end_call(
-                reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
+            return list_fail(reflector, r);
         count_progress(reflector);
         return true;
     }
@@ -261,37 +232,29 @@ static bool apply_deferred(Reflector *reflector) {
     return true;
 }
 
-static bool end_stream(Reflector *reflector, Str version) {
-    int r = list_end(reflector);
-
-    if (r < 0)
-        return reflector_end_call(
-            reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
-    if (!apply_deferred(reflector))
-        return false;
-    if (!reflector_set_version(reflector, version))
-        return end_malformed(reflector);
-    count_progress(reflector);
-    reflector->state = STATE_WATCHING;
-    reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
-    return true;
-}
-
 /* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
  * older API server has ignored the parameter, and this is a watch like any other. */
 static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
     /* The version is kept elsewhere: applying deferred events resets the arena. */
     char version[REFLECTOR_VERSION_MAX];
+    size_t version_len = meta->version.len;
 
     if (!meta->ends_initial_events) {
         (void)reflector_end_call(reflector, NEXT_LIST, "the API server does not stream lists");
         reflector->failure.is_no_list = true;
         return false;
     }
-    if (meta->version.len > sizeof(version))
+    if (version_len > sizeof(version))
         return end_malformed(reflector);
-    memcpy(version, meta->version.ptr, meta->version.len);
-    return end_stream(reflector, str_of(version, meta->version.len));
+    memcpy(version, meta->version.ptr, version_len);
+    if (!list_end(reflector) || !apply_deferred(reflector))
+        return false;
+    if (!reflector_set_version(reflector, str_of(version, version_len)))
+        return end_malformed(reflector);
+    count_progress(reflector);
+    reflector->state = STATE_WATCHING;
+    reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
+    return true;
 }
 
 static bool on_bookmark(Reflector *reflector, Str object) {
@@ -309,6 +272,7 @@ static bool on_bookmark(Reflector *reflector, Str object) {
 }
 
 static bool on_document(Reflector *reflector, Str document) {
+    ReflectorFigures *figures = &reflector->figures;
     WatchEvent event;
 
     arena_reset(reflector->arena);
@@ -319,7 +283,9 @@ static bool on_document(Reflector *reflector, Str document) {
     case EVENT_ADDED:
     case EVENT_MODIFIED:
     case EVENT_DELETED:
-        count_event(reflector, event.type);
+        figures->n_added += event.type == EVENT_ADDED;
+        figures->n_modified += event.type == EVENT_MODIFIED;
+        figures->n_deleted += event.type == EVENT_DELETED;
         return reflector->state == STATE_STREAMING ? stage_event(reflector, &event, document)
                                                    : apply_event(reflector, &event);
     case EVENT_BOOKMARK:
@@ -329,7 +295,7 @@ static bool on_document(Reflector *reflector, Str document) {
     case EVENT_UNKNOWN:
         break;
     }
-    reflector->figures.n_unknown++;
+    figures->n_unknown++;
     return true;
 }
 

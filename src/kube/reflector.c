@@ -89,46 +89,38 @@ static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     return delay;
 }
 
-/* The call has failed. @failure is the caller's own, not that of the reflector. */
-static void fail(Reflector *reflector, const CallFailure *failure) {
+/* The call has failed, as reflector_end_call() has noted. */
+static void fail(Reflector *reflector) {
+    const CallFailure failure = reflector->failure;
+    ReflectorFigures *figures = &reflector->figures;
     bool was_streaming = reflector->state == STATE_STREAMING;
-    bool is_stall = was_streaming && reflector->status == 200 && failure->is_stall;
+    bool is_stall = was_streaming && reflector->status == 200 && failure.is_stall;
     int64_t delay;
 
     drop_call(reflector);
     if (is_stall && ++reflector->n_stalls >= REFLECTOR_STALLS_MAX)
         reflector->can_stream = false;
-    if (failure->next == NEXT_LIST || was_streaming)
+    if (failure.next == NEXT_LIST || was_streaming)
         list_drop(reflector);
-    delay = wait_a_while(reflector, failure->retry_after_sec);
-    if (failure->is_expired) {
-        reflector_notice(reflector, REFLECTOR_EXPIRED, failure->why, delay);
+    delay = wait_a_while(reflector, failure.retry_after_sec);
+    if (failure.is_expired) {
+        reflector_notice(reflector, REFLECTOR_EXPIRED, failure.why, delay);
         return;
     }
-    reflector->figures.n_failures++;
-    reflector->figures.is_refused = failure->is_refused;
-    reflector->figures.is_connected = false;
-    (void)snprintf(
-        reflector->figures.last_error, sizeof(reflector->figures.last_error), "%s", failure->why);
-    reflector_notice(reflector, REFLECTOR_LOST, reflector->figures.last_error, delay);
-}
-
-void reflector_fail(Reflector *reflector, NextStep next, const char *format, ...) {
-    CallFailure failure = {.next = next, .retry_after_sec = -1};
-    va_list arguments;
-
-    va_start(arguments, format);
-    message_setv(failure.why, sizeof(failure.why), format, arguments);
-    va_end(arguments);
-    fail(reflector, &failure);
+    figures->n_failures++;
+    figures->is_refused = failure.is_refused;
+    figures->is_connected = false;
+    (void)snprintf(figures->last_error, sizeof(figures->last_error), "%s", failure.why);
+    reflector_notice(reflector, REFLECTOR_LOST, figures->last_error, delay);
 }
 
 bool reflector_end_call(Reflector *reflector, NextStep next, const char *format, ...) {
+    CallFailure *failure = &reflector->failure;
     va_list arguments;
 
-    reflector->failure = (CallFailure){.is_set = true, .next = next, .retry_after_sec = -1};
+    *failure = (CallFailure){.is_set = true, .next = next, .retry_after_sec = -1};
     va_start(arguments, format);
-    message_setv(reflector->failure.why, sizeof(reflector->failure.why), format, arguments);
+    message_setv(failure->why, sizeof(failure->why), format, arguments);
     va_end(arguments);
     return false;
 }
@@ -143,20 +135,9 @@ bool reflector_set_version(Reflector *reflector, Str version) {
 
 /* --- handlers of a call -------------------------------------------------------------------- */
 
-static void count_answer(Reflector *reflector) {
-    ReflectorFigures *counts = &reflector->figures;
-
-    if (reflector->state != STATE_LISTING)
-        counts->n_watches++;
-    if (reflector->state == STATE_WATCHING && counts->n_watches > 1)
-        counts->n_restarts++;
-    if (reflector->state != STATE_WATCHING && !reflector->is_counted)
-        counts->n_lists++;
-    reflector->is_counted = true;
-}
-
 static void on_head(void *context, const CallHead *head) {
     Reflector *reflector = context;
+    ReflectorFigures *figures = &reflector->figures;
 
     reflector->status = head->status;
     if (head->status != 200)
@@ -167,87 +148,67 @@ static void on_head(void *context, const CallHead *head) {
             STR_FMT(str_take(head->content_type, 64)));
         return;
     }
-    count_answer(reflector);
-    reflector->figures.updated_at_nsec = reflector->options.clock();
-    if (!reflector->figures.is_connected) {
-        reflector->figures.is_connected = true;
-        reflector->figures.last_error[0] = '\0';
-        reflector->figures.is_refused = false;
+    figures->n_watches += reflector->state != STATE_LISTING;
+    figures->n_restarts += reflector->state == STATE_WATCHING && figures->n_watches > 1;
+    figures->n_lists += reflector->state != STATE_WATCHING && !reflector->is_counted;
+    reflector->is_counted = true;
+    figures->updated_at_nsec = reflector->options.clock();
+    if (!figures->is_connected) {
+        figures->is_connected = true;
+        figures->last_error[0] = '\0';
+        figures->is_refused = false;
         reflector_notice(reflector, REFLECTOR_CONNECTED, NULL, 0);
     }
 }
 
-/* As much of it as is read. */
-static bool keep_refusal(Reflector *reflector, Str bytes) {
-    if (reflector->body.len < REFLECTOR_REFUSAL_MAX)
-        buf_append(&reflector->body, str_take(bytes, REFLECTOR_REFUSAL_MAX - reflector->body.len));
-    return true;
-}
-
-static bool keep_page(Reflector *reflector, Str bytes) {
-    buf_append(&reflector->body, bytes);
-    if (buf_error(&reflector->body))
-        return reflector_end_call(reflector, NEXT_LIST, "a page could not be kept");
-    return true;
-}
-
 static bool on_data(void *context, Str bytes) {
     Reflector *reflector = context;
+    Buf *body = &reflector->body;
 
     reflector->figures.n_bytes += bytes.len;
     if (reflector->failure.is_set)
         return false;
-    if (reflector->status != 200)
-        return keep_refusal(reflector, bytes);
+    if (reflector->status != 200) { /* a refusal: as much of it as is read */
+        if (body->len < REFLECTOR_REFUSAL_MAX)
+            buf_append(body, str_take(bytes, REFLECTOR_REFUSAL_MAX - body->len));
+        return true;
+    }
     reflector->figures.updated_at_nsec = reflector->options.clock();
-    return reflector->state == STATE_LISTING ? keep_page(reflector, bytes)
-                                             : watch_take(reflector, bytes);
+    if (reflector->state != STATE_LISTING)
+        return watch_take(reflector, bytes);
+    buf_append(body, bytes);
+    return buf_error(body) == 0 ||
+           reflector_end_call(reflector, NEXT_LIST, "a page could not be kept");
 }
 
 /* --- the end of a call --------------------------------------------------------------------- */
 
 static void start(Reflector *reflector);
 
-static void on_page(Reflector *reflector) {
-    if (!list_take_page(reflector))
-        return;
-    drop_call(reflector);
-    start(reflector);
-}
+/* A page is there, or a watch has ended normally. */
+static void on_end(Reflector *reflector) {
+    bool is_page = reflector->state == STATE_LISTING;
 
-/* A watch has ended normally. */
-static void on_watch_end(Reflector *reflector) {
-    if (!reflector->has_received) {
-        reflector_fail(reflector, NEXT_RESUME, "the watch ended before it began");
-        return;
-    }
-    if (reflector->state == STATE_STREAMING) {
-        reflector_fail(reflector, NEXT_LIST, "the watch ended inside a list");
+    if (is_page)
+        (void)list_take_page(reflector);
+    else if (!reflector->has_received)
+        (void)reflector_end_call(reflector, NEXT_RESUME, "the watch ended before it began");
+    else if (reflector->state == STATE_STREAMING)
+        (void)reflector_end_call(reflector, NEXT_LIST, "the watch ended inside a list");
+    if (reflector->failure.is_set) {
+        fail(reflector);
         return;
     }
     drop_call(reflector);
-    (void)wait_a_while(reflector, -1);
-}
-
-static void explain_refusal(
-    const Reflector *reflector, unsigned code, const ApiStatus *status, CallFailure *failure) {
-    const char *hint = "";
-    char rule[64];
-
-    (void)snprintf(rule, sizeof(rule), " (needs the rights list and watch on %s)",
-        reflector->options.resource);
-    if (code == 403)
-        hint = rule;
-    message_set(failure->why, sizeof(failure->why), "HTTP %u%s%.*s%s", code,
-        str_is_empty(status->message) ? "" : ": ",
-        STR_FMT(str_take(status->message, REFLECTOR_ERROR_MAX - 128)), hint);
+    if (is_page)
+        start(reflector);
+    else
+        (void)wait_a_while(reflector, -1);
 }
 
 /* Whether the version we hold, or where the list goes on, is no longer any good. */
 static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status) {
-    if (code == 410 || api_status_is_expired(status))
-        return true;
-    if (code == 400 || code == 422)
+    if (code == 410 || code == 400 || code == 422 || api_status_is_expired(status))
         return true;
     return status->is_version_too_large && ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX;
 }
@@ -261,8 +222,9 @@ static void fall_back(Reflector *reflector) {
 }
 
 static void on_refused(Reflector *reflector, const CallResult *result) {
-    CallFailure failure = {.retry_after_sec = result->retry_after_sec};
+    CallFailure *failure = &reflector->failure;
     unsigned code = result->status;
+    char hint[64] = "";
     ApiStatus status;
 
     arena_reset(reflector->arena);
@@ -271,47 +233,47 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
         fall_back(reflector);
         return;
     }
-    if (status.retry_after_sec > failure.retry_after_sec)
-        failure.retry_after_sec = status.retry_after_sec;
-    failure.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
-    failure.is_expired = code == 410 || api_status_is_expired(&status);
-    failure.is_refused = code == 401 || code == 403 || code == 404;
+    if (code == 403)
+        (void)snprintf(hint, sizeof(hint), " (needs the rights list and watch on %s)",
+            reflector->options.resource);
+    (void)reflector_end_call(reflector, is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME,
+        "HTTP %u%s%.*s%s", code, str_is_empty(status.message) ? "" : ": ",
+        STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX - 128)), hint);
+    failure->retry_after_sec = status.retry_after_sec > result->retry_after_sec
+                                   ? status.retry_after_sec
+                                   : result->retry_after_sec;
+    failure->is_expired = code == 410 || api_status_is_expired(&status);
+    failure->is_refused = code == 401 || code == 403 || code == 404;
     if (reflector->state == STATE_LISTING && code == 410)
         list_enlarge_pages(reflector);
-    explain_refusal(reflector, code, &status, &failure);
-    fail(reflector, &failure);
+    fail(reflector);
 }
 
 static void on_failed(Reflector *reflector, const CallResult *result) {
     bool is_late = result->outcome == CALL_TIMEOUT;
     bool is_large = result->outcome == CALL_TOO_LARGE;
-    CallFailure failure = {.next = NEXT_RESUME, .is_stall = is_late, .retry_after_sec = -1};
 
     /* An answer that has not started is no reason for smaller pages. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
         list_shrink_pages(reflector);
-    message_set(failure.why, sizeof(failure.why), "%s", result->error);
-    fail(reflector, &failure);
+    (void)reflector_end_call(reflector, NEXT_RESUME, "%s", result->error);
+    reflector->failure.is_stall = is_late;
+    fail(reflector);
 }
 
 static void on_done(void *context, const CallResult *result) {
     Reflector *reflector = context;
 
-    if (reflector->failure.is_no_list) {
+    if (reflector->failure.is_no_list)
         fall_back(reflector);
-    } else if (reflector->failure.is_set) {
-        CallFailure failure = reflector->failure;
-
-        fail(reflector, &failure);
-    } else if (result->outcome != CALL_DONE) {
+    else if (reflector->failure.is_set)
+        fail(reflector);
+    else if (result->outcome != CALL_DONE)
         on_failed(reflector, result);
-    } else if (result->status != 200) {
+    else if (result->status != 200)
         on_refused(reflector, result);
-    } else if (reflector->state == STATE_LISTING) {
-        on_page(reflector);
-    } else {
-        on_watch_end(reflector);
-    }
+    else
+        on_end(reflector);
 }
 
 /* --- starting calls ------------------------------------------------------------------------ */
@@ -327,15 +289,6 @@ static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
     } else {
         buf_append(out, STR("&resourceVersion="));
         url_escape(out, str_of(reflector->version, reflector->version_len));
-    }
-}
-
-/* Without a version: the committed state, not that of a cache. */
-static void write_page_path(Reflector *reflector, Buf *out) {
-    buf_printf(out, "%s?limit=%u", reflector->options.path, reflector->page_items);
-    if (reflector->continue_token.len > 0) {
-        buf_append(out, STR("&continue="));
-        url_escape(out, buf_str(&reflector->continue_token));
     }
 }
 
@@ -355,8 +308,10 @@ static void start_call(
     options->path = url_text(path);
     if (options->path)
         reflector->call = client_call(reflector->client, options, &handler);
-    if (!reflector->call)
-        reflector_fail(reflector, NEXT_RESUME, "out of memory for the request");
+    if (!reflector->call) {
+        (void)reflector_end_call(reflector, NEXT_RESUME, "out of memory for the request");
+        fail(reflector);
+    }
 }
 
 static void start_watch(Reflector *reflector, bool is_list) {
@@ -376,7 +331,12 @@ static void start_page(Reflector *reflector) {
     if (!reflector->is_staging)
         list_begin(reflector);
     reflector->n_requested += reflector->page_items;
-    write_page_path(reflector, &path);
+    /* Without a version: the committed state, not that of a cache. */
+    buf_printf(&path, "%s?limit=%u", reflector->options.path, reflector->page_items);
+    if (reflector->continue_token.len > 0) {
+        buf_append(&path, STR("&continue="));
+        url_escape(&path, buf_str(&reflector->continue_token));
+    }
     start_call(reflector, STATE_LISTING, &path, &options);
 }
 
@@ -414,13 +374,12 @@ static int64_t deadline_of(const Reflector *reflector) {
 }
 
 static void give_up(Reflector *reflector) {
-    CallFailure failure = {.next = NEXT_RESUME, .is_stall = true, .retry_after_sec = -1};
-
-    message_set(failure.why, sizeof(failure.why), "%s",
+    (void)reflector_end_call(reflector, NEXT_RESUME,
         reflector->state == STATE_STREAMING ? "the streamed list does not end"
                                             : "the watch has gone silent");
+    reflector->failure.is_stall = true;
     call_cancel(TAKE_PTR(reflector->call));
-    fail(reflector, &failure);
+    fail(reflector);
 }
 
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec) {

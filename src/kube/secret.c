@@ -62,11 +62,6 @@ static FileMark mark_of(const struct stat *status) {
     };
 }
 
-static bool mark_eq(FileMark a, FileMark b) {
-    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.sec == b.sec &&
-           a.nsec == b.nsec;
-}
-
 /* Up to the buffer's ceiling; more is -EFBIG. */
 static int read_to_end(int fd, Buf *out) {
     for (;;) {
@@ -112,17 +107,14 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
     return ret->ptr ? 0 : message_fail(-ENOMEM, error, "out of memory for %s", path);
 }
 
-static bool is_header_word(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
-            return false;
-    return true;
-}
+/* Whether all its bytes are from @least to @most, and none is DEL. */
+static bool is_between(Str text, unsigned char least, unsigned char most) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
 
-static bool is_line(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f)
+        if (c < least || c > most || c == 0x7f)
             return false;
+    }
     return true;
 }
 
@@ -130,33 +122,18 @@ const char *secret_complaint(SecretKind kind, Str text) {
     if (!text.ptr || str_is_empty(str_trim(text)))
         return "is empty";
     if (kind == SECRET_TOKEN)
-        return !is_header_word(text)         ? "is no token: it has blanks or line breaks in it"
+        return !is_between(text, '!', '~')   ? "is no token: it has blanks or line breaks in it"
                : text.len > ACCESS_TOKEN_MAX ? "is longer than 64 KiB"
                                              : NULL;
     if (kind == SECRET_PASSWORD)
-        return !is_line(text)                   ? "is no password: it has several lines"
-               : text.len > ACCESS_PASSWORD_MAX ? "is longer than 4 KiB"
-                                                : NULL;
+        return !is_between(text, ' ', UINT8_MAX) ? "is no password: it has several lines"
+               : text.len > ACCESS_PASSWORD_MAX  ? "is longer than 4 KiB"
+                                                 : NULL;
     if (text.len > ACCESS_FILE_MAX)
         return "is larger than 1 MiB";
     if (str_find(text, '\0') != SIZE_MAX || !memmem(text.ptr, text.len, "-----BEGIN ", 11))
         return "is not PEM (\"-----BEGIN …\")";
     return NULL;
-}
-
-/* Takes @text into force. */
-static int secret_set(Secret *secret, Str text, bool *ret_changed) {
-    char *copy;
-
-    if (secret->text && str_is(text, secret->text))
-        return 0;
-    copy = secret_copy(text);
-    if (!copy)
-        return -ENOMEM;
-    secret_free(secret->text);
-    secret->text = copy;
-    *ret_changed = true;
-    return 0;
 }
 
 int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
@@ -168,20 +145,32 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
 
     if (!secret->path)
         return 0;
-    if (!force && stat(secret->path, &status) == 0 && mark_eq(mark_of(&status), secret->mark))
-        return 0;
+    if (!force && stat(secret->path, &status) == 0) {
+        mark = mark_of(&status);
+        if (memcmp(&mark, &secret->mark, sizeof(mark)) == 0)
+            return 0;
+    }
     r = secret_read_file(secret->path,
         secret->kind == SECRET_PEM ? ACCESS_FILE_MAX : ACCESS_TOKEN_MAX, &file, &mark, error);
     if (r < 0)
         return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
-    r = complaint ? message_fail(-EINVAL, error, "%s: %s", secret->path, complaint)
-                  : secret_set(secret, text, ret_changed);
+    if (complaint) {
+        r = message_fail(-EINVAL, error, "%s: %s", secret->path, complaint);
+    } else if (!secret->text || !str_is(text, secret->text)) {
+        char *copy = secret_copy(text);
+
+        if (copy) {
+            secret_free(secret->text);
+            secret->text = copy;
+            *ret_changed = true;
+        } else {
+            r = message_fail(-ENOMEM, error, "out of memory for %s", secret->path);
+        }
+    }
     if (r == 0)
         secret->mark = mark;
-    if (r == -ENOMEM)
-        message_set(error, ACCESS_ERROR_MAX, "out of memory for %s", secret->path);
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
     return r;

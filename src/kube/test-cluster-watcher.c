@@ -403,12 +403,13 @@ static void test_refused_namespaces_do_not_delay_the_first_snapshot(void **state
     fake_answer(fixture.client, call, 403, "{}");
     wait_for_offers(&fixture, 1);
     assert_int_equal(count_namespaces(&fixture), -1);
-    assert_true(fixture_turn(&fixture).related[RELATED_NAMESPACES].is_refused);
+    assert_true(fixture_turn(&fixture).kinds[_WATCHER_KINDS + RELATED_NAMESPACES].is_refused);
     fixture_close(&fixture);
 }
 
 static bool has_touched(const WatcherStatus *status) {
-    return status->marks.n_written == 1 && status->marks.n_failed == 1;
+    return status->writes[WATCHER_MARKS].n_written == 1 &&
+           status->writes[WATCHER_MARKS].n_failed == 1;
 }
 
 static void test_touching(void **state) {
@@ -430,7 +431,8 @@ static void test_touching(void **state) {
 }
 
 static bool has_announced(const WatcherStatus *status) {
-    return status->events.n_written == 1 && status->events.n_failed == 1;
+    return status->writes[WATCHER_EVENTS].n_written == 1 &&
+           status->writes[WATCHER_EVENTS].n_failed == 1;
 }
 
 /* Events are written if the RBAC role allows it; a missing right is reported once. */

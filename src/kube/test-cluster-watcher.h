@@ -220,18 +220,19 @@ static inline WatcherStatus fixture_turn(WatcherFixture *fixture) {
     size_t call;
 
     watcher_status(fixture->watcher, &status);
-    n_written = status.marks.n_written;
+    n_written = status.writes[WATCHER_MARKS].n_written;
     (void)snprintf(name, sizeof(name), "turn-%u", fixture->n_turns++);
     (void)snprintf(path, sizeof(path), "/api/v1/nodes/%s", name);
     watcher_mark_node(fixture->watcher, str_from_c(name));
     call = fake_wait_for(fixture->client, "PATCH", path, 0);
     assert_true(call != SIZE_MAX);
     fake_answer(fixture->client, call, 200, "{}");
-    for (int i = 0; i < TIMEOUT_SEC * 1000 && status.marks.n_written == n_written; i++) {
+    for (int i = 0; i < TIMEOUT_SEC * 1000 && status.writes[WATCHER_MARKS].n_written == n_written;
+         i++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         watcher_status(fixture->watcher, &status);
     }
-    assert_true(status.marks.n_written > n_written);
+    assert_true(status.writes[WATCHER_MARKS].n_written > n_written);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/test-folder.h"
 #include "kube/access.h"
+#include "kube/kubeconfig.h"
 #include "kube/process.h"
 
 #define V1 "client.authentication.k8s.io/v1"
@@ -112,36 +113,38 @@ static void test_answers_refused(void **state) {
 /* --- input of a plugin --- */
 
 static void test_info(void **state) {
-    static const ExecCluster cluster = {.server = "https://h",
-        .tls_server_name = "n",
-        .ca_pem = "foo",
-        .proxy_url = "http://p",
-        .is_insecure = true};
-    static const struct {
+    static struct {
         ExecSpec spec;
-        ExecCluster cluster;
         const char *want;
     } cases[] = {
-        {{.api_version = (char *)(uintptr_t)V1BETA1}, {.server = "https://h"},
+        {{.api_version = (char *)(uintptr_t)V1BETA1},
             "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1BETA1
             "\",\"spec\":{\"interactive\":false}}"},
-        {{.api_version = (char *)(uintptr_t)V1, .wants_cluster = true}, {.server = "https://h"},
+        {{.api_version = (char *)(uintptr_t)V1, .wants_cluster = true},
             "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
             "\",\"spec\":{\"cluster\":{\"server\":\"https://h\"},\"interactive\":false}}"},
     };
     ExecSpec all = {.api_version = (char *)(uintptr_t)V1,
         .wants_cluster = true,
         .cluster_config = (char *)(uintptr_t) "{\"a\":[1]}"};
+    Kubeconfig config = {.server = (char *)(uintptr_t) "https://h"};
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         buf_reset(&out);
-        exec_write_info(&cases[i].spec, &cases[i].cluster, &out);
+        config.exec = &cases[i].spec;
+        exec_write_info(&config, &out);
         assert_text("info", buf_str(&out), cases[i].want);
     }
     buf_reset(&out);
-    exec_write_info(&all, &cluster, &out);
+    config = (Kubeconfig){.server = (char *)(uintptr_t) "https://h",
+        .tls_server_name = (char *)(uintptr_t) "n",
+        .ca.text = (char *)(uintptr_t) "foo",
+        .proxy_url = (char *)(uintptr_t) "http://p",
+        .is_insecure = true,
+        .exec = &all};
+    exec_write_info(&config, &out);
     assert_text("all of it", buf_str(&out),
         "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
         "\",\"spec\":{\"cluster\":{\"server\":\"https://h\",\"tls-server-name\":\"n\","
@@ -168,7 +171,8 @@ static int run_script(const char *script, int timeout_msec, ExecCredential *ret,
     spec.command = strdup(folder_path(&folder, "plugin"));
     if (script)
         (void)folder_write_script(&folder, "plugin", script);
-    r = exec_run(&spec, &(ExecCluster){.server = "https://h"}, timeout_msec, ret, error);
+    r = exec_run(&(Kubeconfig){.server = (char *)(uintptr_t) "https://h", .exec = &spec},
+        timeout_msec, ret, error);
     free(spec.command);
     folder_done(&folder);
     return r;

@@ -1,9 +1,7 @@
-#include "kube/publish-writer.h"
+#include "kube/api-writes.h"
 
 #include "base/nsec.h"
 #include "base/test-assert.h"
-#include "kube/lease.h"
-#include "kube/nomination.h"
 #include "kube/policy-status.h"
 #include "test-fake-client.h"
 
@@ -14,42 +12,41 @@ static int64_t clock_now(void) {
 }
 
 static Client *client;
-static PublishWriter *writer;
+static WriteQueue *writer;
 
 static void make(const char *lease) {
     client = client_new(NULL);
-    writer = publish_writer_new(&(PublishWriterOptions){
-        .lease = {.client = client,
-            .namespace = "berth-system",
-            .name = lease,
-            .identity = "me",
-            .clock = clock_now,
-            .wall_clock = clock_now},
-    });
+    writer = patch_queue_new(&(LeaseOptions){.client = client,
+                                 .namespace = "berth-system",
+                                 .name = lease,
+                                 .identity = "me",
+                                 .clock = clock_now,
+                                 .wall_clock = clock_now},
+        PUBLISH_CALLS);
     assert_non_null(writer);
 }
 
 static int tear_down(void **state) {
-    writer = publish_writer_free(writer);
+    writer = write_queue_free(writer);
     client = client_free(client);
     return 0;
 }
 
 static bool add(PublishTarget target, const char *node, const char *name, int64_t n) {
-    return publish_writer_add(
+    return publish_queue_add(
         writer, &(PublishChange){
                     .target = target, .node = str_from_c(node), .name = str_from_c(name), .n = n});
 }
 
 static void test_requests(void **state) {
     make(NULL);
-    assert_true(publish_writer_is_ours(writer));
+    assert_true(write_queue_is_ours(writer));
     assert_true(add(PUBLISH_TO_STATUS, "n1.example", "berth.dev/slots.p", 4));
     assert_true(add(PUBLISH_TO_STATUS, "n2", "berth.dev/slots.p", PUBLISH_REMOVED));
     assert_true(add(PUBLISH_TO_LABELS, "n3", "closed.berth.dev/p", 0));
     assert_true(add(PUBLISH_TO_LABELS, "n4", "closed.berth.dev/p", PUBLISH_REMOVED));
     assert_false(add(PUBLISH_TO_STATUS, "../pods", "berth.dev/slots.p", 4));
-    (void)publish_writer_tick(writer, now);
+    (void)write_queue_tick(writer, now);
     assert_int_equal(fake_n_calls(client), 4);
     assert_string_equal(fake_call(client, 0).method, "PATCH");
     assert_string_equal(fake_call(client, 0).path, "/api/v1/nodes/n1.example/status");
@@ -68,43 +65,43 @@ static void test_requests(void **state) {
     fake_answer(client, 0, 200, "{}");
     fake_answer(client, 1, 403, "");
     (void)client_wait(client, 0);
-    assert_int_equal(publish_writer_figures(writer).n_written, 1);
-    assert_int_equal(publish_writer_figures(writer).n_failed, 1);
-    assert_true(publish_writer_figures(writer).is_forbidden);
-    assert_true(publish_writer_release(writer));
-    assert_false(publish_writer_is_ours(writer));
+    assert_int_equal(write_queue_figures(writer).n_written, 1);
+    assert_int_equal(write_queue_figures(writer).n_failed, 1);
+    assert_true(write_queue_figures(writer).is_forbidden);
+    assert_true(write_queue_release(writer));
+    assert_false(write_queue_is_ours(writer));
 }
 
 /* The lease is taken without any request, and lost when it cannot be renewed. */
 static void test_lease(void **state) {
     make("berth-publish");
-    assert_false(publish_writer_is_ours(writer));
-    (void)publish_writer_tick(writer, now);
+    assert_false(write_queue_is_ours(writer));
+    (void)write_queue_tick(writer, now);
     assert_string_equal(fake_call(client, 0).method, "GET");
     fake_answer(client, 0, 404, "");
     (void)client_wait(client, 0);
-    (void)publish_writer_tick(writer, now);
+    (void)write_queue_tick(writer, now);
     assert_string_equal(fake_call(client, 1).method, "POST");
-    assert_false(publish_writer_is_ours(writer));
+    assert_false(write_queue_is_ours(writer));
     fake_answer(client, 1, 201,
         "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"holderIdentity\":\"me\","
         "\"leaseDurationSeconds\":15}}");
     (void)client_wait(client, 0);
-    (void)publish_writer_tick(writer, now);
-    assert_true(publish_writer_is_ours(writer));
+    (void)write_queue_tick(writer, now);
+    assert_true(write_queue_is_ours(writer));
     now += (LEASE_RENEW_SEC + 1) * NSEC_PER_SEC;
-    (void)publish_writer_tick(writer, now);
-    assert_false(publish_writer_is_ours(writer));
+    (void)write_queue_tick(writer, now);
+    assert_false(write_queue_is_ours(writer));
 }
 
 /* A replica that should not publish does not take the lease, and gives it up at its end. */
 static void test_unwanted_lease(void **state) {
     make("berth-publish");
-    publish_writer_set_wanted(writer, false);
-    (void)publish_writer_tick(writer, now);
+    write_queue_set_wanted(writer, false);
+    (void)write_queue_tick(writer, now);
     assert_int_equal(fake_n_calls(client), 0);
-    publish_writer_set_wanted(writer, true);
-    (void)publish_writer_tick(writer, now);
+    write_queue_set_wanted(writer, true);
+    (void)write_queue_tick(writer, now);
     assert_int_equal(fake_n_calls(client), 1);
 }
 
@@ -112,8 +109,8 @@ static void test_unwanted_lease(void **state) {
  */
 
 static void check_nomination(const Nomination *nomination, size_t call, const char *body) {
-    assert_true(nomination_send(nomination, writer));
-    (void)publish_writer_tick(writer, now);
+    assert_true(nomination_queue_add(writer, nomination));
+    (void)write_queue_tick(writer, now);
     assert_string_equal(fake_call(client, call).path, "/api/v1/namespaces/team/pods/p/status");
     assert_string_equal(fake_call(client, call).body, body);
 }
@@ -131,10 +128,10 @@ static void test_nominations(void **state) {
         "{\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"7\"},"
         "\"status\":{\"nominatedNodeName\":null}}");
     nomination.name = STR("../p");
-    assert_false(nomination_send(&nomination, writer));
+    assert_false(nomination_queue_add(writer, &nomination));
     nomination.name = STR("p");
     nomination.namespace = STR("../team");
-    assert_false(nomination_send(&nomination, writer));
+    assert_false(nomination_queue_add(writer, &nomination));
 }
 
 #define CONDITION(type, status, reason, message, since)                                            \

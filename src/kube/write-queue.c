@@ -3,11 +3,12 @@
 #include "kube/write-queue.h"
 
 #include <assert.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "kube/api-objects.h"
 
 #define ANSWER_MAX_BYTES ((size_t)2 * 1024 * 1024) /* the written object; etcd takes 1.5 MiB */
@@ -28,6 +29,9 @@ struct WriteQueue {
     WriteQueueOptions options;
     WriteCall calls[WRITE_QUEUE_CALLS_MAX]; /* of the client's thread, as the next one */
     int64_t forbidden_until, paused_until;
+    Lease *lease; /* NULL: there is one berth */
+    bool is_unwanted;
+    atomic_bool is_ours;
 
     pthread_mutex_t lock;                          /* guards what follows */
     PendingWrite waiting[WRITE_QUEUE_WAITING_MAX]; /* a ring */
@@ -52,7 +56,10 @@ WriteQueue *write_queue_new(const WriteQueueOptions *options) {
     for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX; i++)
         queue->calls[i] = (WriteCall){.queue = queue, .answer = BUF_INIT(ANSWER_MAX_BYTES)};
     pthread_mutex_init(&queue->lock, NULL);
-    return queue;
+    atomic_init(&queue->is_ours, !options->lease.name);
+    if (options->lease.name)
+        queue->lease = lease_new(&options->lease);
+    return queue->lease || !options->lease.name ? queue : write_queue_free(queue);
 }
 
 WriteQueue *write_queue_free(WriteQueue *queue) {
@@ -64,18 +71,17 @@ WriteQueue *write_queue_free(WriteQueue *queue) {
     }
     for (size_t i = 0; i < WRITE_QUEUE_WAITING_MAX; i++)
         pending_done(&queue->waiting[i]);
+    lease_free(queue->lease);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
     return NULL;
 }
 
 WriteFigures write_queue_figures(WriteQueue *queue) {
-    WriteFigures figures;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    WriteFigures figures = queue->figures;
 
-    pthread_mutex_lock(&queue->lock);
-    figures = queue->figures;
     figures.n_unanswered = queue->n_waiting + queue->n_calls;
-    pthread_mutex_unlock(&queue->lock);
     return figures;
 }
 
@@ -110,9 +116,9 @@ bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
 }
 
 void write_queue_drop(WriteQueue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+
     queue->figures.n_dropped++;
-    pthread_mutex_unlock(&queue->lock);
 }
 
 /* --- sending ----------------------------------------------------------------------------- */
@@ -129,21 +135,6 @@ static bool is_for_rights(const WriteCall *call) {
            memmem(status.message.ptr, status.message.len, sign, strlen(sign));
 }
 
-/* Of one that was answered. */
-static void note_latency(WriteFigures *figures, int64_t nsec) {
-    figures->latency_nsec = figures->latency_nsec == 0
-                                ? nsec
-                                : figures->latency_nsec + (nsec - figures->latency_nsec) / 8;
-}
-
-static void pause_sending(WriteQueue *queue, const CallResult *result, int64_t now) {
-    int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
-
-    if (sec > WRITE_QUEUE_PAUSE_MAX_SEC)
-        sec = WRITE_QUEUE_PAUSE_MAX_SEC;
-    queue->paused_until = now + sec * NSEC_PER_SEC;
-}
-
 /* @result NULL: out of memory. */
 static void count_end(WriteCall *call, const CallResult *result) {
     WriteQueue *queue = call->queue;
@@ -151,7 +142,7 @@ static void count_end(WriteCall *call, const CallResult *result) {
     bool is_written = is_answered && result->status == queue->options.ok_status;
     bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
     bool is_throttled = is_answered && result->status == 429;
-    int64_t now = queue->options.clock();
+    int64_t now = queue->options.lease.clock(), *latency = &queue->figures.latency_nsec;
 
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
@@ -161,14 +152,18 @@ static void count_end(WriteCall *call, const CallResult *result) {
         is_answered && !is_throttled && result->status >= 400 && result->status < 500;
     queue->n_calls--;
     if (is_answered)
-        note_latency(&queue->figures, now - call->sent_at);
+        *latency += (now - call->sent_at - *latency) / (*latency == 0 ? 1 : 8);
     if (is_written || is_forbidden)
         queue->figures.is_forbidden = is_forbidden;
     pthread_mutex_unlock(&queue->lock);
     if (is_forbidden)
         queue->forbidden_until = now + queue->options.forbidden_sec * NSEC_PER_SEC;
-    if (is_throttled)
-        pause_sending(queue, result, now);
+    if (is_throttled) {
+        int64_t sec = result->retry_after_sec > 0 ? result->retry_after_sec : WRITE_QUEUE_PAUSE_SEC;
+
+        sec = sec < WRITE_QUEUE_PAUSE_MAX_SEC ? sec : WRITE_QUEUE_PAUSE_MAX_SEC;
+        queue->paused_until = now + sec * NSEC_PER_SEC;
+    }
 }
 
 /* The rest of a large answer is not needed. */
@@ -179,29 +174,29 @@ static bool on_data(void *context, Str bytes) {
     return true;
 }
 
+static void send_waiting(WriteQueue *queue, int64_t now);
+
 static void on_done(void *context, const CallResult *result) {
     WriteCall *call = context;
 
     call->call = NULL;
     count_end(call, result);
     buf_done(&call->answer);
-    write_queue_tick(call->queue, call->queue->options.clock());
+    send_waiting(call->queue, call->queue->options.lease.clock());
 }
 
 /* The next that waits; without a path: none. */
 static PendingWrite take(WriteQueue *queue, bool is_dropped) {
-    PendingWrite write = {0};
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    PendingWrite write = queue->waiting[queue->first];
 
-    pthread_mutex_lock(&queue->lock);
-    if (queue->n_waiting > 0) {
-        write = queue->waiting[queue->first];
-        queue->waiting[queue->first] = (PendingWrite){0};
-        queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
-        queue->n_waiting--;
-        queue->n_calls += !is_dropped;
-        queue->figures.n_dropped += is_dropped;
-    }
-    pthread_mutex_unlock(&queue->lock);
+    if (queue->n_waiting == 0)
+        return (PendingWrite){0};
+    queue->waiting[queue->first] = (PendingWrite){0};
+    queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
+    queue->n_waiting--;
+    queue->n_calls += !is_dropped;
+    queue->figures.n_dropped += is_dropped;
     return write;
 }
 
@@ -212,8 +207,8 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
 
     if (!write.path)
         return false;
-    call->sent_at = queue->options.clock();
-    call->call = client_call(queue->options.client,
+    call->sent_at = queue->options.lease.clock();
+    call->call = client_call(queue->options.lease.client,
         &(CallOptions){
             .method = queue->options.method,
             .path = write.path,
@@ -229,15 +224,41 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
     return true;
 }
 
-void write_queue_tick(WriteQueue *queue, int64_t now_nsec) {
+static void send_waiting(WriteQueue *queue, int64_t now) {
     PendingWrite dropped;
 
-    while (now_nsec < queue->forbidden_until && (dropped = take(queue, true)).path)
+    while (now < queue->forbidden_until && (dropped = take(queue, true)).path)
         pending_done(&dropped);
-    if (now_nsec < queue->paused_until)
+    if (now < queue->paused_until)
         return;
     for (size_t i = 0; i < queue->options.n_calls; i++)
         while (!queue->calls[i].call)
             if (!send_next(queue, &queue->calls[i]))
                 return;
+}
+
+int64_t write_queue_tick(WriteQueue *queue, int64_t now_nsec) {
+    int64_t next_at = INT64_MAX;
+
+    if (queue->lease) {
+        if (!queue->is_unwanted)
+            lease_want(queue->lease, now_nsec);
+        next_at = lease_tick(queue->lease, now_nsec);
+        atomic_store(&queue->is_ours, lease_is_held(queue->lease, now_nsec));
+    }
+    send_waiting(queue, now_nsec);
+    return next_at;
+}
+
+bool write_queue_is_ours(const WriteQueue *queue) {
+    return atomic_load(&queue->is_ours);
+}
+
+void write_queue_set_wanted(WriteQueue *queue, bool is_wanted) {
+    queue->is_unwanted = !is_wanted;
+}
+
+bool write_queue_release(WriteQueue *queue) {
+    atomic_store(&queue->is_ours, false);
+    return !queue->lease || lease_release(queue->lease);
 }

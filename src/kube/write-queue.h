@@ -8,10 +8,14 @@
  * quota, a namespace that is being deleted) is a failure like others. A 429 stops sending for as
  * long as the API server says, WRITE_QUEUE_PAUSE_SEC if it does not.
  *
- * Threads: write_queue_add() and write_queue_figures() any, the rest the client's.
+ * Of several berths the holder of a Lease writes, if there is one: always wanted, unlike that of
+ * binds, unless write_queue_set_wanted() says otherwise. A write that is lost is added again by who
+ * asked for it, since the watch does not show it.
+ *
+ * Threads: write_queue_add(), _drop(), _is_ours() and _figures() any, the rest the client's.
  */
 
-#include "kube/client.h"
+#include "kube/lease.h"
 
 #define WRITE_QUEUE_CALLS_MAX 8u
 #define WRITE_QUEUE_WAITING_MAX 256u
@@ -22,8 +26,7 @@
 typedef struct WriteQueue WriteQueue;
 
 typedef struct WriteQueueOptions {
-    Client *client;
-    int64_t (*clock)(void); /* monotonic, in ns */
+    LeaseOptions lease; /* client and clock always; name NULL: there is one berth, and no lease */
     const char *method, *content_type;
     const char *verb;       /* of RBAC: "create" */
     unsigned ok_status;     /* the only status that is a success */
@@ -51,7 +54,14 @@ DEFINE_CLEANUP(WriteQueue *, write_queue_free)
 bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body);
 void write_queue_drop(WriteQueue *queue); /* counts a write that could not be made */
 
-/* Sends what waits, as far as calls are free. */
-void write_queue_tick(WriteQueue *queue, int64_t now_nsec);
+/* Sends what waits, as far as calls are free, and keeps the lease; returns when to call again. */
+int64_t write_queue_tick(WriteQueue *queue, int64_t now_nsec);
+
+/* Whether this berth is the one that writes; whether it wants to be. */
+bool write_queue_is_ours(const WriteQueue *queue);
+void write_queue_set_wanted(WriteQueue *queue, bool is_wanted);
+
+/* Gives the lease up. True when there is nothing left to do: call again until it is. */
+bool write_queue_release(WriteQueue *queue);
 
 WriteFigures write_queue_figures(WriteQueue *queue);

@@ -411,7 +411,7 @@ static void publish_filters(Live *live, int64_t now_nsec) {
 
     if (!live->publisher)
         return;
-    if (watcher_may_publish(live->watcher)) {
+    if (watcher_may_write(live->watcher, WATCHER_PUBLISHED)) {
         view = current_view(live->current);
         publisher_run(live->publisher, view, now_nsec, write_published, live);
     } else {
@@ -449,7 +449,7 @@ void live_report_policies(Live *live, PolicyReport report, int64_t now_nsec) {
 
     if (!live->reporter)
         return;
-    if (!watcher_may_report(live->watcher)) {
+    if (!watcher_may_write(live->watcher, WATCHER_REPORTS)) {
         policy_reporter_reset(live->reporter);
         return;
     }
@@ -638,15 +638,15 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->publish_lease = live->publish_lease;
     ret->policies_lease = live->policies_lease;
     ret->nominate_lease = live->nominate_lease;
-    ret->writes_policy_status = live->reporter && watcher_may_report(live->watcher);
+    ret->writes_policy_status = live->reporter && watcher_may_write(live->watcher, WATCHER_REPORTS);
     ret->publishes = live->publisher != NULL;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);
     if (live->nominator) {
         ret->has_nominator = true;
-        ret->nominates = watcher_may_nominate(live->watcher);
+        ret->nominates = watcher_may_write(live->watcher, WATCHER_NOMINATIONS);
         ret->nominator = nominator_figures(live->nominator);
-        ret->nominations = watcher_nominate_figures(live->watcher);
+        ret->nominations = watcher_write_figures(live->watcher, WATCHER_NOMINATIONS);
     }
     ret->writes_events = live->events != NULL;
     if (live->events)

@@ -17,8 +17,7 @@
 
 #include "base/nsec.h"
 #include "history/nomination-log.h"
-#include "kube/nomination.h"
-#include "kube/write-queue.h"
+#include "kube/api-writes.h"
 #include "model/pod.h"
 
 #define NOMINATION_PODS_MAX 20000u       /* pending pods that are known; others are left alone */

@@ -226,7 +226,7 @@ static bool wait_for_queue(Nominator *nominator, WriteFigures *writes) {
     bool is_ending = false;
 
     for (;;) {
-        *writes = watcher_nominate_figures(nominator->watcher);
+        *writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
         if (is_ending || writes->n_unanswered < NOMINATOR_QUEUE_MAX)
             return !is_ending;
         pthread_mutex_lock(&nominator->lock);
@@ -307,7 +307,8 @@ static bool nominate(Round *round, size_t i) {
         &(PlannedNode){.node = node, .n_feasible = choice.n_feasible, .n_best = choice.n_best});
     if (pod->is_near)
         return true;
-    if (!wait_for_queue(nominator, &writes) || !watcher_may_nominate(nominator->watcher))
+    if (!wait_for_queue(nominator, &writes) ||
+        !watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS))
         return false;
     if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
         !watcher_nominate(nominator->watcher,
@@ -320,7 +321,7 @@ static bool nominate(Round *round, size_t i) {
 /* Whether there is a round, with pods and a view. */
 static bool begin_round(Round *round) {
     Nominator *nominator = round->nominator;
-    WriteFigures writes = watcher_nominate_figures(nominator->watcher);
+    WriteFigures writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
     int64_t now = clock_monotonic_nsec();
 
     round->pods = ARENA_ARRAY(round->arena, FreePod, NOMINATOR_ROUND_MAX);
@@ -349,7 +350,7 @@ static bool make_plan(Round *round) {
 
 static void withdraw(Nominator *nominator, Arena *arena) {
     Nomination expired[WITHDRAW_MAX];
-    size_t n_queued = watcher_nominate_figures(nominator->watcher).n_unanswered;
+    size_t n_queued = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).n_unanswered;
     size_t max = n_queued < WITHDRAW_MAX ? WITHDRAW_MAX - n_queued : 0;
     size_t n;
 
@@ -369,7 +370,8 @@ static bool run_round(Nominator *nominator, Arena *arena) {
 
     arena_reset(arena);
     withdraw(nominator, arena);
-    if (watcher_may_nominate(nominator->watcher) && begin_round(&round) && make_plan(&round))
+    if (watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS) && begin_round(&round) &&
+        make_plan(&round))
         while (i < round.n && nominate(&round, i))
             i++;
     placement_plan_free(round.plan);

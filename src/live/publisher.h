@@ -13,7 +13,7 @@
  */
 
 #include "extender/view.h"
-#include "kube/publish-writer.h"
+#include "kube/api-writes.h"
 
 #define PUBLISHER_PER_SEC 40 /* writes; well below what an API server takes */
 #define PUBLISHER_BURST 40

@@ -59,6 +59,7 @@ static void check_report(const JoinReport *report, const Vector *vector, const G
 }
 
 static void join(const Vector *vector, bool is_of_pods, Arena *arena) {
+    _cleanup_(join_index_freep) JoinIndex *index = join_index_new();
     _cleanup_(join_memory_freep) JoinMemory *memory = join_memory_new();
     const NodeTable *table = snapshot_table(cluster());
     Gauge gauge = {.is_of_pods = is_of_pods, .max_age_nsec = INT64_C(60000000000)};
@@ -68,8 +69,8 @@ static void join(const Vector *vector, bool is_of_pods, Arena *arena) {
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(measurement_unrefp) Measurement *measurement = NULL;
 
-        require(join_vector(
-                    &gauge, vector, table, &time, memory, arena, &reports[i], &measurement) == 0);
+        require(join_vector(&gauge, vector, table, &time, index, memory, arena, &reports[i],
+                    &measurement) == 0);
         check_report(&reports[i], vector, &gauge);
         for (size_t row = 0; row < table->n_rows; row++)
             require(!isinf(measurement->values[row]));

@@ -5,21 +5,19 @@
 
 #include "load/join-internal.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "cluster/record.h"
+#include "kube/proxy.h"
 
 #define HOSTNAME_LABEL "kubernetes.io/hostname"
 
 /* For 50,000 nodes with two addresses and two hostnames each. */
 #define INDEX_BYTES_MAX ((size_t)64 * 1024 * 1024)
-
-#define ADDRESS_TEXT_MAX 48u /* longer is no address */
-#define ADDRESS_BYTES 16u
 
 static void drop_nodes(JoinIndex *index) {
     for (size_t row = 0; index->nodes && row < index->names->n_rows; row++)
@@ -30,23 +28,18 @@ static void drop_nodes(JoinIndex *index) {
     index->addresses = (JoinKeys){0};
 }
 
-void join_index_done(JoinIndex *index) {
-    drop_nodes(index);
-    index->names = names_unref(index->names);
-}
-
 JoinIndex *join_index_new(void) {
     return calloc(1, sizeof(JoinIndex));
 }
 
 JoinIndex *join_index_free(JoinIndex *index) {
-    if (index)
-        join_index_done(index);
+    if (!index)
+        return NULL;
+    drop_nodes(index);
+    names_unref(index->names);
     free(index);
     return NULL;
 }
-
-/* --- whether it still holds ------------------------------------------------ */
 
 static Str hostname_label(const Node *node) {
     const Str *value = labels_find(&node->labels, STR(HOSTNAME_LABEL));
@@ -83,23 +76,11 @@ void join_index_follow(JoinIndex *index, const NodeTable *table) {
 
 /* --- making it ------------------------------------------------------------- */
 
-/* 16 bytes in any notation; IPv4 is mapped to IPv6. Brackets are ignored. */
-static bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]) {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char copy[ADDRESS_TEXT_MAX];
-
+/* In brackets or not. */
+static bool read_address(Str text, unsigned char ret[ADDRESS_BYTES]) {
     if (text.len > 1 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']')
         text = str_of(text.ptr + 1, text.len - 2);
-    if (text.len == 0 || text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    if (strlen(copy) != text.len)
-        return false;
-    if (str_find(text, ':') != SIZE_MAX)
-        return inet_pton(AF_INET6, copy, ret) == 1;
-    memcpy(ret, mapped, sizeof(mapped));
-    return inet_pton(AF_INET, copy, ret + sizeof(mapped)) == 1;
+    return address_parse(text, ret);
 }
 
 /* Out of memory the arena has failed. */
@@ -121,23 +102,22 @@ static void add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
         keys->rows.n--;
 }
 
-static void add_address(JoinIndex *index, const Address *address, uint32_t row) {
-    unsigned char bytes[ADDRESS_BYTES];
-
-    if (address->type == ADDRESS_HOSTNAME)
-        add_key(&index->hostnames, index->arena, address->text, row);
-    else if (address_parse(address->text, bytes))
-        add_key(&index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
-}
-
 static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
     Str label = hostname_label(node);
+    unsigned char bytes[ADDRESS_BYTES];
 
     index->nodes[row] = node_record_ref(node);
     if (!str_is_empty(label))
         add_key(&index->hostnames, index->arena, label, row);
-    for (size_t i = 0; i < node->n_addresses; i++)
-        add_address(index, &node->addresses[i], row);
+    for (size_t i = 0; i < node->n_addresses; i++) {
+        const Address *address = &node->addresses[i];
+
+        if (address->type == ADDRESS_HOSTNAME)
+            add_key(&index->hostnames, index->arena, address->text, row);
+        else if (read_address(address->text, bytes))
+            add_key(
+                &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
+    }
 }
 
 static int make(JoinIndex *index) {
@@ -172,15 +152,8 @@ static uint32_t find_key(const JoinKeys *keys, Str key) {
     return keys->rows.items[place];
 }
 
-static uint32_t find_address(const JoinIndex *index, Str text) {
-    unsigned char bytes[ADDRESS_BYTES];
-
-    if (!address_parse(text, bytes))
-        return JOIN_ROW_NONE;
-    return find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
-}
-
 int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
+    unsigned char bytes[ADDRESS_BYTES];
     int r;
 
     if (identity == GAUGE_BY_NAME) {
@@ -192,8 +165,12 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
     r = index->arena ? 0 : make(index);
     if (r < 0)
         return r;
-    *ret_row =
-        identity == GAUGE_BY_IP ? find_address(index, text) : find_key(&index->hostnames, text);
+    if (identity != GAUGE_BY_IP)
+        *ret_row = find_key(&index->hostnames, text);
+    else if (read_address(text, bytes))
+        *ret_row = find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
+    else
+        *ret_row = JOIN_ROW_NONE;
     return 0;
 }
 
@@ -201,53 +178,40 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
 
 #define PORT_DIGITS_MAX 5u
 
-/* --- what of a value counts ------------------------------------------------ */
-
-static bool is_port(Str text) {
-    if (text.len < 2 || text.len > PORT_DIGITS_MAX + 1 || text.ptr[0] != ':')
-        return false;
-    for (size_t i = 1; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return false;
-    return true;
-}
-
 /* "a:9100" and "[::1]:9100" without the port. An IPv6 address without brackets has more than one
  * colon, and none of them begins a port. */
 static Str host_of(Str value) {
-    size_t colon = str_find_last(value, ':');
+    size_t colon = str_find_last(value, ':'), n_digits = value.len - colon - 1;
 
-    if (colon == SIZE_MAX || !is_port(str_skip(value, colon)))
+    if (colon == SIZE_MAX || n_digits < 1 || n_digits > PORT_DIGITS_MAX)
         return value;
+    for (size_t i = colon + 1; i < value.len; i++)
+        if (!ascii_is_digit(value.ptr[i]))
+            return value;
     if (value.ptr[0] == '[' ? value.ptr[colon - 1] != ']' : str_find(value, ':') != colon)
         return value;
     return str_take(value, colon);
-}
-
-static int compile(JoinWay *way) {
-    RegexError error;
-
-    way->pattern = regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
-    if (way->pattern)
-        return 0;
-    return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
 }
 
 /* The part of @value that the pattern takes; a NULL pointer: it does not match. */
 static int extract(JoinWay *way, Str value, Str *ret) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */
+    RegexError error;
     size_t n_spans;
-    int r = way->pattern ? 0 : compile(way);
+    int r;
 
     *ret = STR_NULL;
-    if (r < 0)
-        return r;
+    if (!way->pattern)
+        way->pattern = regex_compile(
+            way->join->gauge->node_pattern, GAUGE_PATTERN_MAX, way->join->scratch, &error);
+    if (!way->pattern)
+        return arena_has_failed(way->join->scratch) ? -ENOMEM : -EINVAL;
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
     scan = regex_scan_new(way->pattern, value, n_spans);
-    r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
+    r = scan ? regex_scan_next(scan, &way->join->work, spans) : -ENOMEM;
     if (r == REGEX_LIMIT) {
-        *way->work = 0;
+        way->join->work = 0;
         return -E2BIG;
     }
     if (r <= 0)
@@ -258,10 +222,8 @@ static int extract(JoinWay *way, Str value, Str *ret) {
     return 0;
 }
 
-/* --- where it leads -------------------------------------------------------- */
-
 static const Str *find_mapped(const JoinWay *way, Str text) {
-    return way->gauge->mapping.n > 0 ? labels_find(&way->gauge->mapping, text) : NULL;
+    return way->join->gauge->mapping.n > 0 ? labels_find(&way->join->gauge->mapping, text) : NULL;
 }
 
 /* By the mapping, which gives names, or else as it is. */
@@ -269,8 +231,8 @@ static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
     const Str *mapped = find_mapped(way, text);
 
     if (mapped)
-        return join_index_find(way->index, GAUGE_BY_NAME, *mapped, ret_row);
-    return join_index_find(way->index, way->identity, text, ret_row);
+        return join_index_find(way->join->index, GAUGE_BY_NAME, *mapped, ret_row);
+    return join_index_find(way->join->index, way->identity, text, ret_row);
 }
 
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
@@ -278,7 +240,7 @@ int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
     int r;
 
     *ret_row = JOIN_ROW_NONE;
-    if (!str_is_empty(way->gauge->node_pattern)) {
+    if (!str_is_empty(way->join->gauge->node_pattern)) {
         r = extract(way, value, &host);
         return r < 0 || !host.ptr ? r : find_text(way, host, ret_row);
     }
@@ -293,7 +255,7 @@ int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
 Str join_way_compared(JoinWay *way, Str value) {
     Str part;
 
-    if (str_is_empty(way->gauge->node_pattern))
+    if (str_is_empty(way->join->gauge->node_pattern))
         return host_of(value);
     return extract(way, value, &part) == 0 && part.ptr ? part : value;
 }
@@ -324,11 +286,11 @@ const char *join_identity_name(GaugeIdentity identity) {
 void join_way_describe(const JoinWay *way, Message *message) {
     message_add(message, "label ");
     message_show(message, way->label, MESSAGE_QUOTE_MAX);
-    if (!str_is_empty(way->gauge->node_pattern))
+    if (!str_is_empty(way->join->gauge->node_pattern))
         message_add(message, ", by nodePattern,");
     else if (way->has_cut_port)
         message_add(message, ", without the port,");
-    if (way->gauge->mapping.n > 0)
+    if (way->join->gauge->mapping.n > 0)
         message_add(message, " through the mapping");
     message_add(message, " is the node's %s", join_identity_name(way->identity));
 }
@@ -336,29 +298,18 @@ void join_way_describe(const JoinWay *way, Message *message) {
 /* --- the last answer of a query, in order -------------------------------------------------- */
 
 JoinMemory *join_memory_new(void) {
-    JoinMemory *memory = calloc(1, sizeof(*memory));
-
-    if (memory)
-        memory->index = &memory->own_index;
-    return memory;
+    return calloc(1, sizeof(JoinMemory));
 }
 
-void join_memory_share(JoinMemory *memory, JoinIndex *index) {
-    if (memory->index == index)
-        return;
-    memory->key = 0; /* rows were of another version */
-    memory->n = 0;
-    join_index_done(&memory->own_index);
-    memory->index = index;
-}
-
-JoinMemory *join_memory_free(JoinMemory *memory) {
-    if (!memory)
-        return NULL;
-    join_index_done(&memory->own_index);
+void join_memory_done(JoinMemory *memory) {
     free(memory->label);
     free(memory->series);
     free(memory->texts);
+}
+
+JoinMemory *join_memory_free(JoinMemory *memory) {
+    if (memory)
+        join_memory_done(memory);
     free(memory);
     return NULL;
 }
@@ -380,7 +331,8 @@ uint64_t join_memory_key(const Gauge *gauge) {
 }
 
 bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
-    if (memory->key != key || memory->labels != labels || memory->version != memory->index->version)
+    if (memory->key != key || memory->labels != labels ||
+        memory->version != way->join->index->version)
         return false;
     way->label = str_of(memory->label, memory->label_len);
     way->identity = memory->identity;
@@ -389,12 +341,10 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
 }
 
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == memory->index->version &&
+    return memory->key == key && memory->version == way->join->index->version &&
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
 }
-
-/* --- learning -------------------------------------------------------------- */
 
 static bool keep_label(JoinMemory *memory, Str label) {
     char *copy;
@@ -409,17 +359,6 @@ static bool keep_label(JoinMemory *memory, Str label) {
     memory->label = copy;
     memory->label_len = label.len;
     return true;
-}
-
-/* Bytes of all values; SIZE_MAX: more than is remembered. */
-static size_t measure(const Vector *vector, Str label) {
-    size_t bytes = 0, hint = 0;
-
-    if (vector->n > JOIN_MEMORY_SERIES_MAX)
-        return SIZE_MAX;
-    for (size_t i = 0; i < vector->n; i++)
-        bytes += join_label(&vector->items[i], label, &hint).len;
-    return bytes <= JOIN_MEMORY_BYTES_MAX ? bytes : SIZE_MAX;
 }
 
 static bool make_room(JoinMemory *memory, size_t n, size_t n_bytes) {
@@ -452,14 +391,18 @@ static void copy_series(JoinMemory *memory, const Vector *vector, Str label, con
 
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows) {
-    size_t n_bytes = measure(vector, way->label);
+    bool is_kept = vector->n <= JOIN_MEMORY_SERIES_MAX;
+    size_t n_bytes = 0, hint = 0;
 
+    for (size_t i = 0; i < vector->n && is_kept; i++)
+        n_bytes += join_label(&vector->items[i], way->label, &hint).len;
+    is_kept &= n_bytes <= JOIN_MEMORY_BYTES_MAX;
     memory->n = 0;
     memory->key = keep_label(memory, way->label) ? key : 0;
     memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
-    memory->version = memory->index->version;
-    if (memory->key != 0 && n_bytes != SIZE_MAX && make_room(memory, vector->n, n_bytes))
+    memory->version = way->join->index->version;
+    if (memory->key != 0 && is_kept && make_room(memory, vector->n, n_bytes))
         copy_series(memory, vector, way->label, rows);
 }

@@ -40,9 +40,6 @@ struct JoinIndex {
     JoinKeys addresses; /* 16 bytes in network order */
 };
 
-/* Zeroed at first. */
-void join_index_done(JoinIndex *index);
-
 /* The nodes of @table, which is borrowed until the next call. */
 void join_index_follow(JoinIndex *index, const NodeTable *table);
 
@@ -59,11 +56,8 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
 typedef struct JoinWay {
     Str label;
     GaugeIdentity identity; /* not GAUGE_BY_ANY */
-    const Gauge *gauge;     /* its pattern and mapping */
-    JoinIndex *index;
+    struct Join *join;
     const Regex *pattern; /* made when it is needed; NULL: not yet, or none */
-    Arena *arena;         /* of the pattern */
-    uint64_t *work;       /* steps that the pattern may still take, of all ways of a join */
     bool has_cut_port;    /* a value that led to a node had one */
 } JoinWay;
 
@@ -103,9 +97,6 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    JoinIndex own_index;
-    JoinIndex *index; /* that, or one that is shared */
-
     uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
     char *label;
     size_t label_len;
@@ -143,6 +134,7 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
 }
 
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
+void join_memory_done(JoinMemory *memory);
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
 
@@ -156,6 +148,7 @@ typedef struct Join {
     const Gauge *gauge;
     const Vector *vector;
     const NodeTable *table;
+    JoinIndex *index;
     JoinMemory *memory;
     Arena *scratch;
     JoinReport *report;

@@ -9,8 +9,6 @@
 
 #include "base/hash.h"
 
-/* --- which label names the nodes, and how ----------------------------------------------------- */
-
 /*
  * Which label names the nodes, and how.
  *
@@ -231,21 +229,6 @@ static bool is_row(uint32_t row) {
     return row < JOIN_ROW_FORGOTTEN;
 }
 
-static JoinWay gauge_way(Join *join) {
-    const Gauge *gauge = join->gauge;
-    /* load/vector.h has made its labels */
-    bool is_ours = gauge->source == GAUGE_RESOURCES || gauge->source == GAUGE_CUSTOM;
-
-    return (JoinWay){
-        .label = is_ours ? STR("node") : gauge->node_label,
-        .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
-        .gauge = gauge,
-        .index = join->memory->index,
-        .arena = join->scratch,
-        .work = &join->work,
-    };
-}
-
 /* Where every series leads. Remembered rows are not looked up again. */
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
@@ -350,23 +333,20 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
     return r;
 }
 
-static void explain_pattern(Join *join, int r) {
-    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
-
-    message_add(&message, r == -EINVAL
-                              ? "nodePattern is no regular expression: "
-                              : "nodePattern takes too long for the labels of this answer: ");
-    message_quote(&message, "", join->gauge->node_pattern, "");
-}
-
 /* Nothing is joined: every series is one that no node is found for. */
 static int give_up(Join *join, JoinWay *way, int r) {
     size_t hint = 0;
+    Message message;
 
-    if (r == -EINVAL || r == -E2BIG)
-        explain_pattern(join, r);
-    else if (r < 0)
+    if (r == -EINVAL || r == -E2BIG) {
+        message = message_begin(join->report->error, JOIN_TEXT_MAX);
+        message_quote(&message,
+            r == -EINVAL ? "nodePattern is no regular expression: "
+                         : "nodePattern takes too long for the labels of this answer: ",
+            join->gauge->node_pattern, "");
+    } else if (r < 0) {
         return r;
+    }
     if (str_is_empty(way->label)) {
         join->report->n_dropped[JOIN_NO_NODE] = join->vector->n;
         return 0;
@@ -381,7 +361,14 @@ static int give_up(Join *join, JoinWay *way, int r) {
 }
 
 int join_nodes(Join *join) {
-    JoinWay way = gauge_way(join);
+    const Gauge *gauge = join->gauge;
+    /* load/vector.h has made its labels */
+    bool is_ours = gauge->source == GAUGE_RESOURCES || gauge->source == GAUGE_CUSTOM;
+    JoinWay way = {
+        .label = is_ours ? STR("node") : gauge->node_label,
+        .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
+        .join = join,
+    };
     Rows rows = {
         .items = ARENA_RAW(join->scratch, uint32_t, join->vector->n),
         .counts = ARENA_RAW(join->scratch, uint32_t, join->table->names->n_rows + 1),
@@ -392,7 +379,7 @@ int join_nodes(Join *join) {
 
     if (!rows.items || !rows.counts)
         return -ENOMEM;
-    join_index_follow(join->memory->index, join->table);
+    join_index_follow(join->index, join->table);
     r = follow_some_way(join, &way, &rows);
     if (r != 0)
         return give_up(join, &way, r);

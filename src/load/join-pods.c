@@ -44,23 +44,6 @@ typedef struct PodHasher {
     uint64_t hash;
 } PodHasher;
 
-/* Prefetches for a coming pod_index_find() of @hash, in three steps: each reads memory that the
- * previous one prefetched. */
-static void pod_index_expect_place(const PodIndex *index, uint64_t hash) {
-    uint32_t place = index->slots[hash & index->mask].place;
-
-    if (place != POD_PLACE_NONE)
-        __builtin_prefetch(&index->places[place]);
-}
-static void pod_index_expect_text(const PodIndex *index, uint64_t hash) {
-    uint32_t place = index->slots[hash & index->mask].place;
-
-    if (place == POD_PLACE_NONE)
-        return;
-    __builtin_prefetch(index->places[place].name.ptr);
-    __builtin_prefetch(index->places[place].namespace.ptr);
-}
-
 #define SLOTS_MIN 16u
 #define AHEAD 16u /* pods and series that are prefetched before they are read */
 
@@ -167,18 +150,13 @@ typedef struct WorkloadTotal {
     Total total;
 } WorkloadTotal;
 
-typedef struct WorkloadTotals {
-    VEC(WorkloadTotal) items;
-    Map map; /* of keys to places in them */
-    Arena *arena;
-} WorkloadTotals;
-
 typedef struct PodJoin {
     Join *join;
     Str namespace_label, pod_label;
     PodIndex index;
     Total *rows; /* by row */
-    WorkloadTotals workloads;
+    VEC(WorkloadTotal) workloads;
+    Map places; /* of their keys */
     size_t n_labelled, n_matched;
 } PodJoin;
 
@@ -206,21 +184,8 @@ static double total_value(const Total *total, GaugeAggregate aggregate) {
     return total->sum;
 }
 
-/* A new one, which has its text from now on. NULL: out of memory. */
-static WorkloadTotal *add_key(WorkloadTotals *totals, Str key) {
-    WorkloadTotal *item = VEC_PUSH(&totals->items, totals->arena);
-
-    if (!item)
-        return NULL;
-    item->key = arena_copy(totals->arena, key);
-    if (!item->key.ptr || map_add(&totals->map, item->key, (uint32_t)totals->items.n - 1) < 0)
-        return NULL;
-    return item;
-}
-
-/* Of the workload of @pod, if it has one. */
-static int workload_totals_add(
-    WorkloadTotals *totals, const Pod *pod, double value, int64_t lag_nsec) {
+/* To the workload of @pod, if it has one. */
+static int add_to_workload(PodJoin *pods, const Pod *pod, double value, int64_t lag_nsec) {
     char text[KEY_MAX];
     WorkloadTotal *item;
     WorkloadName workload;
@@ -232,47 +197,18 @@ static int workload_totals_add(
     len = workload_print(&workload, text, sizeof(text));
     if (len > sizeof(text))
         return 0;
-    place = map_find(&totals->map, str_of(text, len));
-    item = place == MAP_NONE ? add_key(totals, str_of(text, len)) : &totals->items.items[place];
-    if (!item)
-        return -ENOMEM;
-    total_add(&item->total, value, lag_nsec);
-    return 0;
-}
-
-/* Into @measurement, each once. */
-static int workload_totals_store(
-    const WorkloadTotals *totals, GaugeAggregate aggregate, Measurement *measurement) {
-    int r = measurement_reserve_workloads(measurement, totals->items.n);
-
-    for (size_t i = 0; i < totals->items.n && r == 0; i++) {
-        const WorkloadTotal *item = &totals->items.items[i];
-
-        r = measurement_set_workload(measurement, item->key, total_value(&item->total, aggregate));
+    place = map_find(&pods->places, str_of(text, len));
+    if (place == MAP_NONE) {
+        place = (uint32_t)pods->workloads.n;
+        item = VEC_PUSH(&pods->workloads, pods->join->scratch);
+        if (!item)
+            return -ENOMEM;
+        item->key = arena_copy(pods->join->scratch, str_of(text, len));
+        if (!item->key.ptr || map_add(&pods->places, item->key, place) < 0)
+            return -ENOMEM;
     }
-    return r;
-}
-
-/* --- beginning -------------------------------------------------------------- */
-
-static int prepare(Join *join, PodJoin *ret) {
-    const Gauge *gauge = join->gauge;
-    bool is_given = gauge->source != GAUGE_RESOURCES; /* load/vector.h has made those labels */
-    int r;
-
-    *ret = (PodJoin){
-        .join = join,
-        .namespace_label = is_given && !str_is_empty(gauge->namespace_label)
-                               ? gauge->namespace_label
-                               : STR("namespace"),
-        .pod_label = is_given && !str_is_empty(gauge->pod_label) ? gauge->pod_label : STR("pod"),
-        .workloads = {.map = MAP_INIT_IN(join->scratch), .arena = join->scratch},
-    };
-    r = pod_index_build(join->table, join->scratch, &ret->index);
-    if (r < 0)
-        return r;
-    ret->rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows);
-    return ret->rows ? 0 : -ENOMEM;
+    total_add(&pods->workloads.items[place].total, value, lag_nsec);
+    return 0;
 }
 
 /* --- which pod ------------------------------------------------------------- */
@@ -307,13 +243,22 @@ static uint64_t *hash_series(const PodJoin *pods) {
     return hashes;
 }
 
-/* Prefetches for the series from @i on. */
+/* Prefetches for pod_index_find() of the series from @i on, in three steps: each reads memory that
+ * the previous one prefetched. */
 static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
+    uint32_t place, text;
+
     if (i + 3 * AHEAD >= n)
         return;
     __builtin_prefetch(&index->slots[hashes[i + 3 * AHEAD] & index->mask]);
-    pod_index_expect_place(index, hashes[i + 2 * AHEAD]);
-    pod_index_expect_text(index, hashes[i + AHEAD]);
+    place = index->slots[hashes[i + 2 * AHEAD] & index->mask].place;
+    if (place != POD_PLACE_NONE)
+        __builtin_prefetch(&index->places[place]);
+    text = index->slots[hashes[i + AHEAD] & index->mask].place;
+    if (text == POD_PLACE_NONE)
+        return;
+    __builtin_prefetch(index->places[text].name.ptr);
+    __builtin_prefetch(index->places[text].namespace.ptr);
 }
 
 static int find_pods(PodJoin *pods) {
@@ -355,16 +300,6 @@ static bool is_counted(const Gauge *gauge, const Pod *pod) {
     return is_in && selector_matches(&gauge->selector, &pod->labels);
 }
 
-static int add_value(PodJoin *pods, const PodPlace *place, const Series *series) {
-    int64_t lag;
-
-    if (!join_admit(pods->join, series, &lag))
-        return 0;
-    pods->join->report->n_pods++;
-    total_add(&pods->rows[place->row], series->value, lag);
-    return workload_totals_add(&pods->workloads, place->pod, series->value, lag);
-}
-
 /* The same for what pods from @i on have that is read of them. */
 static void expect_pods(const PodJoin *pods, size_t i) {
     const PodPlace *places = pods->index.places;
@@ -390,14 +325,19 @@ static int add_values(PodJoin *pods) {
 
     for (size_t i = 0; i < pods->index.n && r == 0; i++) {
         const PodPlace *place = &pods->index.places[i];
+        const Series *series = &join->vector->items[place->last_series];
+        int64_t lag;
 
         expect_pods(pods, i);
         if (place->n_series == 0 || !is_counted(join->gauge, place->pod))
             continue;
-        if (place->n_series > 1)
+        if (place->n_series > 1) {
             join->report->n_dropped[JOIN_DUPLICATE] += place->n_series;
-        else
-            r = add_value(pods, place, &join->vector->items[place->last_series]);
+        } else if (join_admit(join, series, &lag)) {
+            join->report->n_pods++;
+            total_add(&pods->rows[place->row], series->value, lag);
+            r = add_to_workload(pods, place->pod, series->value, lag);
+        }
     }
     return r;
 }
@@ -416,9 +356,14 @@ static int store(PodJoin *pods) {
             r = join_set(join, row, value, total->lag_nsec);
     }
     if (r == 0)
-        r = workload_totals_store(
-            &pods->workloads, join->gauge->workload_aggregate, join->measurement);
-    join->report->n_workloads = pods->workloads.items.n;
+        r = measurement_reserve_workloads(join->measurement, pods->workloads.n);
+    for (size_t i = 0; i < pods->workloads.n && r == 0; i++) {
+        const WorkloadTotal *item = &pods->workloads.items[i];
+
+        r = measurement_set_workload(join->measurement, item->key,
+            total_value(&item->total, join->gauge->workload_aggregate));
+    }
+    join->report->n_workloads = pods->workloads.n;
     return r;
 }
 
@@ -438,8 +383,18 @@ static void tell_how(PodJoin *pods) {
 }
 
 int join_pods(Join *join) {
-    PodJoin pods;
-    int r = prepare(join, &pods);
+    const Gauge *gauge = join->gauge;
+    bool is_given = gauge->source != GAUGE_RESOURCES; /* load/vector.h has made those labels */
+    PodJoin pods = {
+        .join = join,
+        .namespace_label = is_given && !str_is_empty(gauge->namespace_label)
+                               ? gauge->namespace_label
+                               : STR("namespace"),
+        .pod_label = is_given && !str_is_empty(gauge->pod_label) ? gauge->pod_label : STR("pod"),
+        .rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows),
+        .places = MAP_INIT_IN(join->scratch),
+    };
+    int r = pods.rows ? pod_index_build(join->table, join->scratch, &pods.index) : -ENOMEM;
 
     if (r == 0)
         r = find_pods(&pods);

@@ -29,39 +29,27 @@ const char *join_drop_name(JoinDrop drop) {
 
 /* --- time ------------------------------------------------------------------ */
 
-static int64_t newest_msec(const Vector *vector) {
-    int64_t newest = 0;
-
-    for (size_t i = 0; i < vector->n; i++)
-        if (vector->items[i].at_msec > newest)
-            newest = vector->items[i].at_msec;
-    return newest;
-}
-
 static void set_time(Join *join, const JoinTime *time) {
+    const Vector *vector = join->vector;
+
     if (time->server_sec > 0 && time->server_sec < INT64_MAX / 1000) {
         join->now_msec = time->server_sec * 1000;
         join->slack_msec = DATE_SLACK_MSEC;
-    } else {
-        join->now_msec = newest_msec(join->vector);
+        return;
     }
+    for (size_t i = 0; i < vector->n; i++)
+        if (vector->items[i].at_msec > join->now_msec)
+            join->now_msec = vector->items[i].at_msec;
 }
-
-/* How much older than the answer a series is. */
-static int64_t lag_nsec(const Join *join, const Series *series) {
-    int64_t msec = join->now_msec - series->at_msec, nsec;
-
-    if (series->at_msec <= 0 || msec <= join->slack_msec)
-        return 0;
-    return __builtin_mul_overflow(msec, NSEC_PER_MSEC, &nsec) ? INT64_MAX : nsec;
-}
-
-/* --- values ---------------------------------------------------------------- */
 
 bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec) {
+    int64_t msec = join->now_msec - series->at_msec; /* so much older than the answer */
     size_t *dropped = join->report->n_dropped;
 
-    *ret_lag_nsec = lag_nsec(join, series);
+    if (series->at_msec <= 0 || msec <= join->slack_msec)
+        *ret_lag_nsec = 0;
+    else if (__builtin_mul_overflow(msec, NSEC_PER_MSEC, ret_lag_nsec))
+        *ret_lag_nsec = INT64_MAX;
     if (isnan(series->value))
         dropped[JOIN_NAN]++;
     else if (isinf(series->value))
@@ -136,39 +124,35 @@ static void explain_empty(Join *join) {
             "labels that the query asks for");
 }
 
-static int join_all(Join *join) {
-    if (join->vector->n == 0) {
-        explain_empty(join);
-        return 0;
-    }
-    return join->gauge->is_of_pods ? join_pods(join) : join_nodes(join);
-}
-
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
-    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report,
+    const JoinTime *time, JoinIndex *index, JoinMemory *memory, Arena *scratch, JoinReport *report,
     Measurement **ret) {
     NodeNames *names = (NodeNames *)(uintptr_t)table->names; /* to be counted */
-    _cleanup_(join_memory_freep) JoinMemory *own = memory ? NULL : join_memory_new();
+    _cleanup_(join_memory_done) JoinMemory own = {0};
     _cleanup_(measurement_unrefp) Measurement *measurement =
         measurement_new(names, time->asked_nsec, time->uptime_nsec);
     Join join = {
         .gauge = gauge,
         .vector = vector,
         .table = table,
-        .memory = memory ? memory : own,
+        .index = index,
+        .memory = memory ? memory : &own,
         .scratch = scratch,
         .report = report,
         .measurement = measurement,
         .work = JOIN_PATTERN_WORK,
     };
-    int r;
+    int r = 0;
 
     *ret = NULL;
     *report = (JoinReport){.n_series = vector->n, .n_nodes = table->names->n_nodes};
-    if (!measurement || !join.memory)
+    if (!measurement)
         return -ENOMEM;
     set_time(&join, time);
-    r = join_all(&join);
+    if (vector->n == 0)
+        explain_empty(&join);
+    else
+        r = gauge->is_of_pods ? join_pods(&join) : join_nodes(&join);
     if (r < 0)
         return r;
     tell_uncovered(&join);
@@ -280,16 +264,6 @@ static void explain_duplicates(Join *join, Str by) {
     message_add(&message, ")");
 }
 
-/* The cause that most series share. */
-static JoinDrop main_cause(const JoinReport *report) {
-    JoinDrop cause = JOIN_NO_LABEL;
-
-    for (unsigned i = 0; i < _JOIN_DROPS; i++)
-        if (report->n_dropped[i] > report->n_dropped[cause])
-            cause = (JoinDrop)i;
-    return cause;
-}
-
 static void explain_unused(Join *join, Str by) {
     static const char *const texts[_JOIN_DROPS] = {
         [JOIN_NO_LABEL] = "most series have no label that names a node or pod",
@@ -299,9 +273,13 @@ static void explain_unused(Join *join, Str by) {
         [JOIN_TOO_OLD] = "the series are older than maxAge, by the server's own clock",
     };
     Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
-    JoinDrop cause = main_cause(join->report);
+    const size_t *n_dropped = join->report->n_dropped;
+    JoinDrop cause = JOIN_NO_LABEL; /* that most series share */
 
-    if (join->report->n_dropped[cause] == 0) {
+    for (unsigned i = 0; i < _JOIN_DROPS; i++)
+        if (n_dropped[i] > n_dropped[cause])
+            cause = (JoinDrop)i;
+    if (n_dropped[cause] == 0) {
         message_add(&message,
             "none of the pods that have series is one that counts: see the metric's namespaces and "
             "selector");

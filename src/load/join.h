@@ -66,19 +66,16 @@ JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* Learned from the last answer to the same job: an order of series, and how labels
- * are joined. It costs time when it is wrong, never a value. */
+/* Learned from the last answer to the same job, with the same index: an order of series, and how
+ * labels are joined. It costs time when it is wrong, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */
 DEFINE_CLEANUP(JoinMemory *, join_memory_free)
 
-/* Uses @index from now on, which must outlive @memory; otherwise it has its own. */
-void join_memory_share(JoinMemory *memory, JoinIndex *index);
-
 /* A measurement of @gauge from @vector for the cluster of @table, which must be a snapshot's.
  * @memory may be NULL. @scratch is for temporary data. The age of a series is relative to the
  * server's own time: clocks may differ. 0, also when nothing could be joined; or -ENOMEM. */
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
-    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Measurement **ret)
-    MUST_CHECK;
+    const JoinTime *time, JoinIndex *index, JoinMemory *memory, Arena *scratch, JoinReport *report,
+    Measurement **ret) MUST_CHECK;

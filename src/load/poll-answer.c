@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/thread.h"
 #include "load/vector.h"
 
 typedef struct PollAnswer {
@@ -53,9 +54,9 @@ static void set_state(Reading *reading, PollState state, const char *error) {
 }
 
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error) {
-    pthread_mutex_lock(&queue->shared->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+
     set_state(reading, state, error);
-    pthread_mutex_unlock(&queue->shared->lock);
 }
 
 /* --- what came, into a reading --- */
@@ -72,10 +73,10 @@ static void set_figures(Reading *reading, const PollRequest *request) {
 
 static void fail_reading(
     PollQueue *queue, Reading *reading, const PollRequest *request, const char *error) {
-    pthread_mutex_lock(&queue->shared->lock);
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+
     set_state(reading, POLL_FAILING, error);
     set_figures(reading, request);
-    pthread_mutex_unlock(&queue->shared->lock);
 }
 
 static bool is_joined(const JoinReport *report) {
@@ -147,23 +148,12 @@ static void measure(PollAnswer *answer, Reading *reading) {
         return;
     }
     arena_reset(scratch);
-    join_memory_share(reading->memory, answer->queue->index);
-    if (join_vector(&reading->gauge, &answer->vector, answer->table, &answer->time, reading->memory,
-            scratch, &report, &measurement) < 0)
+    if (join_vector(&reading->gauge, &answer->vector, answer->table, &answer->time,
+            answer->queue->index, reading->memory, scratch, &report, &measurement) < 0)
         fail_reading(
             answer->queue, reading, answer->request, "out of memory for joining its answer");
     else
         take_sampling(answer, reading, &report, measurement);
-}
-
-static void measure_all(PollAnswer *answer) {
-    const Readings *readings = answer->queue->readings;
-
-    for (size_t i = 0; i < readings->n; i++)
-        if (readings->items[i]->job == answer->request->job)
-            measure(answer, readings->items[i]);
-    arena_reset(answer->queue->vectors);
-    arena_reset(answer->queue->scratch);
 }
 
 /* --- requests --- */
@@ -197,7 +187,11 @@ static void take_answer(PollQueue *queue, PollRequest *request, Snapshot *snapsh
     }
     job->n_ok++;
     schedule_answered(&job->schedule, request->uptime_nsec, clock_monotonic_nsec());
-    measure_all(&answer);
+    for (size_t i = 0; i < queue->readings->n; i++)
+        if (queue->readings->items[i]->job == job)
+            measure(&answer, queue->readings->items[i]);
+    arena_reset(queue->vectors);
+    arena_reset(queue->scratch);
     if (!queue->is_news)
         queue->news_nsec = clock_monotonic_nsec();
     queue->is_news = true;

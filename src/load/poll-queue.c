@@ -14,11 +14,10 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/num.h"
+#include "base/thread.h"
 
 #define WAIT_MAX_MSEC 10000
 #define STUCK_MSEC 100 /* after waiting itself has failed */
-
-/* --- life --- */
 
 int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
     const PollerCallbacks *callbacks, uint64_t seed) {
@@ -53,21 +52,12 @@ void poll_queue_done(PollQueue *queue) {
     join_index_free(queue->index);
 }
 
-/* --- connections --- */
-
 SourceConnection *poll_queue_connection(PollQueue *queue, const PollJob *job) {
     const Gauge *gauge = &job->model->gauge;
 
     if (gauge->source != GAUGE_PROMETHEUS)
         return queue->api.access ? &queue->api : NULL;
     return queue->connections ? source_connections_find(queue->connections, gauge->from) : NULL;
-}
-
-static void name_sources(const PollQueue *queue, Message *message) {
-    for (size_t i = 0; i < queue->connections->n; i++) {
-        message_add(message, "%s", i > 0 ? ", " : "");
-        message_quote(message, "", str_from_c(queue->connections->items[i].name), "");
-    }
 }
 
 /* The API that a gauge of the API server is read from. */
@@ -87,8 +77,9 @@ static void explain_no_source(const PollQueue *queue, const Gauge *gauge, char *
         message_add(&message, ", nor any other: give berth --prometheus or --sources");
         return;
     }
-    message_add(&message, "; configured: ");
-    name_sources(queue, &message);
+    for (size_t i = 0; i < queue->connections->n; i++)
+        message_quote(&message,
+            i > 0 ? ", " : "; configured: ", str_from_c(queue->connections->items[i].name), "");
 }
 
 /* Those that have lost their source, or have found one. */
@@ -122,16 +113,14 @@ void poll_queue_configure(PollQueue *queue, SourceConnections *connections) {
 
 /* --- jobs --- */
 
-static PollJob *find_job(PollQueue *queue, const Gauge *gauge) {
-    for (PollJob *job = queue->jobs; job; job = job->next)
-        if (poll_job_fits(job, gauge))
+/* One that has the values of @reading, new or not; NULL: out of memory. */
+static PollJob *find_job(PollQueue *queue, Reading *reading) {
+    PollJob *job;
+
+    for (job = queue->jobs; job; job = job->next)
+        if (poll_job_fits(job, &reading->gauge))
             return job;
-    return NULL;
-}
-
-static PollJob *add_job(PollQueue *queue, Reading *reading) {
-    PollJob *job = poll_job_new(reading, (uint64_t)backoff_pick(&queue->seeds, 0, INT64_MAX - 1));
-
+    job = poll_job_new(reading, (uint64_t)backoff_pick(&queue->seeds, 0, INT64_MAX - 1));
     if (!job)
         return NULL;
     job->next = queue->jobs;
@@ -143,9 +132,7 @@ static void want_job(PollQueue *queue, Reading *reading) {
     PollJob *job = reading->job;
 
     if (!job) {
-        job = find_job(queue, &reading->gauge);
-        if (!job)
-            job = add_job(queue, reading);
+        job = find_job(queue, reading);
         if (!job) {
             queue->is_incomplete = true;
             return;
@@ -158,34 +145,26 @@ static void want_job(PollQueue *queue, Reading *reading) {
     job->is_wanted = true;
 }
 
-static void drop_job(PollQueue *queue, PollJob *job) {
-    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
-        if (queue->requests[i].job == job)
-            poll_request_end(&queue->requests[i]);
-    poll_job_free(job);
-}
-
-/* An answer under way also serves readings that are added meanwhile. */
-static void renew_job(PollJob *job) {
-    schedule_set_interval(&job->schedule, job->interval_nsec, clock_monotonic_nsec());
-    if (job->has_more && !job->is_under_way)
-        schedule_hasten(&job->schedule);
-    job->is_wanted = job->has_more = false;
-}
-
 static void sort_out_jobs(PollQueue *queue) {
     PollJob **at = &queue->jobs;
 
     while (*at) {
         PollJob *job = *at;
 
-        if (job->is_wanted) {
-            renew_job(job);
-            at = &job->next;
-        } else {
+        if (!job->is_wanted) {
             *at = job->next;
-            drop_job(queue, job);
+            for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+                if (queue->requests[i].job == job)
+                    poll_request_end(&queue->requests[i]);
+            poll_job_free(job);
+            continue;
         }
+        schedule_set_interval(&job->schedule, job->interval_nsec, clock_monotonic_nsec());
+        /* An answer under way also serves readings that are added meanwhile. */
+        if (job->has_more && !job->is_under_way)
+            schedule_hasten(&job->schedule);
+        job->is_wanted = job->has_more = false;
+        at = &job->next;
     }
 }
 
@@ -220,18 +199,14 @@ static PollRequest *free_request(PollQueue *queue) {
     return NULL;
 }
 
-static unsigned count_failing(const PollQueue *queue) {
-    unsigned n = 0;
-
-    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
-        n += queue->requests[i].job && queue->requests[i].server->is_failing;
-    return n;
-}
-
 static bool may_ask(const PollQueue *queue, const SourceConnection *server) {
+    unsigned n_failing = 0;
+
     if (!server->is_failing)
         return server->n_requests < POLL_SHARE_MAX;
-    return server->n_requests == 0 && count_failing(queue) < POLL_SHARE_MAX;
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        n_failing += queue->requests[i].job && queue->requests[i].server->is_failing;
+    return server->n_requests == 0 && n_failing < POLL_SHARE_MAX;
 }
 
 /* SourceConnections that answer come first. */
@@ -262,13 +237,6 @@ static PollJob *choose_job(PollQueue *queue, int64_t now, int64_t *ret_next) {
     return best;
 }
 
-static void ask(PollQueue *queue, PollRequest *request, PollJob *job) {
-    SourceConnection *server = poll_queue_connection(queue, job);
-
-    if (!source_connection_open(server, queue->loop) || !poll_request_start(request, job, server))
-        schedule_failed(&job->schedule, clock_monotonic_nsec(), -1);
-}
-
 static bool has_cluster(PollQueue *queue) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot =
         queue->callbacks.snapshot(queue->callbacks.context);
@@ -284,13 +252,17 @@ static int64_t ask_due(PollQueue *queue) {
         PollRequest *request = free_request(queue);
         int64_t now = clock_monotonic_nsec(), next;
         PollJob *job = choose_job(queue, now, &next);
+        SourceConnection *server;
 
         if (!job || !request)
             return next;
         if (!is_known && !has_cluster(queue))
             return now + POLL_QUEUE_LOOK_MSEC * NSEC_PER_MSEC;
         is_known = true;
-        ask(queue, request, job);
+        server = poll_queue_connection(queue, job);
+        if (!source_connection_open(server, queue->loop) ||
+            !poll_request_start(request, job, server))
+            schedule_failed(&job->schedule, clock_monotonic_nsec(), -1);
     }
 }
 
@@ -310,8 +282,6 @@ static bool take_answer(PollQueue *queue) {
     }
     return false;
 }
-
-/* --- turns --- */
 
 int64_t poll_queue_turn(PollQueue *queue) {
     int64_t next = INT64_MAX;
@@ -338,8 +308,6 @@ void poll_queue_wait(PollQueue *queue, int64_t until_nsec) {
         (void)nanosleep(&(struct timespec){.tv_nsec = STUCK_MSEC * NSEC_PER_MSEC}, NULL);
 }
 
-/* --- once --- */
-
 bool poll_queue_has_asked_all(PollQueue *queue) {
     for (const PollJob *job = queue->jobs; job; job = job->next)
         if (job->n_ok + job->n_failed == 0 && poll_queue_connection(queue, job))
@@ -357,15 +325,10 @@ void poll_queue_give_up(PollQueue *queue, const char *error) {
 
 #define PUBLISH_REST 9 /* times as long as publishing took: it takes a tenth of a core at most */
 
-/* --- measurements --- */
-
 static Measurements *newest_measurements(PollQueue *queue) {
-    Measurements *measurements;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
 
-    pthread_mutex_lock(&queue->shared->lock);
-    measurements = readings_measurements(queue->shared->readings);
-    pthread_mutex_unlock(&queue->shared->lock);
-    return measurements;
+    return readings_measurements(queue->shared->readings);
 }
 
 static int64_t publish_due(const PollQueue *queue) {
@@ -393,8 +356,6 @@ int64_t poll_queue_publish(PollQueue *queue) {
     queue->publish_from_nsec = num_add_sat(end, PUBLISH_REST * (end - now));
     return INT64_MAX;
 }
-
-/* --- states --- */
 
 /* Reads only fields that the queue's own thread writes: no lock is needed. */
 static void notify(PollQueue *queue, Reading *reading, Str name) {

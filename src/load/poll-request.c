@@ -31,8 +31,6 @@ void poll_request_done(PollRequest *request) {
     buf_done(&request->body);
 }
 
-/* --- handlers of a call --- */
-
 static void on_head(void *context, const CallHead *head) {
     PollRequest *request = context;
 
@@ -57,24 +55,6 @@ static void on_end(void *context, const CallResult *result) {
         request->error, sizeof(request->error), "%s", result->error ? result->error : "");
 }
 
-/* --- on its way --- */
-
-static unsigned seconds_left(const PollRequest *request) {
-    int64_t gone = (clock_monotonic_nsec() - request->uptime_nsec) / NSEC_PER_SEC;
-
-    return gone < (int64_t)request->timeout_sec ? request->timeout_sec - (unsigned)gone : 1;
-}
-
-static void forget_answer(PollRequest *request) {
-    request->is_over = request->is_html = false;
-    request->status = 0;
-    request->date_sec = 0;
-    request->retry_after_sec = -1;
-    request->error[0] = '\0';
-    buf_reset(&request->location);
-    buf_reset(&request->body);
-}
-
 static bool poll_request_fail(PollRequest *request) {
     request->is_over = true;
     request->outcome = CALL_BROKEN;
@@ -87,16 +67,24 @@ static bool poll_request_fail(PollRequest *request) {
 static bool poll_request_send(PollRequest *request) {
     const CallHandler handler = {.context = request, .head = on_head, .done = on_end};
     bool has_form = request->form.len > 0;
+    int64_t gone = (clock_monotonic_nsec() - request->uptime_nsec) / NSEC_PER_SEC;
     CallOptions options = {
         .method = request->is_get || !has_form ? "GET" : "POST",
         .is_from_root = request->is_from_root,
         .may_repeat = true,
-        .total_sec = seconds_left(request),
+        .total_sec =
+            gone < (int64_t)request->timeout_sec ? request->timeout_sec - (unsigned)gone : 1,
         .bytes_max = VECTOR_BYTES_MAX,
         .answer = &request->body,
     };
 
-    forget_answer(request);
+    request->is_over = request->is_html = false;
+    request->status = 0;
+    request->date_sec = 0;
+    request->retry_after_sec = -1;
+    request->error[0] = '\0';
+    buf_reset(&request->location);
+    buf_reset(&request->body);
     if (has_form && !request->is_get) {
         options.content_type = "application/x-www-form-urlencoded";
         options.body = buf_str(&request->form);
@@ -153,10 +141,6 @@ void poll_request_end(PollRequest *request) {
 
 /* --- sent elsewhere --- */
 
-static bool is_redirect(unsigned status) {
-    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
 /* 303 means a GET of the new place; the others the same request there. True: it is
  * on its way again. */
 static bool follow_redirect(PollRequest *request) {
@@ -178,7 +162,7 @@ static bool follow_redirect(PollRequest *request) {
 }
 
 static bool retry_as_get(PollRequest *request) {
-    if (request->status != 405 || request->is_get || request->form.len == 0)
+    if (request->is_get || request->form.len == 0)
         return false;
     request->server->wants_get = true;
     become_get(request);
@@ -190,9 +174,18 @@ bool poll_request_settle(PollRequest *request) {
         return false;
     if (request->outcome != CALL_DONE)
         return true;
-    if (is_redirect(request->status))
+    switch (request->status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
         return !follow_redirect(request);
-    return !retry_as_get(request);
+    case 405:
+        return !retry_as_get(request);
+    default:
+        return true;
+    }
 }
 
 /* --- errors for users: the server, the failure, and how to fix it ------------------------- */
@@ -232,22 +225,8 @@ static const Advice advices[] = {
         "is the adapter up?"},
 };
 
-static const Advice *find_advice(unsigned status) {
-    for (size_t i = 0; i < ELEMENTS_OF(advices); i++)
-        if (advices[i].status == status)
-            return &advices[i];
-    return NULL;
-}
-
 static bool is_api(const PollRequest *request) {
     return request->server->name == NULL;
-}
-
-static const char *advice_text(const PollRequest *request, const Advice *advice) {
-    if (!is_api(request))
-        return advice->source;
-    return advice->custom && request->job->model->gauge.source == GAUGE_CUSTOM ? advice->custom
-                                                                               : advice->api;
 }
 
 static const char *server_url(const PollRequest *request) {
@@ -275,25 +254,26 @@ static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTO
     return str_trim(str_take(body, str_find(body, '\n')));
 }
 
-static void add_words(
-    const PollRequest *request, const Advice *advice, Arena *scratch, Message *message) {
-    char text[VECTOR_ERROR_MAX];
-    Str words = own_words(request, scratch, text);
-
-    if (str_is_empty(words) || (advice && str_is(words, advice->name)))
-        return;
-    message_add(message, ": ");
-    message_show(message, words, QUOTE_MAX);
-}
-
 static void complain_status(const PollRequest *request, Arena *scratch, Message *message) {
-    const Advice *advice = find_advice(request->status);
-    const char *help = advice ? advice_text(request, advice) : "";
+    bool is_custom = request->job->model->gauge.source == GAUGE_CUSTOM;
+    const Advice *advice = NULL;
+    const char *help = "";
+    char text[VECTOR_ERROR_MAX];
+    Str words = request->status == 401 ? STR_NULL : own_words(request, scratch, text);
 
+    for (size_t i = 0; i < ELEMENTS_OF(advices) && !advice; i++)
+        if (advices[i].status == request->status)
+            advice = &advices[i];
+    if (advice)
+        help = !is_api(request)              ? advice->source
+               : is_custom && advice->custom ? advice->custom
+                                             : advice->api;
     message_add(message, "%s: answers %u%s%s", server_url(request), request->status,
         advice ? " " : "", advice ? advice->name : "");
-    if (request->status != 401)
-        add_words(request, advice, scratch, message);
+    if (!str_is_empty(words) && !(advice && str_is(words, advice->name))) {
+        message_add(message, ": ");
+        message_show(message, words, QUOTE_MAX);
+    }
     if (help[0] != '\0')
         message_add(message, "; %s", help);
 }
@@ -315,24 +295,18 @@ static void complain_redirect(const PollRequest *request, Message *message) {
             "one, let the source's url name it");
 }
 
-/* Not for errors of certificates, for example: the client has one outcome for both. */
-static bool is_unreachable(const PollRequest *request) {
-    return strstr(request->error, "connection refused") || strstr(request->error, "resolve");
-}
-
 static const char *outcome_advice(const PollRequest *request) {
-    switch (request->outcome) {
-    case CALL_TIMEOUT:
+    /* Not for errors of certificates, for example: the client has one outcome for both. */
+    bool is_unreachable =
+        strstr(request->error, "connection refused") || strstr(request->error, "resolve");
+
+    if (request->outcome == CALL_TIMEOUT)
         return request->status != 0 || is_api(request)
                    ? "; it, or the way to it, is too slow"
                    : "; is it up, and is the query a cheap one? A recording rule may help";
-    case CALL_REFUSED:
-        return is_api(request) || !is_unreachable(request)
-                   ? ""
-                   : "; is it up, and is the source's url right?";
-    default:
-        return "";
-    }
+    return request->outcome == CALL_REFUSED && !is_api(request) && is_unreachable
+               ? "; is it up, and is the source's url right?"
+               : "";
 }
 
 static void complain_outcome(const PollRequest *request, Message *message) {

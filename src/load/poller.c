@@ -135,17 +135,14 @@ int poller_new(
 
 bool poller_stop(Poller *poller, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    bool has_ended;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
 
-    pthread_mutex_lock(&poller->shared.lock);
     poller->is_ending = true;
     client_loop_wake(poller->loop);
     while (!poller->has_ended)
         if (pthread_cond_timedwait(&poller->ended, &poller->shared.lock, &until) != 0)
             break;
-    has_ended = poller->has_ended;
-    pthread_mutex_unlock(&poller->shared.lock);
-    return has_ended;
+    return poller->has_ended;
 }
 
 Poller *poller_free(Poller *poller) {
@@ -158,10 +155,10 @@ Poller *poller_free(Poller *poller) {
 
 /* --- from other threads --- */
 
-/* Replaces the list of readings. The lock is held. */
-static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
-    Readings **ret_before, Measurements **ret) {
-    _cleanup_(readings_unrefp) Readings *readings = NULL;
+int poller_follow(
+    Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
+    _cleanup_(readings_unrefp) Readings *readings = NULL, *before = NULL;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
     int r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
 
     if (r < 0)
@@ -169,22 +166,10 @@ static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t o
     *ret = readings_measurements(readings);
     if (!*ret)
         return -ENOMEM;
-    *ret_before = poller->shared.readings;
+    before = poller->shared.readings; /* dropped after the lock */
     poller->shared.readings = TAKE_PTR(readings);
+    client_loop_wake(poller->loop);
     return 0;
-}
-
-int poller_follow(
-    Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
-    _cleanup_(readings_unrefp) Readings *before = NULL;
-    int r;
-
-    pthread_mutex_lock(&poller->shared.lock);
-    r = change_list(poller, gauges, n, owner, &before, ret);
-    pthread_mutex_unlock(&poller->shared.lock);
-    if (r == 0)
-        client_loop_wake(poller->loop);
-    return r;
 }
 
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) {
@@ -203,18 +188,13 @@ int poller_configure(Poller *poller, const MetricSources *sources, char *error) 
 }
 
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner) {
-    const Readings *readings;
-    size_t n_gauges = 0;
+    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
+    const Readings *readings = poller->shared.readings;
 
-    pthread_mutex_lock(&poller->shared.lock);
-    readings = poller->shared.readings;
     *ret_owner = readings ? readings->owner : 0;
-    if (readings)
-        n_gauges = readings->n;
-    for (size_t i = 0; i < n_gauges && i < n; i++)
+    for (size_t i = 0; readings && i < readings->n && i < n; i++)
         ret[i] = readings->items[i]->status;
-    pthread_mutex_unlock(&poller->shared.lock);
-    return n_gauges;
+    return readings ? readings->n : 0;
 }
 
 /* --- one look, without a thread ---------------------------------------------------------- */
@@ -241,37 +221,13 @@ static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
     poll_queue_give_up(queue, error);
 }
 
-/* The results. There is no other thread: no lock is needed. */
-static int show(const Readings *readings, Measurements **ret, PollStatus *ret_statuses) {
-    *ret = readings_measurements(readings);
-    if (!*ret)
-        return -ENOMEM;
-    for (size_t i = 0; i < readings->n; i++)
-        ret_statuses[i] = readings->items[i]->status;
-    return 0;
-}
-
-static int look(
-    PollQueue *queue, const MetricSources *sources, Access *access, int64_t timeout_nsec) {
-    char error[ACCESS_ERROR_MAX];
-    SourceConnections *connections = NULL;
-    int r;
-
-    queue->asks_once = true;
-    queue->api = (SourceConnection){.access = access, .owns_access = false};
-    r = source_connections_new(sources, &connections, error);
-    if (r < 0)
-        return r;
-    poll_queue_configure(queue, connections);
-    ask_all(queue, timeout_nsec);
-    return 0;
-}
-
 int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses) {
     const PollerCallbacks callbacks = {.context = snapshot, .snapshot = borrow_snapshot};
     _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
     SharedReadings shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    SourceConnections *connections = NULL;
+    char error[ACCESS_ERROR_MAX];
     PollQueue queue;
     int r;
 
@@ -281,9 +237,17 @@ int poller_once(const MetricSources *sources, Access *access, const Gauge *gauge
     if (r == 0)
         r = readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings);
     if (r == 0)
-        r = look(&queue, sources, access, timeout_nsec);
-    if (r == 0)
-        r = show(shared.readings, ret, ret_statuses);
+        r = source_connections_new(sources, &connections, error);
+    queue.asks_once = true;
+    queue.api = (SourceConnection){.access = access, .owns_access = false};
+    if (r == 0) {
+        poll_queue_configure(&queue, connections);
+        ask_all(&queue, timeout_nsec);
+        *ret = readings_measurements(shared.readings); /* no other thread: no lock is needed */
+        r = *ret ? 0 : -ENOMEM;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        ret_statuses[i] = shared.readings->items[i]->status;
     poll_queue_done(&queue); /* before the loop that its clients are in */
     readings_unref(shared.readings);
     return r;

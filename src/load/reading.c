@@ -42,18 +42,6 @@ static Reading *find_same(const Readings *readings, const Gauge *gauge) {
     return NULL;
 }
 
-static bool add_reading(Readings *readings, const Gauge *gauge, Readings *before) {
-    Reading *same = find_same(before, gauge);
-
-    if (!same)
-        same = find_same(readings, gauge);
-    readings->names[readings->n] = arena_copy(readings->arena, gauge->name);
-    if (!readings->names[readings->n].ptr)
-        return false;
-    readings->items[readings->n] = same ? reading_ref(same) : reading_new(gauge);
-    return readings->items[readings->n++] != NULL;
-}
-
 int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before, Readings **ret) {
     _cleanup_(readings_unrefp) Readings *readings =
         calloc(1, sizeof(*readings) + n * sizeof(readings->items[0]));
@@ -66,9 +54,19 @@ int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before
     readings->names = readings->arena ? ARENA_ARRAY(readings->arena, Str, n) : NULL;
     if (!readings->names)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        if (!add_reading(readings, &gauges[i], before))
+    for (; readings->n < n; readings->n++) {
+        const Gauge *gauge = &gauges[readings->n];
+        Reading *same = find_same(before, gauge);
+
+        if (!same)
+            same = find_same(readings, gauge);
+        readings->names[readings->n] = arena_copy(readings->arena, gauge->name);
+        readings->items[readings->n] = same ? reading_ref(same) : reading_new(gauge);
+        if (!readings->items[readings->n])
             return -ENOMEM;
+    }
+    if (arena_has_failed(readings->arena))
+        return -ENOMEM;
     *ret = TAKE_PTR(readings);
     return 0;
 }

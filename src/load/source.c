@@ -11,6 +11,7 @@
 
 #include "base/message.h"
 #include "base/origin.h"
+#include "kube/proxy.h"
 
 /* --- addresses --------------------------------------------------------------------------- */
 
@@ -52,12 +53,7 @@ static const struct {
 };
 
 static bool is_in(const uint8_t *bytes, const AddressRange *range) {
-    size_t whole = range->bits / 8;
-    unsigned mask = 0xff00u >> (range->bits % 8) & 0xffu;
-
-    if (whole > 0 && memcmp(bytes, range->prefix, whole) != 0)
-        return false;
-    return range->bits % 8 == 0 || (bytes[whole] & mask) == (range->prefix[whole] & mask);
+    return address_starts_alike(bytes, range->prefix, range->bits);
 }
 
 static AddressKind find_kind(const uint8_t *bytes, const AddressRange *ranges, size_t n) {
@@ -91,24 +87,21 @@ static AddressKind v6_kind(const uint8_t *bytes) {
 }
 
 AddressKind address_kind(const void *address, size_t len) {
-    struct sockaddr_in6 v6 = {0};
-    struct sockaddr_in v4 = {0};
-    sa_family_t family;
-    uint8_t bytes[16];
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage storage;
+    } copy;
 
-    if (len < sizeof(struct sockaddr) || len > sizeof(struct sockaddr_storage))
+    if (len < sizeof(copy.any) || len > sizeof(copy.storage))
         return ADDRESS_FOREIGN;
-    memcpy(&family, (const char *)address + offsetof(struct sockaddr, sa_family), sizeof(family));
-    if (family == AF_INET && len >= sizeof(v4)) {
-        memcpy(&v4, address, sizeof(v4));
-        memcpy(bytes, &v4.sin_addr, sizeof(v4.sin_addr));
-        return v4_kind(bytes);
-    }
-    if (family != AF_INET6 || len < sizeof(v6))
-        return ADDRESS_FOREIGN;
-    memcpy(&v6, address, sizeof(v6));
-    memcpy(bytes, &v6.sin6_addr, sizeof(v6.sin6_addr));
-    return v6_kind(bytes);
+    memcpy(&copy, address, len);
+    if (copy.any.sa_family == AF_INET && len >= sizeof(copy.v4))
+        return v4_kind((const uint8_t *)&copy.v4.sin_addr);
+    if (copy.any.sa_family == AF_INET6 && len >= sizeof(copy.v6))
+        return v6_kind(copy.v6.sin6_addr.s6_addr);
+    return ADDRESS_FOREIGN;
 }
 
 const MetricSource *sources_find(const MetricSources *sources, Str name) {
@@ -119,8 +112,6 @@ const MetricSource *sources_find(const MetricSources *sources, Str name) {
             return &sources->items[i];
     return NULL;
 }
-
-/* --- addresses --- */
 
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local) {
     switch (address_kind(address, len)) {
@@ -173,13 +164,6 @@ __attribute__((format(printf, 4, 5))) static SourceFault *add(
     return fault;
 }
 
-/* A path that we append ourselves. */
-static bool names_the_query(Str url) {
-    while (str_has_suffix(url, STR("/")))
-        url.len--;
-    return str_has_suffix(url, STR("/api/v1")) || str_has_suffix(url, STR("/api/v1/query"));
-}
-
 static const char *url_hint(Str url) {
     if (str_find(url, '@') != SIZE_MAX)
         return "basicAuth: {user: …, passwordFile: …} or bearerTokenFile: …, in a file of sources";
@@ -196,11 +180,14 @@ static void check_url(Faults *faults, const MetricSource *source) {
         (void)add(faults, "url", NULL, "url is longer than 2048 bytes");
         return;
     }
-    if (!complaint && names_the_query(url))
-        (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
     if (complaint)
         add(faults, "url", url_hint(url), "url %s", complaint)->is_secret =
             str_find(url, '@') != SIZE_MAX;
+    while (str_has_suffix(url, STR("/")))
+        url.len--;
+    if (!complaint &&
+        (str_has_suffix(url, STR("/api/v1")) || str_has_suffix(url, STR("/api/v1/query"))))
+        (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
 }
 
 static void check_credentials(Faults *faults, const MetricSource *source) {
@@ -223,12 +210,10 @@ static void check_credentials(Faults *faults, const MetricSource *source) {
             ->is_warning = true;
 }
 
-static bool has_tls(const MetricSource *source) {
-    return source->ca_file || source->cert_file || source->key_file || source->server_name ||
-           source->is_insecure;
-}
-
 static void check_tls(Faults *faults, const MetricSource *source) {
+    bool has_tls = source->ca_file || source->cert_file || source->key_file ||
+                   source->server_name || source->is_insecure;
+
     if (source->cert_file && !source->key_file)
         (void)add(faults, "tls.certFile", NULL, "certFile needs a keyFile, too");
     if (source->key_file && !source->cert_file)
@@ -245,16 +230,9 @@ static void check_tls(Faults *faults, const MetricSource *source) {
         add(faults, "tls.insecureSkipVerify", "name the CA that signed it: caFile",
             "the certificate of this source is not verified: any host on the way can answer for it")
             ->is_warning = true;
-    if (has_tls(source) && str_has_prefix(str_from_c(source->url), STR("http://")))
+    if (has_tls && str_has_prefix(str_from_c(source->url), STR("http://")))
         add(faults, "tls", "the url may mean https://", "tls has no effect with http://")
             ->is_warning = true;
-}
-
-static bool is_doubled(const MetricSource *source, size_t number) {
-    for (size_t i = 0; i < number; i++)
-        if (str_eq_nocase(source->headers[i].name, source->headers[number].name))
-            return true;
-    return false;
 }
 
 static void check_header(Faults *faults, const MetricSource *source, size_t number) {
@@ -264,8 +242,9 @@ static void check_header(Faults *faults, const MetricSource *source, size_t numb
                            ? "use bearerTokenFile or basicAuth, which read it from a file"
                            : NULL;
 
-    if (!complaint && is_doubled(source, number))
-        complaint = "is there twice";
+    for (size_t i = 0; i < number && !complaint; i++)
+        if (str_eq_nocase(source->headers[i].name, header->name))
+            complaint = "is there twice";
     if (complaint)
         add(faults, "headers", hint, "the header \"%.*s\" %s", STR_FMT(str_take(header->name, 64)),
             complaint)
@@ -326,36 +305,26 @@ bool source_connection_open(SourceConnection *server, ClientLoop *loop) {
     return server->client != NULL;
 }
 
-static int source_connection_init(
-    SourceConnection *server, const MetricSource *source, char *error) {
-    int r;
-
-    server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
-    if (!server->name)
-        return message_fail(-ENOMEM, error, "out of memory for the metric source");
-    r = source_access(source, &server->access, error);
-    if (r < 0)
-        return r;
-    server->owns_access = true;
-    return 0;
-}
-
 int source_connections_new(const MetricSources *sources, SourceConnections **ret, char *error) {
     _cleanup_(source_connections_freep) SourceConnections *connections =
         calloc(1, sizeof(*connections));
-    int r;
 
     if (!connections)
         return message_fail(-ENOMEM, error, "out of memory for the metric sources");
     if (sources->n > SOURCES_MAX)
         return message_fail(-E2BIG, error, "there are more than %u sources", SOURCES_MAX);
-    for (; connections->n < sources->n; connections->n++) {
-        r = source_connection_init(
-            &connections->items[connections->n], &sources->items[connections->n], error);
-        if (r < 0) {
-            source_connection_done(&connections->items[connections->n]);
+    for (size_t i = 0; i < sources->n; i++) {
+        const MetricSource *source = &sources->items[i];
+        SourceConnection *server = &connections->items[connections->n++];
+        int r;
+
+        server->owns_access = true;
+        server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
+        if (!server->name)
+            return message_fail(-ENOMEM, error, "out of memory for the metric source");
+        r = source_access(source, &server->access, error);
+        if (r < 0)
             return r;
-        }
     }
     *ret = TAKE_PTR(connections);
     return 0;

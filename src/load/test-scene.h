@@ -22,6 +22,7 @@
 typedef struct Scene {
     Store *store;
     Snapshot *snapshot;
+    JoinIndex *index;
     JoinMemory *memory; /* NULL: none */
     Arena *arena;
     Gauge gauge;
@@ -39,11 +40,12 @@ static inline void scene_publish(Scene *scene) {
 static inline void scene_begin(Scene *scene) {
     *scene = (Scene){
         .store = store_new(),
+        .index = join_index_new(),
         .arena = arena_new((size_t)64 * 1024 * 1024),
         .gauge = {.name = STR("x"), .max_age_nsec = 60 * SCENE_SEC},
         .time = {.asked_nsec = 1, .uptime_nsec = 2},
     };
-    assert_true(scene->store && scene->arena);
+    assert_true(scene->store && scene->index && scene->arena);
     test_load_node(scene->store,
         STR("{\"metadata\":{\"name\":\"node-a\",\"labels\":{\"kubernetes.io/"
             "hostname\":\"host-a\"}},"
@@ -65,6 +67,7 @@ static inline void scene_begin(Scene *scene) {
 static inline void scene_done(Scene *scene) {
     measurement_unref(scene->measurement);
     join_memory_free(scene->memory);
+    join_index_free(scene->index);
     snapshot_unref(scene->snapshot);
     store_free(scene->store);
     arena_free(scene->arena);
@@ -108,7 +111,7 @@ static inline void scene_join(Scene *scene) {
     scene->measurement = NULL;
     assert_int_equal(
         join_vector(&scene->gauge, &scene->vector, snapshot_table(scene->snapshot), &scene->time,
-            scene->memory, scene->arena, &scene->report, &scene->measurement),
+            scene->index, scene->memory, scene->arena, &scene->report, &scene->measurement),
         0);
     assert_non_null(scene->measurement);
 }

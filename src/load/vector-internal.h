@@ -41,33 +41,3 @@ SeriesLabel *vector_reader_labels(VectorReader *reader);
 void vector_reader_take_labels(VectorReader *reader, size_t n);
 
 void vector_reader_add(VectorReader *reader, const Series *series);
-
-/*
- * SeriesShape: the text of a series without the parts that differ in the next one.
- *
- *     ,{"metric":{"node":"  a  "},"value":[1700000000.123,"  0.42  "]}
- *
- * A server writes thousands of series that differ only in label values and in the number. Where the
- * text between them repeats, comparing bytes replaces parsing. A series of another shape is parsed,
- * and its shape replaces this one.
- */
-#define SHAPE_LABELS_MAX 16u
-
-typedef struct SeriesShape {
-    Str pieces[SHAPE_LABELS_MAX + 2]; /* before each label's value, before the number, after it */
-    Str names[SHAPE_LABELS_MAX];
-    size_t n_labels;
-    bool is_known;
-    int64_t at_msec;
-} SeriesShape;
-
-/* @series is the text from @from to the reader's position, and @number is its number. A series with
- * escapes or many labels leaves the shape unknown. */
-void shape_learn(
-    SeriesShape *shape, const JsonReader *json, size_t from, const Series *series, Str number);
-
-/* Whether a series of this shape follows, with no label's value over VECTOR_LABEL_MAX bytes. If so,
- * fills the shape's number of @labels, the text of the number and the end of the series. If not,
- * @labels may be partly overwritten. Consumes nothing. */
-bool shape_match(const SeriesShape *shape, JsonReader *json, SeriesLabel *labels, Str *ret_number,
-    size_t *ret_end);

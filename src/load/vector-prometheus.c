@@ -6,10 +6,103 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/bytes.h"
 #include "base/double.h"
 #include "load/vector-internal.h"
 
 #define TIME_SEC_MAX 253402300799.0 /* the last second of the year 9999 */
+
+/*
+ * SeriesShape: the text of a series without the parts that differ in the next one.
+ *
+ *     ,{"metric":{"node":"  a  "},"value":[1700000000.123,"  0.42  "]}
+ *
+ * A server writes thousands of series that differ only in label values and in the number. Where the
+ * text between them repeats, comparing bytes replaces parsing. A series of another shape is parsed,
+ * and its shape replaces this one.
+ */
+#define SHAPE_LABELS_MAX 16u
+
+typedef struct SeriesShape {
+    Str pieces[SHAPE_LABELS_MAX + 2]; /* before each label's value, before the number, after it */
+    Str names[SHAPE_LABELS_MAX];
+    size_t n_labels;
+    bool is_known;
+    int64_t at_msec;
+} SeriesShape;
+
+/* A value with escapes was unescaped into the arena: it is not a slice of the text. */
+static bool is_within(Str part, const char *from, const char *to) {
+    return part.ptr >= from && part.ptr <= to && part.len <= (size_t)(to - part.ptr);
+}
+
+/* @series is the text from @from to the reader's position, and @number is its number. A series with
+ * escapes or many labels leaves the shape unknown. */
+static void shape_learn(
+    SeriesShape *shape, const JsonReader *json, size_t from, const Series *series, Str number) {
+    const char *at = json->data + from - 1, *end = json->data + json->at;
+
+    shape->is_known = false;
+    if (series->n_labels > SHAPE_LABELS_MAX || from == 0 || *at != ',')
+        return;
+    for (size_t i = 0; i < series->n_labels; i++) {
+        Str value = series->labels[i].value;
+
+        if (!is_within(value, at, end))
+            return;
+        shape->pieces[i] = str_of(at, (size_t)(value.ptr - at));
+        shape->names[i] = series->labels[i].name;
+        at = value.ptr + value.len;
+    }
+    if (!is_within(number, at, end))
+        return;
+    shape->pieces[series->n_labels] = str_of(at, (size_t)(number.ptr - at));
+    at = number.ptr + number.len;
+    shape->pieces[series->n_labels + 1] = str_of(at, (size_t)(end - at));
+    shape->n_labels = series->n_labels;
+    shape->at_msec = series->at_msec;
+    shape->is_known = true;
+}
+
+static bool take_piece(const JsonReader *json, Str piece, size_t *at) {
+    if (json->len - *at < piece.len || !bytes_equal(json->data + *at, piece.ptr, piece.len))
+        return false;
+    *at += piece.len;
+    return true;
+}
+
+/* Up to the quote, which is the next piece's first byte. */
+static Str take_text(JsonReader *json, size_t *at) {
+    size_t start = *at;
+
+    *at = json_find_stop(json, start);
+    return str_of(json->data + start, *at - start);
+}
+
+/* Whether a series of this shape follows, with no label's value over VECTOR_LABEL_MAX bytes. If so,
+ * fills the shape's number of @labels, the text of the number and the end of the series. If not,
+ * @labels may be partly overwritten. Consumes nothing. */
+static bool shape_match(const SeriesShape *shape, JsonReader *json, SeriesLabel *labels,
+    Str *ret_number, size_t *ret_end) {
+    size_t at = json->at;
+
+    if (!shape->is_known || json->state != JSON_BEHIND_ELEMENT)
+        return false;
+    for (size_t i = 0; i < shape->n_labels; i++) {
+        if (!take_piece(json, shape->pieces[i], &at))
+            return false;
+        labels[i] = (SeriesLabel){shape->names[i], take_text(json, &at)};
+        if (labels[i].value.len > VECTOR_LABEL_MAX)
+            return false;
+    }
+    if (!take_piece(json, shape->pieces[shape->n_labels], &at))
+        return false;
+    *ret_number = take_text(json, &at);
+    if (!take_piece(json, shape->pieces[shape->n_labels + 1], &at))
+        return false;
+    *ret_end = at;
+    return true;
+}
 
 typedef struct Answer {
     VectorReader reader;
@@ -305,22 +398,11 @@ static int complain_of_status(const Answer *answer, Message *message) {
     return -EPROTO;
 }
 
-/* Cuts and escapes the warning once, for every place that shows it. */
-static int keep_warning(const Answer *answer) {
-    const VectorReader *reader = &answer->reader;
-    char text[VECTOR_ERROR_MAX];
-    Message message = message_begin(text, sizeof(text));
-    Str warning = str_is_empty(answer->warning) ? answer->info : answer->warning;
-
-    message_show(&message, warning, VECTOR_SERVER_TEXT_MAX);
-    reader->vector->warning = arena_copy(reader->arena, str_of(text, message.len));
-    return reader->vector->warning.ptr ? 0 : -ENOMEM;
-}
-
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     Message message = message_begin(error, VECTOR_ERROR_MAX);
     Answer answer = {0};
     VectorReader *reader = &answer.reader;
+    char text[VECTOR_ERROR_MAX];
     int r;
 
     *ret = (Vector){0};
@@ -341,5 +423,10 @@ int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     }
     if (json_error(&reader->json) != JSON_OK)
         return vector_reader_complain(reader, &message);
-    return keep_warning(&answer);
+    /* Cut and escaped once, for every place that shows it. */
+    message = message_begin(text, sizeof(text));
+    message_show(&message, str_is_empty(answer.warning) ? answer.info : answer.warning,
+        VECTOR_SERVER_TEXT_MAX);
+    ret->warning = arena_copy(arena, str_of(text, message.len));
+    return ret->warning.ptr ? 0 : -ENOMEM;
 }

@@ -12,9 +12,7 @@
 #define LABELS_FIRST 256u
 #define LABELS_BLOCK 4096u
 #define SERIES_FIRST 16u
-#define VECTOR_LABELS_TOTAL_MAX                                                                    \
-    2000000u /* of all series: they take more memory than their text                               \
-              */
+#define VECTOR_LABELS_TOTAL_MAX 2000000u /* they take more memory than their text */
 
 typedef struct BodyKind {
     Str start; /* any case */
@@ -33,24 +31,17 @@ static const BodyKind body_kinds[] = {
     {STR("# TYPE"), "an exporter's own metrics (ask a Prometheus server, not a target)"},
 };
 
-static const char *find_body_kind(Str body) {
-    for (size_t i = 0; i < ELEMENTS_OF(body_kinds); i++)
-        if (str_eq_nocase(str_take(body, body_kinds[i].start.len), body_kinds[i].start))
-            return body_kinds[i].what;
-    return NULL;
-}
-
 static int complain_of_body(Str body, Message *message) {
-    const char *what = find_body_kind(body);
+    const char *what = NULL;
 
     if (body.len > 0 && (body.ptr[0] == '{' || body.ptr[0] == '['))
         return 0;
-    if (body.len == 0) {
-        message_add(message, "an empty answer, not JSON");
-        return -EPROTO;
-    }
-    message_add(message, "%s, not JSON: ", what ? what : "text");
-    message_quote(message, "", body, "");
+    for (size_t i = 0; i < ELEMENTS_OF(body_kinds) && !what; i++)
+        if (str_eq_nocase(str_take(body, body_kinds[i].start.len), body_kinds[i].start))
+            what = body_kinds[i].what;
+    message_add(message, "%s, not JSON", body.len == 0 ? "an empty answer" : what ? what : "text");
+    if (body.len > 0)
+        message_quote(message, ": ", body, "");
     return -EPROTO;
 }
 
@@ -66,19 +57,9 @@ int vector_reader_begin(
     return complain_of_body(str_trim(body), message);
 }
 
-/* Where the reader stopped, and the text there. */
-static void describe_place(const VectorReader *reader, Message *message) {
-    const JsonReader *json = &reader->json;
-    Str rest = str_of(json->data + json->error_at, json->len - json->error_at);
-
-    message_add(message, "byte %zu: %s", json->error_at, json->error_text);
-    if (rest.len == 0)
-        return;
-    message_quote(message, ", at ", rest, "");
-}
-
 int vector_reader_complain(const VectorReader *reader, Message *message) {
     const JsonReader *json = &reader->json;
+    Str rest = str_of(json->data + json->error_at, json->len - json->error_at);
 
     if (json->error == JSON_E_MEMORY) {
         message_add(message, "out of memory for the answer");
@@ -94,7 +75,9 @@ int vector_reader_complain(const VectorReader *reader, Message *message) {
         message_add(message, "cut off after %zu bytes: ", json->len);
     else
         message_add(message, "not JSON: ");
-    describe_place(reader, message);
+    message_add(message, "byte %zu: %s", json->error_at, json->error_text);
+    if (rest.len > 0)
+        message_quote(message, ", at ", rest, "");
     return -EPROTO;
 }
 
@@ -106,18 +89,16 @@ void vector_reader_overflow(VectorReader *reader, const char *static_text) {
 
 /* --- room ------------------------------------------------------------------ */
 
-static bool add_labels(VectorReader *reader) {
-    reader->block = reader->block < LABELS_BLOCK ? reader->block * 2 : LABELS_BLOCK;
-    reader->labels = ARENA_RAW(reader->arena, SeriesLabel, reader->block);
-    reader->n_labels_left = reader->labels ? reader->block : 0;
-    return reader->labels;
-}
-
 SeriesLabel *vector_reader_labels(VectorReader *reader) {
-    if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX - VECTOR_LABELS_MAX)
+    if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX - VECTOR_LABELS_MAX) {
         vector_reader_overflow(reader, "more than 2000000 labels in all");
-    else if (reader->n_labels_left < VECTOR_LABELS_MAX && !add_labels(reader))
-        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+    } else if (reader->n_labels_left < VECTOR_LABELS_MAX) {
+        reader->block = reader->block < LABELS_BLOCK ? reader->block * 2 : LABELS_BLOCK;
+        reader->labels = ARENA_RAW(reader->arena, SeriesLabel, reader->block);
+        reader->n_labels_left = reader->labels ? reader->block : 0;
+        if (!reader->labels)
+            json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+    }
     return json_error(&reader->json) == JSON_OK ? reader->labels : NULL;
 }
 
@@ -130,24 +111,18 @@ void vector_reader_take_labels(VectorReader *reader, size_t n) {
 }
 
 /* As many as fit in the rest of the text at the average length so far, and some more. */
-static size_t estimate(const VectorReader *reader) {
-    size_t n = reader->vector->n, size;
-
-    if (n == 0)
-        return SERIES_FIRST;
-    size = n + (n * (reader->json.len - reader->json.at) / (reader->json.at + 1)) * 9 / 8 + n;
-    return size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
-}
-
 static bool grow(VectorReader *reader) {
+    const JsonReader *json = &reader->json;
     Vector *vector = reader->vector;
-    size_t size = estimate(reader);
-    Series *items = ARENA_RAW(reader->arena, Series, size);
+    size_t n = vector->n, size = n + (n * (json->len - json->at) / (json->at + 1)) * 9 / 8 + n;
+    Series *items;
 
+    size = n == 0 ? SERIES_FIRST : size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
+    items = ARENA_RAW(reader->arena, Series, size);
     if (!items)
         return false;
-    if (vector->n > 0)
-        memcpy(items, vector->items, vector->n * sizeof(Series));
+    if (n > 0)
+        memcpy(items, vector->items, n * sizeof(Series));
     vector->items = items;
     reader->size = size;
     return true;

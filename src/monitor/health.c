@@ -60,11 +60,11 @@ static bool check_sync(const HealthState *state, char *note) {
     note_kind(&watcher->kinds[WATCHER_PODS], "pods", watcher->n_pods, state->now_nsec, &text);
     for (unsigned i = 0; i < _RELATED_KINDS; i++)
         if (watcher->related_wanted & RELATED_BIT(i))
-            note_kind(&watcher->related[i], related_kind_name((RelatedKind)i),
+            note_kind(&watcher->kinds[_WATCHER_KINDS + i], related_kind_name((RelatedKind)i),
                 watcher->n_related[i], state->now_nsec, &text);
     if (watcher->watches_policies)
-        note_kind(&watcher->policies, watcher_kind_name(WATCHER_POLICIES), watcher->n_policies,
-            state->now_nsec, &text);
+        note_kind(&watcher->kinds[WATCHER_POLICIES], watcher_kind_name(WATCHER_POLICIES),
+            watcher->n_policies, state->now_nsec, &text);
     (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
     return state->live->is_synced && !state->program->is_partial;
 }

@@ -21,18 +21,10 @@ static const struct {
         "Objects that could not be used: malformed, or over a limit."},
 };
 
-#define ALL_KINDS ((unsigned)WATCHER_POLICIES + 1)
-
 static bool is_watched(const WatcherStatus *watcher, unsigned k) {
     if (k == WATCHER_POLICIES)
         return watcher->watches_policies;
     return k < _WATCHER_KINDS || (watcher->related_wanted & RELATED_BIT(k - _WATCHER_KINDS));
-}
-
-static const WatcherKindStatus *kind_at(const WatcherStatus *watcher, unsigned k) {
-    if (k == WATCHER_POLICIES)
-        return &watcher->policies;
-    return k < _WATCHER_KINDS ? &watcher->kinds[k] : &watcher->related[k - _WATCHER_KINDS];
 }
 
 static double value_of(const WatcherKindStatus *kind, size_t figure, int64_t now_nsec) {
@@ -54,17 +46,17 @@ static double value_of(const WatcherKindStatus *kind, size_t figure, int64_t now
 static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out) {
     for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
         exposition_head(out, kind_figures[i].name, kind_figures[i].type, kind_figures[i].help);
-        for (unsigned k = 0; k < ALL_KINDS; k++)
+        for (unsigned k = 0; k < _WATCHER_ALL_KINDS; k++)
             if (is_watched(watcher, k))
                 buf_printf(out, "%s{resource=\"%s\"} %.17g\n", kind_figures[i].name,
-                    watcher_kind_name((WatcherKind)k), value_of(kind_at(watcher, k), i, now_nsec));
+                    watcher_kind_name((WatcherKind)k), value_of(&watcher->kinds[k], i, now_nsec));
     }
 }
 
 static void print_events(const WatcherStatus *watcher, Buf *out) {
     exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
-    for (unsigned i = 0; i < ALL_KINDS; i++) {
-        const WatcherKindStatus *kind = kind_at(watcher, i);
+    for (unsigned i = 0; i < _WATCHER_ALL_KINDS; i++) {
+        const WatcherKindStatus *kind = &watcher->kinds[i];
         const struct {
             const char *type;
             uint64_t n;
@@ -92,7 +84,7 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
 }
 
 static void print_announced(const LiveStatus *live, Buf *out) {
-    const WriteFigures *events = &live->watcher.events;
+    const WriteFigures *events = &live->watcher.writes[WATCHER_EVENTS];
 
     exposition_head(out, "berth_events_total", "counter", "Kubernetes Events written by berth.");
     buf_printf(out,
@@ -103,7 +95,7 @@ static void print_announced(const LiveStatus *live, Buf *out) {
 }
 
 static void print_published(const LiveStatus *live, int64_t now_nsec, Buf *out) {
-    const WriteFigures *writes = &live->watcher.publish;
+    const WriteFigures *writes = &live->watcher.writes[WATCHER_PUBLISHED];
 
     exposition_gauge(out, "berth_publish_writer", "1: this berth writes what policies publish.",
         live->watcher.publishes);
@@ -194,10 +186,10 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         print_published(live, now_nsec, out);
     if (live->has_nominator)
         print_nominations(live, out);
-    exposition_count(
-        out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->marks.n_written);
+    exposition_count(out, "berth_wake_ups_total", "Nodes marked for a retry.",
+        watcher->writes[WATCHER_MARKS].n_written);
     exposition_count(out, "berth_wake_up_failures_total", "Nodes that could not be marked.",
-        watcher->marks.n_failed);
+        watcher->writes[WATCHER_MARKS].n_failed);
     exposition_count(out, "berth_bypassed_pods_total",
         "Pods that bypassed berth: bound without a filter request by a scheduler that uses berth.",
         live->n_bypassed);

@@ -108,18 +108,14 @@ static bool is_mounted_file(const char *path) {
            !S_ISDIR(status.stx_mode) && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* The folder of a file, as another may be put in its place; but never all of the file system. */
 static bool allow_replaced(const Rules *rules, const char *path, uint64_t access) {
     char folder[PATH_MAX];
+    struct stat status;
+    bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 
     folder_of(path, folder);
-    if (is_folder(path) || is_mounted_file(path) || is_root(folder))
+    if (is_folder || is_mounted_file(path) || is_root(folder))
         return !is_root(path) && allow(rules, path, access);
     return allow(rules, folder, access);
 }
@@ -175,22 +171,7 @@ static void allow_links_in(const Rules *rules, const char *folder, uint64_t acce
     (void)closedir(entries);
 }
 
-static void allow_path(const Rules *rules, SandboxPath *path) {
-    uint64_t access = path->is_written ? ACCESS_WRITE : ACCESS_READ;
-
-    if (!path->path || path->path[0] == '\0' || strcmp(path->path, "-") == 0)
-        return;
-    path->is_refused = !allow_links(rules, path->path, access, 0);
-    if (!path->is_written)
-        allow_links_in(rules, path->path, access);
-}
-
 /* --- entering --------------------------------------------------------------------------------- */
-
-static uint64_t handled_by(int abi) {
-    return ACCESS_ALL_V1 | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
-           (abi >= 3 ? ACCESS_TRUNCATE : 0) | (abi >= 5 ? ACCESS_IOCTL_DEV : 0);
-}
 
 int landlock_enter(SandboxPath *paths, size_t n_paths) {
     struct landlock_ruleset_attr attributes = {0};
@@ -200,7 +181,9 @@ int landlock_enter(SandboxPath *paths, size_t n_paths) {
     abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (abi < 0)
         return -errno;
-    rules.handled = attributes.handled_access_fs = handled_by(abi);
+    rules.handled = attributes.handled_access_fs =
+        ACCESS_ALL_V1 | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+        (abi >= 3 ? ACCESS_TRUNCATE : 0) | (abi >= 5 ? ACCESS_IOCTL_DEV : 0);
     rules.fd = (int)syscall(
         SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0);
     if (rules.fd < 0)
@@ -209,8 +192,16 @@ int landlock_enter(SandboxPath *paths, size_t n_paths) {
         (void)allow(&rules, system_paths[i], ACCESS_READ);
     for (size_t i = 0; i < ELEMENTS_OF(replaced_paths); i++)
         (void)allow_links(&rules, replaced_paths[i], ACCESS_READ, 0);
-    for (size_t i = 0; i < n_paths; i++)
-        allow_path(&rules, &paths[i]);
+    for (size_t i = 0; i < n_paths; i++) {
+        const char *path = paths[i].path;
+        uint64_t access = paths[i].is_written ? ACCESS_WRITE : ACCESS_READ;
+
+        if (!path || path[0] == '\0' || strcmp(path, "-") == 0)
+            continue;
+        paths[i].is_refused = !allow_links(&rules, path, access, 0);
+        if (!paths[i].is_written)
+            allow_links_in(&rules, path, access);
+    }
     r = syscall(SYS_landlock_restrict_self, rules.fd, 0) < 0 ? -errno : abi;
     (void)close(rules.fd);
     return r;

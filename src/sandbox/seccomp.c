@@ -66,13 +66,6 @@ static const char *const forbidden[] = {
 };
 /* clang-format on */
 
-/* getaddrinfo() looks at the addresses of this host (netlink) and may call a local resolver. */
-static const int families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK};
-
-static const unsigned long requests[] = {FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ};
-
-static const int operations[] = {PR_GET_NAME, PR_SET_NAME}; /* of threads */
-
 static int add_names(
     scmp_filter_ctx filter, uint32_t action, const char *const *names, size_t n_names) {
     int r = 0;
@@ -87,26 +80,30 @@ static int add_names(
 
 /* Calls that are allowed with some arguments only. */
 static int add_conditions(scmp_filter_ctx filter) {
+    const struct {
+        int call;
+        struct scmp_arg_cmp argument;
+    } rules[] = {
+        {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_INET)},
+        {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_INET6)},
+        /* getaddrinfo() looks at the addresses of this host and may call a local resolver. */
+        {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX)},
+        {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_NETLINK)},
+        {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONBIO)},
+        {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONREAD)},
+        {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, TCGETS)},
+        {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)},
+        /* Threads, but no processes. libc falls back to clone() from clone3(), whose flags a filter
+         * cannot read: that one is not listed. */
+        {SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)},
+        {SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME)}, /* of threads */
+        {SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
+        {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())}, /* abort() */
+    };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(families); i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
-    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(requests); i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-            SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)requests[i]));
-    /* Threads, but no processes. libc falls back to clone() from clone3(), whose flags a filter
-     * cannot read: that one is not listed. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(operations); i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)operations[i]));
-    /* abort() */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(rules); i++)
+        r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, 1, &rules[i].argument);
     return r;
 }
 

@@ -262,8 +262,9 @@ static void describe_wait(
         name = is_of_pods ? "nodes and pods" : watcher_kind_name(WATCHER_NODES);
     }
     for (unsigned i = 0; has_fields && i < _RELATED_KINDS; i++)
-        if ((program->related & RELATED_BIT(i)) && !status.watcher.related[i].is_synced) {
-            kind = &status.watcher.related[i];
+        if ((program->related & RELATED_BIT(i)) &&
+            !status.watcher.kinds[_WATCHER_KINDS + i].is_synced) {
+            kind = &status.watcher.kinds[_WATCHER_KINDS + i];
             name = related_kind_name((RelatedKind)i);
             break;
         }
