@@ -9,11 +9,10 @@
 #include "model/pod-details.h"
 #include "model/pod-parts.h"
 
-/* A copy of the fields of @parts, to which the caller gets a reference; NULL if that is nothing.
- * False when out of memory. */
+/* A copy of the fields of @parts, to which the caller gets a reference (block_drop()); NULL if that
+ * is nothing. False when out of memory. */
 bool kept_details_take(RecordPool *pool, const PodDetails *details, const PodParts *parts,
     const PodDetails **ret) MUST_CHECK;
-void kept_details_drop(const PodDetails *kept); /* takes NULL */
 
 /* Whether all fields are equal; either may be NULL, and need not be kept. */
 bool kept_details_equal(const PodDetails *a, const PodDetails *b);
