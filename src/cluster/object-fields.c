@@ -144,7 +144,7 @@ const ObjectType owner_type = TYPE(PodOwner, TEXT(PodOwner, api_version, "apiVer
     PLAIN(PodOwner, blocks_deletion, BOOL, "blockOwnerDeletion"));
 
 const ObjectType pod_volume_type =
-    TYPE(PodVolume, TEXT(PodVolume, name, "name", NAME), TEXT(PodVolume, kind, NULL, WORD),
+    TYPE(PodVolume, TEXT(PodVolume, name, NULL, NAME), TEXT(PodVolume, kind, NULL, WORD),
         TEXT(PodVolume, claim_name, NULL, NAME), TEXT(PodVolume, storage_class, NULL, NAME));
 
 static const ObjectType resource_claim_type =
