@@ -5,6 +5,8 @@
 
 #include "cluster/object-fields.h"
 
+#include "cluster/table-dictionary.h"
+
 #define FIELD(type, member, its_kind, its_key, ...)                                                \
     { .key = (its_key), .kind = FIELD_##its_kind, .offset = offsetof(type, member), __VA_ARGS__ }
 #define TEXT(type, member, its_key, its_sort, ...)                                                 \
@@ -121,6 +123,13 @@ const ObjectType node_type = TYPE(Node, GROUP(NULL, node_metadata_type),
     LIST(Node, images, n_images, NULL, image_type, .is_own = true),
     LIST(Node, addresses, n_addresses, NULL, address_type, .is_own = true),
     POINTER(Node, details, node_details_type));
+
+static const ObjectType taints_type = TYPE(Taints, LIST(Taints, items, n, NULL, taint_type));
+
+const ObjectType table_dictionary_type =
+    TYPE(TableDictionary, LIST(TableDictionary, resources, n_resources, NULL, key_type),
+        LIST(TableDictionary, taint_sets, n_taint_sets, NULL, taints_type),
+        PLAIN(TableDictionary, n_left_out, PLAIN, NULL));
 
 /* --- details of pods --------------------------------------------------------------------- */
 

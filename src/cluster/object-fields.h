@@ -61,7 +61,7 @@ struct ObjectType {
     void (*release)(void *block); /* of a block of such; NULL: an array, released by its fields */
 };
 
-extern const ObjectType node_type, pod_type, pod_details_type, related_type;
+extern const ObjectType node_type, pod_type, pod_details_type, related_type, table_dictionary_type;
 
 /* For JSON: groups of fields, and elements that are written in a way of their own. */
 extern const ObjectType node_metadata_type, node_spec_details_type, node_status_details_type;

@@ -6,72 +6,17 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "cluster/object-fields.h"
 #include "cluster/table.h"
 
-static size_t table_dictionary_size(
-    const Str *resources, size_t n_resources, const Taints *taint_sets, size_t n_taint_sets) {
-    size_t size =
-        sizeof(TableDictionary) + n_resources * sizeof(Str) + n_taint_sets * sizeof(Taints);
-
-    for (size_t i = 0; i < n_resources; i++)
-        size += resources[i].len;
-    for (size_t i = 0; i < n_taint_sets; i++) {
-        size += taint_sets[i].n * sizeof(Taint);
-        for (size_t j = 0; j < taint_sets[i].n; j++)
-            size += taint_sets[i].items[j].key.len + taint_sets[i].items[j].value.len;
-    }
-    return size;
-}
-
-static Str copy_text(char **at, Str text) {
-    Str copy = str_of(*at, text.len);
-
-    if (str_is_empty(text))
-        return STR_NULL;
-    memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-    return copy;
-}
-
-static Taint *copy_taints(Taint *to, char **at, const Taints *from) {
-    for (size_t i = 0; i < from->n; i++)
-        to[i] = (Taint){
-            .key = copy_text(at, from->items[i].key),
-            .value = copy_text(at, from->items[i].value),
-            .effect = from->items[i].effect,
-        };
-    return to + from->n;
-}
-
-/* One block: the struct, names, lists, taints of all lists, and their texts. */
-const TableDictionary *table_dictionary_new(const Str *resources, size_t n_resources,
-    size_t n_left_out, const Taints *taint_sets, size_t n_taint_sets) {
-    TableDictionary *dictionary =
-        malloc(table_dictionary_size(resources, n_resources, taint_sets, n_taint_sets));
-    size_t n_taints = 0;
-    Taint *taint;
-    char *at;
+const TableDictionary *table_dictionary_new(const TableDictionary *from) {
+    TableDictionary *dictionary = calloc(1, sizeof(*dictionary));
 
     if (!dictionary)
         return NULL;
-    *dictionary = (TableDictionary){
-        .ref = REF_ONE,
-        .n_resources = n_resources,
-        .n_left_out = n_left_out,
-        .n_taint_sets = n_taint_sets,
-    };
-    dictionary->resources = (Str *)(dictionary + 1);
-    dictionary->taint_sets = (Taints *)(dictionary->resources + n_resources);
-    taint = (Taint *)(dictionary->taint_sets + n_taint_sets);
-    for (size_t i = 0; i < n_taint_sets; i++)
-        n_taints += taint_sets[i].n;
-    at = (char *)(taint + n_taints);
-    for (size_t i = 0; i < n_resources; i++)
-        dictionary->resources[i] = copy_text(&at, resources[i]);
-    for (size_t i = 0; i < n_taint_sets; i++) {
-        dictionary->taint_sets[i] = (Taints){.items = taint, .n = taint_sets[i].n};
-        taint = copy_taints(taint, &at, &taint_sets[i]);
-    }
+    dictionary->ref = REF_ONE;
+    if (!object_take(/* pool= */ NULL, &table_dictionary_type, 0, from, dictionary))
+        return table_dictionary_unref(dictionary);
     return dictionary;
 }
 
@@ -81,13 +26,14 @@ const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary) {
 }
 
 const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary) {
-    if (dictionary && ref_drop(&((TableDictionary *)(uintptr_t)dictionary)->ref))
-        free((TableDictionary *)(uintptr_t)dictionary);
+    if (!dictionary || !ref_drop(&((TableDictionary *)(uintptr_t)dictionary)->ref))
+        return NULL;
+    object_drop(&table_dictionary_type, dictionary);
+    free((TableDictionary *)(uintptr_t)dictionary);
     return NULL;
 }
 
-/* --- the next one: resources --------------------------------------------------------------------
- */
+/* --- the next one: resources ------------------------------------------------------------ */
 
 /* The column of a resource that a node offers. One that finds no room is left out for now:
  * table_dictionary_builder_choose_columns() decides. */
@@ -255,6 +201,11 @@ const TableDictionary *table_dictionary_builder_finish(
     const TableDictionaryBuilder *builder, const TableDictionary *before) {
     if (!builder->has_new_entries)
         return table_dictionary_ref(before);
-    return table_dictionary_new(builder->resources.items, builder->resources.n, builder->n_left_out,
-        builder->taint_sets.items, builder->taint_sets.n);
+    return table_dictionary_new(&(TableDictionary){
+        .resources = builder->resources.items,
+        .n_resources = builder->resources.n,
+        .n_left_out = builder->n_left_out,
+        .taint_sets = builder->taint_sets.items,
+        .n_taint_sets = builder->taint_sets.n,
+    });
 }

@@ -6,7 +6,7 @@
  * Both rarely change, and mostly grow at the end, so numbers in unchanged chunks stay valid.
  * Snapshots share a dictionary until it changes.
  *
- * Immutable, refcounted, one block. Threads: reference and read from any.
+ * Immutable, refcounted. Threads: reference and read from any.
  */
 
 #include "base/ref.h"
@@ -22,9 +22,8 @@ typedef struct TableDictionary {
     Taints *taint_sets;
 } TableDictionary;
 
-/* Copies everything. NULL when out of memory. */
-const TableDictionary *table_dictionary_new(const Str *resources, size_t n_resources,
-    size_t n_left_out, const Taints *taint_sets, size_t n_taint_sets);
+/* A copy of all of it. NULL when out of memory. */
+const TableDictionary *table_dictionary_new(const TableDictionary *from);
 
 const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary);
 const TableDictionary *table_dictionary_unref(
