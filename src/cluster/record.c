@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/ref.h"
-#include "cluster/kept-details.h"
 #include "cluster/object-fields.h"
 
 typedef struct NodeRecord {
@@ -216,11 +215,37 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     return pod;
 }
 
+static Labels choose_annotations(const Labels *all, const PodParts *parts, Label *room) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < all->n && n < POD_ANNOTATIONS_MAX; i++)
+        if (pod_parts_has_annotation(parts, all->items[i].key))
+            room[n++] = all->items[i];
+    return (Labels){.items = room, .n = n};
+}
+
+/* A copy of the fields of @parts, with a reference; NULL if that is nothing. False when out of
+ * memory. */
+static bool take_details(
+    RecordPool *pool, const PodDetails *details, const PodParts *parts, const PodDetails **ret) {
+    Label annotations[POD_ANNOTATIONS_MAX];
+    PodDetails chosen;
+
+    *ret = NULL;
+    if (!details || pod_parts_is_empty(parts))
+        return true;
+    chosen = *details;
+    chosen.annotations = choose_annotations(&details->annotations, parts, annotations);
+    chosen.has_status_amounts |= !(parts->fields & POD_BIT(POD_AMOUNTS));
+    *ret = object_take_block(pool, &pod_details_type, parts->fields, &chosen);
+    return *ret;
+}
+
 const Pod *pod_record_replace(
     RecordPool *pool, const Pod *known, const Pod *from, const PodParts *parts) {
     Pod kept = *from;
 
-    if (!kept_details_take(pool, from->details, parts, &kept.details))
+    if (!take_details(pool, from->details, parts, &kept.details))
         return NULL;
     if (!known || !pod_record_equal(known, &kept))
         return pod_record_make(pool, &kept);
@@ -250,4 +275,8 @@ const Pod *pod_record_unref(const Pod *pod) {
 
 bool pod_record_equal(const Pod *a, const Pod *b) {
     return object_equal(&pod_type, a, b);
+}
+
+size_t pod_details_size(const PodDetails *details) {
+    return details ? object_items_size(&pod_details_type, details, 1) : 0;
 }

@@ -43,67 +43,20 @@ const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *are
     return order;
 }
 
-#define BEFORE_POD "{\"Pod\":"
-#define BEFORE_NAMES ",\"NodeNames\":["
-#define BEHIND_NAMES "]}"
-#define ESCAPED_MAX 6u /* bytes of one, at most */
-
-/* Names of nodes are letters, digits, dots and dashes; what else a request may have called a node
- * comes with escapes. */
-static bool is_plain(Str name) {
-    bool is_plain = true;
-
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-
-        is_plain &= c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-    }
-    return is_plain;
-}
-
-static char *put(char *at, Str text) {
-    if (text.len > 0)
-        memcpy(at, text.ptr, text.len);
-    return at + text.len;
-}
-
-/* The name as JSON; NULL when out of memory. */
-static char *put_name(char *at, Str name) {
-    _cleanup_(buf_done) Buf quoted = BUF_INIT(ESCAPED_MAX * name.len + 2);
-
-    if (is_plain(name)) {
-        *at++ = '"';
-        at = put(at, name);
-        *at++ = '"';
-        return at;
-    }
-    json_quote(&quoted, name);
-    return buf_error(&quoted) ? NULL : put(at, buf_str(&quoted));
-}
-
-static size_t request_bound(const Recording *recording, const RecordedDecision *decision) {
-    size_t bytes = sizeof(BEFORE_POD BEFORE_NAMES BEHIND_NAMES) + decision->pod_text.len;
-
-    for (size_t i = 0; i < decision->n_nodes; i++)
-        bytes += ESCAPED_MAX * recording->names[decision->nodes[i].name].len + 3;
-    return bytes;
-}
-
 Str recorded_request(const Recording *recording, const RecordedDecision *decision, Arena *arena) {
     const RecordedNode **order = recorded_order(decision, arena);
-    char *text = ARENA_RAW(arena, char, request_bound(recording, decision)), *at = text;
+    _cleanup_(buf_done) Buf text = BUF_INIT(arena_left(arena));
+    JsonWriter writer = JSON_WRITER(&text);
 
-    if (!order || !text)
+    if (!order)
         return STR_NULL;
-    at = put(at, STR(BEFORE_POD));
-    at = put(at, decision->pod_text);
-    at = put(at, STR(BEFORE_NAMES));
-    for (size_t i = 0; at && i < decision->n_nodes; i++) {
-        *at = ',';
-        at = put_name(at + (i > 0), recording->names[order[i]->name]);
-    }
-    if (!at)
-        return STR_NULL;
-    at = put(at, STR(BEHIND_NAMES));
-    return str_of(text, (size_t)(at - text));
+    json_write_object(&writer);
+    json_write_key(&writer, STR("Pod"));
+    json_write_raw(&writer, decision->pod_text);
+    json_member_array(&writer, "NodeNames");
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        json_write_string(&writer, recording->names[order[i]->name]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    return buf_error(&text) ? STR_NULL : arena_copy(arena, buf_str(&text));
 }
