@@ -245,14 +245,17 @@ const ObjectType pod_metadata_type =
         TEXT(Pod, uid, "uid", NAME), FIELD(Pod, resource_version, VERSION, "resourceVersion"),
         PLAIN(Pod, created_at, TIME, "creationTimestamp"));
 
-/* Without the name of its owner, which is anonymized by its parts, and what is related to it. */
+/* What pods of one template have in common, besides lists and their namespace. */
+const ObjectType pod_template_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_KIND),
+    TEXT(Pod, owner_name, NULL, WORD), TEXT(Pod, owner_uid, NULL, NAME),
+    TEXT(Pod, scheduler_name, NULL, SCHEDULER), PLAIN(Pod, priority, PLAIN, NULL));
+
+/* Without what is related to it. The name of its owner is anonymized by its parts. */
 const ObjectType pod_type = TYPE(Pod, GROUP(NULL, pod_metadata_type),
-    TEXT(Pod, node_name, NULL, NAME), TEXT(Pod, nominated_node_name, NULL, NAME),
-    PLAIN(Pod, started_at, PLAIN, NULL), PLAIN(Pod, scheduled_at, PLAIN, NULL),
-    PLAIN(Pod, is_terminal, PLAIN, NULL), PLAIN(Pod, is_terminating, PLAIN, NULL),
-    PLAIN(Pod, is_guessed, PLAIN, NULL), PLAIN(Pod, priority, PLAIN, NULL),
-    TEXT(Pod, owner_kind, NULL, OWNER_KIND), TEXT(Pod, owner_name, NULL, WORD),
-    TEXT(Pod, owner_uid, NULL, NAME), TEXT(Pod, scheduler_name, NULL, SCHEDULER),
+    GROUP(NULL, pod_template_type), TEXT(Pod, node_name, NULL, NAME),
+    TEXT(Pod, nominated_node_name, NULL, NAME), PLAIN(Pod, started_at, PLAIN, NULL),
+    PLAIN(Pod, scheduled_at, PLAIN, NULL), PLAIN(Pod, is_terminal, PLAIN, NULL),
+    PLAIN(Pod, is_terminating, PLAIN, NULL), PLAIN(Pod, is_guessed, PLAIN, NULL),
     ITEMS(Pod, labels, NULL, label_type), ITEMS(Pod, requests, NULL, resource_type),
     ITEMS(Pod, tolerations, NULL, toleration_type), POINTER(Pod, details, pod_details_type));
 

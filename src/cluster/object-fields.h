@@ -65,7 +65,8 @@ extern const ObjectType node_type, pod_type, pod_details_type, related_type, tab
 
 /* For JSON: groups of fields, and elements that are written in a way of their own. */
 extern const ObjectType node_metadata_type, node_spec_details_type, node_status_details_type;
-extern const ObjectType pod_metadata_type, namespace_type, node_term_type, pod_term_type;
+extern const ObjectType pod_metadata_type, pod_template_type, namespace_type, node_term_type,
+    pod_term_type;
 extern const ObjectType label_type, annotation_type, node_annotation_type, resource_type;
 extern const ObjectType amount_list_type, selector_type, pod_volume_type, affinity_type;
 extern const ObjectType owner_type, taint_type, toleration_type, condition_type, image_type;

@@ -12,23 +12,12 @@ typedef struct NodeRecord {
     Node node;
 } NodeRecord;
 
-/* The fields that pods of one template share. The arrays follow, in the order of their
- * counts; a Pod points into them. */
-#define SHAPE_TEXTS 5u
-typedef struct PodShape {
-    Str namespace, owner_kind, owner_name, owner_uid, scheduler_name; /* SHAPE_TEXTS */
-    int64_t priority;
-    size_t n_labels, n_requests, n_tolerations;
-} PodShape;
-
 typedef struct PodRecord {
     Ref ref;
-    PodShape *shape;
+    Pod *shape;
     Pod pod;
     char text[];
 } PodRecord;
-
-/* --- pieces ---------------------------------------------------------------------- */
 
 static Str carve_text(char **at, Str text) {
     char *copy = *at;
@@ -39,31 +28,6 @@ static Str carve_text(char **at, Str text) {
     *at += text.len;
     return str_of(copy, text.len);
 }
-
-/* Copies @n elements of @size bytes, which begin with @n_texts texts, to @to, which is zeroed. */
-static bool take_texts(
-    RecordPool *pool, const void *from, size_t n, size_t size, size_t n_texts, void *to) {
-    for (size_t i = 0; i < n; i++) {
-        const Str *texts = (const Str *)((const char *)from + i * size);
-        Str *taken = (Str *)((char *)to + i * size);
-
-        memcpy(taken + n_texts, texts + n_texts, size - n_texts * sizeof(Str));
-        for (size_t j = 0; j < n_texts; j++)
-            if (!text_take(pool, texts[j], &taken[j]))
-                return false;
-    }
-    return true;
-}
-
-static void drop_texts(const void *items, size_t n, size_t size, size_t n_texts) {
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n_texts; j++)
-            text_drop(((const Str *)((const char *)items + i * size))[j]);
-}
-
-#define TAKE_TEXTS(pool, from, n, n_texts, to)                                                     \
-    take_texts((pool), (from), (n), sizeof(*(to)), (n_texts), (to))
-#define DROP_TEXTS(items, n, n_texts) drop_texts((items), (n), sizeof(*(items)), (n_texts))
 
 /* --- nodes ----------------------------------------------------------------------- */
 
@@ -105,82 +69,71 @@ static PodRecord *pod_record_of(const Pod *pod) {
     return (PodRecord *)((uintptr_t)pod - offsetof(PodRecord, pod));
 }
 
-static Label *shape_labels(PodShape *shape) {
-    return (Label *)(shape + 1);
+/* A shape: the fields that pods of one template share. The arrays of its lists follow; it does not
+ * point to them itself, so that equal shapes are equal bytes. */
+static void wear_shape(Pod *pod, Pod *shape) {
+    *pod = *shape;
+    pod->labels.items = (Label *)(shape + 1);
+    pod->requests.items = (Resource *)((Label *)(shape + 1) + shape->labels.n);
+    pod->tolerations.items = (Toleration *)(pod->requests.items + shape->requests.n);
 }
 
-static Resource *shape_requests(PodShape *shape) {
-    return (Resource *)(shape_labels(shape) + shape->n_labels);
-}
-
-static Toleration *shape_tolerations(PodShape *shape) {
-    return (Toleration *)(shape_requests(shape) + shape->n_requests);
+static void drop_items(const ObjectType *type, const void *items, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        object_drop(type, (const char *)items + i * type->size);
 }
 
 static void release_shape(void *block) {
-    PodShape *shape = block;
+    Pod pod, *shape = block;
 
-    DROP_TEXTS(shape, 1, SHAPE_TEXTS);
-    DROP_TEXTS(shape_labels(shape), shape->n_labels, 2);
-    DROP_TEXTS(shape_requests(shape), shape->n_requests, 1);
-    DROP_TEXTS(shape_tolerations(shape), shape->n_tolerations, 2);
+    wear_shape(&pod, shape);
+    text_drop(shape->namespace);
+    object_drop(&pod_template_type, shape);
+    drop_items(&label_type, pod.labels.items, pod.labels.n);
+    drop_items(&resource_type, pod.requests.items, pod.requests.n);
+    drop_items(&toleration_type, pod.tolerations.items, pod.tolerations.n);
 }
 
 static const ObjectType shape_type = {.release = release_shape};
 
-/* Field by field: padding stays zero, so that equal shapes are equal bytes. */
-static bool take_tolerations(RecordPool *pool, const Toleration *from, size_t n, Toleration *to) {
-    for (size_t i = 0; i < n; i++) {
-        to[i].exists = from[i].exists;
-        to[i].effect = from[i].effect;
-        if (!text_take(pool, from[i].key, &to[i].key) ||
-            !text_take(pool, from[i].value, &to[i].value))
+static bool take_items(
+    RecordPool *pool, const ObjectType *type, const void *from, size_t n, const void *to) {
+    for (size_t i = 0; i < n; i++)
+        if (!object_take(pool, type, 0, (const char *)from + i * type->size,
+                (char *)(uintptr_t)to + i * type->size))
             return false;
-    }
     return true;
 }
 
-static bool shape_fill(PodShape *shape, RecordPool *pool, const Pod *pod) {
-    shape->priority = pod->priority;
+static bool shape_fill(Pod *shape, RecordPool *pool, const Pod *pod) {
+    Pod to;
+
+    shape->labels.n = pod->labels.n;
+    shape->requests.n = pod->requests.n;
+    shape->tolerations.n = pod->tolerations.n;
+    wear_shape(&to, shape);
     return text_take(pool, pod->namespace, &shape->namespace) &&
-           text_take(pool, pod->owner_kind, &shape->owner_kind) &&
-           text_take(pool, pod->owner_name, &shape->owner_name) &&
-           text_take(pool, pod->owner_uid, &shape->owner_uid) &&
-           text_take(pool, pod->scheduler_name, &shape->scheduler_name) &&
-           TAKE_TEXTS(pool, pod->labels.items, shape->n_labels, 2, shape_labels(shape)) &&
-           TAKE_TEXTS(pool, pod->requests.items, shape->n_requests, 1, shape_requests(shape)) &&
-           take_tolerations(
-               pool, pod->tolerations.items, shape->n_tolerations, shape_tolerations(shape));
+           object_take(pool, &pod_template_type, 0, pod, shape) &&
+           take_items(pool, &label_type, pod->labels.items, to.labels.n, to.labels.items) &&
+           take_items(
+               pool, &resource_type, pod->requests.items, to.requests.n, to.requests.items) &&
+           take_items(pool, &toleration_type, pod->tolerations.items, to.tolerations.n,
+               to.tolerations.items);
 }
 
-static PodShape *shape_new(RecordPool *pool, const Pod *pod) {
-    PodShape *shape =
-        block_new(sizeof(PodShape) + pod->labels.n * sizeof(Label) +
-                      pod->requests.n * sizeof(Resource) + pod->tolerations.n * sizeof(Toleration),
+static Pod *shape_new(RecordPool *pool, const Pod *pod) {
+    Pod *shape =
+        block_new(sizeof(Pod) + pod->labels.n * sizeof(Label) + pod->requests.n * sizeof(Resource) +
+                      pod->tolerations.n * sizeof(Toleration),
             &shape_type);
 
     if (!shape)
         return NULL;
-    shape->n_labels = pod->labels.n;
-    shape->n_requests = pod->requests.n;
-    shape->n_tolerations = pod->tolerations.n;
     if (!shape_fill(shape, pool, pod)) {
         block_drop(shape);
         return NULL;
     }
     return block_share(pool, shape);
-}
-
-static void wear_shape(Pod *pod, PodShape *shape) {
-    pod->namespace = shape->namespace;
-    pod->owner_kind = shape->owner_kind;
-    pod->owner_name = shape->owner_name;
-    pod->owner_uid = shape->owner_uid;
-    pod->scheduler_name = shape->scheduler_name;
-    pod->priority = shape->priority;
-    pod->labels = (Labels){.items = shape_labels(shape), .n = shape->n_labels};
-    pod->requests = (Resources){.items = shape_requests(shape), .n = shape->n_requests};
-    pod->tolerations = (Tolerations){.items = shape_tolerations(shape), .n = shape->n_tolerations};
 }
 
 /* Takes the reference to from->details. */
@@ -197,6 +150,9 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     record->ref = REF_ONE;
     at = record->text;
     pod = &record->pod;
+    record->shape = shape_new(pool, from);
+    if (record->shape)
+        wear_shape(pod, record->shape);
     pod->name = carve_text(&at, from->name);
     pod->uid = carve_text(&at, from->uid);
     pod->resource_version = carve_text(&at, from->resource_version);
@@ -207,11 +163,9 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     pod->is_terminating = from->is_terminating;
     pod->is_guessed = from->is_guessed;
     pod->details = from->details;
-    record->shape = shape_new(pool, from);
     if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
         !text_take(pool, from->nominated_node_name, &pod->nominated_node_name))
         return pod_record_unref(pod);
-    wear_shape(pod, record->shape);
     return pod;
 }
 
