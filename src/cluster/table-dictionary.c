@@ -35,15 +35,20 @@ const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary)
 
 /* --- the next one: resources ------------------------------------------------------------ */
 
-/* The column of a resource that a node offers. One that finds no room is left out for now:
- * table_dictionary_builder_choose_columns() decides. */
-static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint) {
+/* One that finds no room is left out for now: table_dictionary_builder_choose_columns() decides. */
+void table_dictionary_builder_add_resource(
+    TableDictionaryBuilder *builder, Str name, size_t position) {
+    size_t *guess = &builder->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
+    size_t found;
     Str *added;
 
-    if (hint < builder->resources.n && str_eq(builder->resources.items[hint], name))
+    if (*guess < builder->resources.n && str_eq(builder->resources.items[*guess], name))
         return;
-    if (str_is_one_of(name, builder->resources.items, builder->resources.n))
+    found = str_index(name, builder->resources.items, builder->resources.n);
+    if (found != SIZE_MAX) {
+        *guess = found;
         return;
+    }
     if (builder->resources.n == TABLE_RESOURCES_MAX) {
         builder->n_left_out++;
         return;
@@ -58,7 +63,7 @@ static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint)
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
     for (size_t i = 0; i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)
-            add_resource(builder, node->allocatable.items[i].name, i);
+            table_dictionary_builder_add_resource(builder, node->allocatable.items[i].name, i);
 }
 
 /* --- more names than columns ------------------------------------------------------- */
@@ -162,6 +167,8 @@ uint32_t table_dictionary_builder_number_taints(
     TableDictionaryBuilder *builder, const Taints *taints, uint32_t before) {
     uint64_t hash;
 
+    if (taints->n == 0) /* the first set */
+        return 0;
     if (taints_equal(&builder->taint_sets.items[before], taints))
         return before;
     hash_taint_sets(builder);
@@ -190,7 +197,7 @@ void table_dictionary_builder_init(
 
     *builder = (TableDictionaryBuilder){.arena = arena, .n_left_out = from->n_left_out};
     for (size_t i = 0; i < from->n_resources; i++)
-        add_resource(builder, from->resources[i], i);
+        table_dictionary_builder_add_resource(builder, from->resources[i], i);
     for (size_t i = 0; i < from->n_taint_sets; i++)
         add_taint_set(builder, &from->taint_sets[i]);
     builder->has_new_entries = !before;
