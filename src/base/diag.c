@@ -11,15 +11,9 @@
 
 /* The line @place is on, without its end. */
 static Str line_of(Str source, size_t line) {
-    Str text;
+    Str text = line > 0 ? str_line(source, line) : STR_NULL;
 
-    if (line == 0)
-        return STR_NULL;
-    while (str_split(&source, '\n', &text))
-        if (--line == 0)
-            return text.len > 0 && text.ptr[text.len - 1] == '\r' ? str_take(text, text.len - 1)
-                                                                  : text;
-    return STR_NULL;
+    return str_has_suffix(text, STR("\r")) ? str_take(text, text.len - 1) : text;
 }
 
 /* A copy of @line, or that of the last diag if it is the same: a file may be one line of megabytes,

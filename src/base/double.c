@@ -184,29 +184,6 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]) {
  * values often have 17 digits), 128 bits are divided by 64: the quotient has more bits than a
  * double, and its last one is set if there is a rest. */
 
-static const uint64_t powers[DIGITS_SHORT + 1] = {
-    UINT64_C(1),
-    UINT64_C(10),
-    UINT64_C(100),
-    UINT64_C(1000),
-    UINT64_C(10000),
-    UINT64_C(100000),
-    UINT64_C(1000000),
-    UINT64_C(10000000),
-    UINT64_C(100000000),
-    UINT64_C(1000000000),
-    UINT64_C(10000000000),
-    UINT64_C(100000000000),
-    UINT64_C(1000000000000),
-    UINT64_C(10000000000000),
-    UINT64_C(100000000000000),
-    UINT64_C(1000000000000000),
-    UINT64_C(10000000000000000),
-    UINT64_C(100000000000000000),
-    UINT64_C(1000000000000000000),
-    UINT64_C(10000000000000000000),
-};
-
 /* digits / 10^n_fraction. */
 typedef struct Decimal {
     uint64_t digits;
@@ -257,8 +234,10 @@ static double divide(uint64_t dividend, uint64_t divisor) {
 }
 
 static double decimal_value(Decimal decimal) {
-    uint64_t divisor = powers[decimal.n_fraction];
+    uint64_t divisor = 1; /* 10^19 at most, which fits */
 
+    for (unsigned i = 0; i < decimal.n_fraction; i++)
+        divisor *= 10;
     if (decimal.digits <= EXACT_MAX && divisor <= EXACT_MAX)
         return (double)decimal.digits / (double)divisor;
     return decimal.digits == 0 ? 0 : divide(decimal.digits, divisor);

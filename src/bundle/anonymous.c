@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "bundle/siphash.h"
 #include "cel/graph.h"
+#include "cluster/object-fields.h"
 #include "model/time.h"
 #include "model/workload.h"
 
@@ -358,127 +359,11 @@ size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNC
 
 /* --- objects: failures stick to the arenas ------------------------------------------------ */
 
-typedef Str Show(Anonymous *anonymous, Str text);
-
-/* A text of an element, and how it is shown. */
-typedef struct ShownField {
-    size_t offset;
-    Show *show;
-} ShownField;
-
-static void show_fields(Anonymous *a, void *item, const ShownField *fields) {
-    for (; fields->show; fields++) {
-        Str *text = (Str *)(void *)((char *)item + fields->offset);
-
-        *text = fields->show(a, *text);
-    }
-}
-
-/* A copy of @n elements with these fields shown. NULL when out of memory. */
-static void *show_items(
-    Anonymous *a, const void *items, size_t n, size_t size, const ShownField *fields) {
-    char *copy = arena_zalloc(a->object, n, size);
-
-    if (copy && n > 0)
-        memcpy(copy, items, n * size);
-    for (size_t i = 0; copy && i < n; i++)
-        show_fields(a, copy + i * size, fields);
-    return copy;
-}
-
-#define SHOWN(a, list, n, ...)                                                                     \
-    show_items((a), (list), (n), sizeof(*(list)), (const ShownField[]){__VA_ARGS__, {0}})
-#define SHOW(a, list, n, ...) ((list) = SHOWN((a), (list), (n), __VA_ARGS__))
-#define FIELD(type, member, show)                                                                  \
-    { offsetof(type, member), show }
-
-static void show_labels(Anonymous *a, Labels *labels, Show *value) {
-    SHOW(a, labels->items, labels->n, FIELD(Label, key, anonymous_key), FIELD(Label, value, value));
-}
-
-static void show_resources(Anonymous *a, Resources *resources) {
-    SHOW(a, resources->items, resources->n, FIELD(Resource, name, anonymous_key));
-}
-
-static bool has_failed(const Anonymous *a) {
-    return arena_has_failed(a->arena) || arena_has_failed(a->object);
-}
-
-static Str condition_type(Anonymous *a, Str type) {
+static Str show_condition(Anonymous *a, Str type) {
     static const char *const types[] = {
         "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", NULL};
 
     return is_in_list(type, types) ? type : anonymous_name(a, type);
-}
-
-static void show_images(Anonymous *a, Node *node) {
-    Image *images =
-        show_items(a, node->images, node->n_images, sizeof(*images), (const ShownField[]){{0}});
-
-    for (size_t i = 0; images && i < node->n_images; i++)
-        SHOW(a, images[i].names, images[i].n_names, {0, anonymous_image});
-    node->images = images;
-}
-
-static void show_texts(Anonymous *a, TextList *list) {
-    SHOW(a, list->items, list->n, {0, anonymous_name});
-}
-
-/* Words of the API, and versions of Kubernetes, which rules compare as such, stay. */
-static void show_node_details(Anonymous *a, Node *node) {
-    NodeDetails *details;
-
-    if (!node->details)
-        return;
-    details = SHOWN(a, node->details, 1, FIELD(NodeDetails, provider_id, anonymous_name),
-        FIELD(NodeDetails, os_image, anonymous_name),
-        FIELD(NodeDetails, kernel_version, anonymous_name),
-        FIELD(NodeDetails, container_runtime_version, anonymous_name));
-    node->details = details;
-    if (!details)
-        return;
-    show_texts(a, &details->pod_cidrs);
-    show_texts(a, &details->volumes_in_use);
-    show_texts(a, &details->volumes_attached);
-    show_resources(a, &details->capacity);
-}
-
-const Node *anonymous_node(Anonymous *a, const Node *node) {
-    Node *copy;
-
-    arena_reset(a->object);
-    copy = SHOWN(a, node, 1, FIELD(Node, name, anonymous_name), FIELD(Node, uid, anonymous_name));
-    if (!copy)
-        return NULL;
-    show_labels(a, &copy->labels, anonymous_name);
-    show_labels(a, &copy->annotations, anonymous_text);
-    SHOW(a, copy->taints.items, copy->taints.n, FIELD(Taint, key, anonymous_key),
-        FIELD(Taint, value, anonymous_name));
-    SHOW(a, copy->conditions, copy->n_conditions, FIELD(Condition, type, condition_type),
-        FIELD(Condition, status, anonymous_name));
-    show_resources(a, &copy->allocatable);
-    show_images(a, copy);
-    show_node_details(a, copy);
-    SHOW(a, copy->addresses, copy->n_addresses, FIELD(Address, text, anonymous_name));
-    return has_failed(a) ? NULL : copy;
-}
-
-static void show_amounts(Anonymous *a, AmountList *list) {
-    SHOW(a, list->items, list->n, FIELD(Amount, name, anonymous_key));
-}
-
-static void show_containers(Anonymous *a, const PodContainer **containers, size_t n) {
-    PodContainer *copies = SHOWN(a, *containers, n, FIELD(PodContainer, name, anonymous_name),
-        FIELD(PodContainer, image, anonymous_image));
-
-    for (size_t i = 0; copies && i < n; i++) {
-        show_amounts(a, &copies[i].requests);
-        show_amounts(a, &copies[i].limits);
-        SHOW(a, copies[i].ports, copies[i].n_ports, FIELD(ContainerPort, name, anonymous_name),
-            FIELD(ContainerPort, host_ip, anonymous_name));
-        SHOW(a, copies[i].env, copies[i].n_env, {0, anonymous_name});
-    }
-    *containers = copies;
 }
 
 /* Groups of Kubernetes itself stay. */
@@ -493,146 +378,8 @@ static Str priority_class(Anonymous *a, Str name) {
     return str_has_prefix(name, STR("system-")) ? name : anonymous_name(a, name);
 }
 
-/* Types of volumes are fields of the API, policies of preemption its words. */
-static void show_names(Anonymous *a, PodDetails *details) {
-    show_fields(a, details,
-        (const ShownField[]){FIELD(PodDetails, priority_class_name, priority_class),
-            FIELD(PodDetails, runtime_class_name, anonymous_name),
-            FIELD(PodDetails, service_account_name, anonymous_name), {0}});
-    SHOW(a, details->scheduling_gates, details->n_scheduling_gates, {0, anonymous_key});
-    SHOW(a, details->volumes, details->n_volumes, FIELD(PodVolume, name, anonymous_name),
-        FIELD(PodVolume, claim_name, anonymous_name),
-        FIELD(PodVolume, storage_class, anonymous_name));
-    SHOW(a, details->resource_claims, details->n_resource_claims,
-        FIELD(PodResourceClaim, name, anonymous_name),
-        FIELD(PodResourceClaim, claim_name, anonymous_name),
-        FIELD(PodResourceClaim, template_name, anonymous_name));
-    show_amounts(a, &details->requests);
-    show_amounts(a, &details->limits);
-    show_amounts(a, &details->overhead);
-}
-
-/* Operators are words of the API; so are keys of fields. */
-static void show_expressions(
-    Anonymous *a, const MatchExpression **expressions, size_t n, bool is_field) {
-    MatchExpression *copies = SHOWN(a, *expressions, n, {0});
-
-    for (size_t i = 0; copies && i < n; i++) {
-        if (!is_field)
-            copies[i].key = anonymous_key(a, copies[i].key);
-        SHOW(a, copies[i].values, copies[i].n_values, {0, anonymous_name});
-    }
-    *expressions = copies;
-}
-
-static void show_selector(Anonymous *a, LabelSelector *selector) {
-    show_labels(a, &selector->labels, anonymous_name);
-    show_expressions(a, &selector->expressions, selector->n_expressions, /* is_field= */ false);
-}
-
-static void show_node_terms(Anonymous *a, const NodeSelectorTerm **terms, size_t n) {
-    NodeSelectorTerm *copies = SHOWN(a, *terms, n, {0});
-
-    for (size_t i = 0; copies && i < n; i++) {
-        show_expressions(a, &copies[i].expressions, copies[i].n_expressions, /* is_field= */ false);
-        show_expressions(a, &copies[i].fields, copies[i].n_fields, /* is_field= */ true);
-    }
-    *terms = copies;
-}
-
-static void show_pod_terms(Anonymous *a, const PodAffinityTerm **terms, size_t n) {
-    PodAffinityTerm *copies =
-        SHOWN(a, *terms, n, FIELD(PodAffinityTerm, topology_key, anonymous_key));
-
-    for (size_t i = 0; copies && i < n; i++) {
-        show_selector(a, &copies[i].selector);
-        show_selector(a, &copies[i].namespace_selector);
-        SHOW(a, copies[i].namespaces, copies[i].n_namespaces, {0, anonymous_name});
-        SHOW(a, copies[i].match_keys, copies[i].n_match_keys, {0, anonymous_key});
-        SHOW(a, copies[i].mismatch_keys, copies[i].n_mismatch_keys, {0, anonymous_key});
-    }
-    *terms = copies;
-}
-
-static void show_affinity(Anonymous *a, PodDetails *details) {
-    PodAffinity *affinity = SHOWN(a, details->affinity, details->n_affinity, {0});
-    SpreadConstraint *spread = SHOWN(a, details->spread, details->n_spread,
-        FIELD(SpreadConstraint, topology_key, anonymous_key));
-
-    for (size_t i = 0; affinity && i < details->n_affinity; i++) {
-        show_node_terms(a, &affinity[i].node_required, affinity[i].n_node_required);
-        show_node_terms(a, &affinity[i].node_preferred, affinity[i].n_node_preferred);
-        show_pod_terms(a, &affinity[i].pods.required, affinity[i].pods.n_required);
-        show_pod_terms(a, &affinity[i].pods.preferred, affinity[i].pods.n_preferred);
-        show_pod_terms(a, &affinity[i].anti.required, affinity[i].anti.n_required);
-        show_pod_terms(a, &affinity[i].anti.preferred, affinity[i].anti.n_preferred);
-    }
-    for (size_t i = 0; spread && i < details->n_spread; i++) {
-        show_selector(a, &spread[i].selector);
-        SHOW(a, spread[i].match_keys, spread[i].n_match_keys, {0, anonymous_key});
-    }
-    details->affinity = details->n_affinity > 0 ? affinity : NULL;
-    details->spread = spread;
-    details->required_terms = (NodeTerms){0}; /* they are in the affinity */
-}
-
-static void show_term(Anonymous *a, NodeTerm *term) {
-    Requirement *of =
-        SHOWN(a, term->labels.items, term->labels.n, FIELD(Requirement, key, anonymous_key));
-
-    for (size_t i = 0; of && i < term->labels.n; i++)
-        SHOW(a, of[i].values, of[i].n_values, {0, anonymous_name});
-    term->labels.items = of;
-    SHOW(a, term->names, term->n_names, FIELD(NameTest, value, anonymous_name));
-}
-
-static void show_terms(Anonymous *a, NodeTerms *terms) {
-    SHOW(a, terms->items, terms->n, {0});
-    for (size_t i = 0; terms->items && i < terms->n; i++)
-        show_term(a, &terms->items[i]);
-}
-
-/* The controlling owner has the name that owner_name() made for the pod. */
-static void show_owners(Anonymous *a, const Pod *pod, PodDetails *details) {
-    PodOwner *owners = SHOWN(a, details->owners, details->n_owners,
-        FIELD(PodOwner, kind, show_kind), FIELD(PodOwner, name, anonymous_name),
-        FIELD(PodOwner, uid, anonymous_name), FIELD(PodOwner, api_version, api_version));
-
-    for (size_t i = 0; owners && i < details->n_owners; i++)
-        if (str_eq(owners[i].uid, pod->owner_uid))
-            owners[i].name = pod->owner_name;
-    details->owners = owners;
-}
-
-static void show_details(Anonymous *a, Pod *pod) {
-    PodDetails *details;
-
-    if (!pod->details)
-        return;
-    details = SHOWN(a, pod->details, 1, {0});
-    pod->details = details;
-    if (!details)
-        return;
-    show_labels(a, &details->annotations, anonymous_text);
-    show_labels(a, &details->node_selector, anonymous_name);
-    show_affinity(a, details);
-    show_owners(a, pod, details);
-    show_containers(a, &details->containers, details->n_containers);
-    show_containers(a, &details->init_containers, details->n_init_containers);
-    show_names(a, details);
-}
-
-static void show_namespace(Anonymous *a, Related *related) {
-    Namespace *namespace;
-
-    if (!related->namespace)
-        return;
-    namespace = SHOWN(a, related->namespace, 1, FIELD(Namespace, name, anonymous_name));
-    related->namespace = namespace;
-    if (!namespace)
-        return;
-    show_labels(a, &namespace->labels, anonymous_name);
-    show_labels(a, &namespace->annotations, anonymous_text);
+static Str scheduler_name(Anonymous *a, Str name) {
+    return str_is(name, "default-scheduler") ? name : anonymous_name(a, name);
 }
 
 /* A label can name several zones, joined by "__": each is hashed by itself. */
@@ -650,52 +397,81 @@ static Str zone_label(Anonymous *a, Str label) {
     return arena_copy(a->object, buf_str(&out));
 }
 
-/* Zones are read from the two parts again. */
-static void show_claims(Anonymous *a, Related *related) {
-    SHOW(a, related->claims, related->n_claims, FIELD(VolumeClaim, name, anonymous_name),
-        FIELD(VolumeClaim, namespace, anonymous_name),
-        FIELD(VolumeClaim, storage_class, anonymous_name),
-        FIELD(VolumeClaim, volume_name, anonymous_name),
-        FIELD(VolumeClaim, volume.name, anonymous_name),
-        FIELD(VolumeClaim, volume.zone_label, zone_label));
-    for (size_t i = 0; related->claims && i < related->n_claims; i++)
-        show_terms(a, &related->claims[i].volume.terms);
+static Str (*const show_text[])(Anonymous *a, Str text) = {
+    [SORT_NAME] = anonymous_name,
+    [SORT_KEY] = anonymous_key,
+    [SORT_IMAGE] = anonymous_image,
+    [SORT_TEXT] = anonymous_text,
+    [SORT_OWNER_KIND] = show_kind,
+    [SORT_API_VERSION] = api_version,
+    [SORT_CONDITION] = show_condition,
+    [SORT_PRIORITY_CLASS] = priority_class,
+    [SORT_SCHEDULER] = scheduler_name,
+    [SORT_ZONES] = zone_label,
+};
+
+static void show_fields(Anonymous *a, const ObjectType *type, void *item);
+
+/* A copy of @n elements, shown. NULL when out of memory. */
+static void *show_items(Anonymous *a, const ObjectType *type, const void *items, size_t n) {
+    char *copy = arena_zalloc(a->object, n, type->size);
+
+    if (copy && n > 0)
+        memcpy(copy, items, n * type->size);
+    for (size_t i = 0; copy && i < n; i++)
+        show_fields(a, type, copy + i * type->size);
+    return copy;
 }
 
-static void show_related(Anonymous *a, Pod *pod) {
-    Related *related;
+static void show_fields(Anonymous *a, const ObjectType *type, void *item) {
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const ObjectField *field = &type->fields[i];
+        void *at = field_at(field, item);
 
-    if (!pod->related)
-        return;
-    related = SHOWN(a, pod->related, 1, {0});
-    pod->related = related;
-    if (!related)
-        return;
-    show_namespace(a, related);
-    show_claims(a, related);
+        if (field->kind == FIELD_TEXT && field->sort != SORT_WORD)
+            *(Str *)at = show_text[field->sort](a, *(Str *)at);
+        else if (field->kind == FIELD_STRUCT)
+            show_fields(a, field->of, at);
+        else if (field->of && field_count(field, item) > 0)
+            *(void **)at =
+                show_items(a, field->of, field_items(field, item), field_count(field, item));
+    }
 }
 
-static Str scheduler_name(Anonymous *a, Str name) {
-    return str_is(name, "default-scheduler") ? name : anonymous_name(a, name);
+static bool has_failed(const Anonymous *a) {
+    return arena_has_failed(a->arena) || arena_has_failed(a->object);
+}
+
+const Node *anonymous_node(Anonymous *a, const Node *node) {
+    const Node *copy;
+
+    arena_reset(a->object);
+    copy = show_items(a, &node_type, node, 1);
+    return has_failed(a) ? NULL : copy;
+}
+
+/* Its controlling owner has the name that owner_name() makes for the pod. */
+static void show_owner(Anonymous *a, const Pod *pod, Pod *copy) {
+    const PodDetails *details = copy->details;
+
+    copy->owner_name = owner_name(a, pod);
+    for (size_t i = 0; details && details->owners && i < details->n_owners; i++)
+        if (str_eq(details->owners[i].uid, copy->owner_uid))
+            ((PodOwner *)(uintptr_t)details->owners)[i].name = copy->owner_name;
 }
 
 const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     Pod *copy;
 
     arena_reset(a->object);
-    copy = SHOWN(a, pod, 1, FIELD(Pod, name, anonymous_name), FIELD(Pod, namespace, anonymous_name),
-        FIELD(Pod, uid, anonymous_name), FIELD(Pod, node_name, anonymous_name),
-        FIELD(Pod, nominated_node_name, anonymous_name), FIELD(Pod, scheduler_name, scheduler_name),
-        FIELD(Pod, owner_kind, show_kind), FIELD(Pod, owner_uid, anonymous_name));
+    copy = show_items(a, &pod_type, pod, 1);
     if (!copy)
         return NULL;
-    copy->owner_name = owner_name(a, pod);
-    show_labels(a, &copy->labels, anonymous_name);
-    show_resources(a, &copy->requests);
-    SHOW(a, copy->tolerations.items, copy->tolerations.n, FIELD(Toleration, key, anonymous_key),
-        FIELD(Toleration, value, anonymous_name));
-    show_details(a, copy);
-    show_related(a, copy);
+    show_owner(a, pod, copy);
+    if (pod->details && copy->details) /* the terms are in the affinity */
+        ((PodDetails *)(uintptr_t)copy->details)->required_terms = (NodeTerms){0};
+    if (pod->related)
+        copy->related = show_items(a, &related_type, pod->related, 1);
     return has_failed(a) ? NULL : copy;
 }
 

@@ -40,21 +40,18 @@ typedef struct BundleWrite {
     const BundleParts *parts;
     Pack *pack;
     Arena *arena;
-    Buf line;             /* of the file that is being written */
-    Anonymous *anonymous; /* NULL: names stay */
-    ObjectMask mask;      /* anonymous's */
-    Digest policy;        /* in force */
-    uint32_t *pods;       /* by decision: its line in pods.jsonl, from 0; UINT32_MAX: none */
-    int error;            /* 0, or a negative errno */
+    Buf line;               /* of the file that is being written */
+    Anonymous *anonymous;   /* NULL: names stay */
+    ObjectMask mask_room;   /* anonymous's */
+    const ObjectMask *mask; /* NULL: names stay */
+    Digest policy;          /* in force */
+    uint32_t *pods;         /* by decision: its line in pods.jsonl, from 0; UINT32_MAX: none */
+    int error;              /* 0, or a negative errno */
 } BundleWrite;
 
-/* The mask, or NULL. */
-const ObjectMask *bundle_mask(const BundleWrite *write);
-
-/* A text, hashed if the bundle is anonymous. A failure sets write->error. */
-Str bundle_name(BundleWrite *write, Str name);
-Str bundle_workload(BundleWrite *write, Str key);
-Str bundle_text(BundleWrite *write, Str text);
+/* A text as @show (anonymous_name() and the like) has it, if the bundle is anonymous. A failure
+ * sets write->error. */
+Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text), Str text);
 
 /* A member that is a text, unless it is empty. */
 void bundle_write_text(JsonWriter *writer, Str key, Str text);

@@ -18,26 +18,14 @@
 
 /* --- shared by the files ----------------------------------------------------------------- */
 
-const ObjectMask *bundle_mask(const BundleWrite *write) {
-    return write->anonymous ? &write->mask : NULL;
-}
-
 static Str checked(BundleWrite *write, Str before, Str after) {
     if (!after.ptr && before.len > 0)
         write->error = -ENOMEM;
     return after;
 }
 
-Str bundle_name(BundleWrite *write, Str name) {
-    return write->anonymous ? checked(write, name, anonymous_name(write->anonymous, name)) : name;
-}
-
-Str bundle_workload(BundleWrite *write, Str key) {
-    return write->anonymous ? checked(write, key, anonymous_workload(write->anonymous, key)) : key;
-}
-
-Str bundle_text(BundleWrite *write, Str text) {
-    return write->anonymous ? checked(write, text, anonymous_text(write->anonymous, text)) : text;
+Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text), Str text) {
+    return write->anonymous ? checked(write, text, show(write->anonymous, text)) : text;
 }
 
 void bundle_write_text(JsonWriter *writer, Str key, Str text) {
@@ -248,7 +236,8 @@ int bundle_write(const BundleParts *parts, Buf *out) {
         return -ENOMEM;
     if (anonymous) {
         write.anonymous = anonymous;
-        write.mask = anonymous_mask(anonymous);
+        write.mask_room = anonymous_mask(anonymous);
+        write.mask = &write.mask_room;
     }
     write_all(&write);
     buf_done(&write.line);

@@ -22,7 +22,7 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
     int r;
 
     bundle_begin(write, STR("cluster.json"));
-    r = dump_write(snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
+    r = dump_write(snapshot, write->mask, (DumpSink){.write = put, .context = write->pack});
     if (r < 0)
         write->error = r;
     pack_end(write->pack);
@@ -52,9 +52,9 @@ static void write_changes(BundleWrite *write, size_t first) {
 
         write_scene(write, &writer, i, saved_view);
         if (i == first)
-            r = delta_write_order(&writer, saved_view->snapshot, bundle_mask(write));
+            r = delta_write_order(&writer, saved_view->snapshot, write->mask);
         else if (saved_view->snapshot)
-            r = delta_write(&writer, before, saved_view->snapshot, bundle_mask(write));
+            r = delta_write(&writer, before, saved_view->snapshot, write->mask);
         if (r < 0)
             write->error = r;
         if (saved_view->snapshot)

@@ -113,7 +113,7 @@ static void write_names(BundleWrite *write) {
 
     json_member_array(&writer, "nodes");
     for (size_t i = 0; i < recording->n_names; i++)
-        json_write_string(&writer, bundle_name(write, recording->names[i]));
+        json_write_string(&writer, bundle_show(write, anonymous_name, recording->names[i]));
     json_write_end_array(&writer);
     bundle_end_line(write, &writer);
 }
@@ -121,7 +121,8 @@ static void write_names(BundleWrite *write) {
 /* Texts of the bundle's policies may be shown; texts of other policies are anonymized word by
  * word. */
 static Str rule_text(BundleWrite *write, const RecordedDecision *decision, Str text) {
-    return digest_equal(decision->policy, write->policy) ? text : bundle_text(write, text);
+    return digest_equal(decision->policy, write->policy) ? text
+                                                         : bundle_show(write, anonymous_text, text);
 }
 
 static void write_rules(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
@@ -195,29 +196,26 @@ static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
     json_write_end_array(writer);
 }
 
-static void write_flag(JsonWriter *writer, Str key, bool is_set) {
-    if (!is_set)
-        return;
-    json_write_key(writer, key);
-    json_write_bool(writer, true);
-}
-
 static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
     json_member_int(writer, "id", (int64_t)decision->id);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(decision->verb)));
     json_member_int(writer, "nowNsec", decision->now_nsec);
     json_member_int(writer, "durationNsec", decision->duration_nsec);
-    bundle_write_text(writer, STR("namespace"), bundle_name(write, decision->pod_namespace));
-    bundle_write_text(writer, STR("name"), bundle_name(write, decision->pod_name));
-    bundle_write_text(writer, STR("uid"), bundle_name(write, decision->pod_uid));
-    bundle_write_text(writer, STR("target"), bundle_name(write, decision->target));
-    bundle_write_text(writer, STR("error"), bundle_text(write, decision->error));
+    bundle_write_text(
+        writer, STR("namespace"), bundle_show(write, anonymous_name, decision->pod_namespace));
+    bundle_write_text(writer, STR("name"), bundle_show(write, anonymous_name, decision->pod_name));
+    bundle_write_text(writer, STR("uid"), bundle_show(write, anonymous_name, decision->pod_uid));
+    bundle_write_text(writer, STR("target"), bundle_show(write, anonymous_name, decision->target));
+    bundle_write_text(writer, STR("error"), bundle_show(write, anonymous_text, decision->error));
     bundle_write_digest(writer, STR("policy"), decision->policy);
     json_member_int(writer, "in", (int64_t)decision->n_in);
     json_member_int(writer, "out", (int64_t)decision->n_out);
-    write_flag(writer, STR("names"), decision->had_names);
-    write_flag(writer, STR("late"), decision->is_late);
-    write_flag(writer, STR("exempt"), decision->is_exempt);
+    if (decision->had_names)
+        json_member_bool(writer, "names", true);
+    if (decision->is_late)
+        json_member_bool(writer, "late", true);
+    if (decision->is_exempt)
+        json_member_bool(writer, "exempt", true);
 }
 
 /* They are in the order of decisions: mostly it is the one that was found last, or the next. */

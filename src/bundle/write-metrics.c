@@ -58,20 +58,20 @@ static void write_values(
     for (size_t row = 0; row < measurement->names->n_rows; row++) {
         if (measurement->names->names[row].len == 0)
             continue;
-        json_write_key(writer, bundle_name(metrics->write, measurement->names->names[row]));
+        json_write_key(
+            writer, bundle_show(metrics->write, anonymous_name, measurement->names->names[row]));
         json_write_double(writer, measurement->values[row]);
     }
     json_write_end_object(writer);
 }
 
 static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
-    if (!measurement->lags_nsec)
-        return;
     json_member_object(writer, "lagsNsec");
     for (size_t row = 0; row < measurement->names->n_rows; row++) {
         if (measurement->names->names[row].len == 0 || measurement->lags_nsec[row] == 0)
             continue;
-        json_write_key(writer, bundle_name(metrics->write, measurement->names->names[row]));
+        json_write_key(
+            writer, bundle_show(metrics->write, anonymous_name, measurement->names->names[row]));
         json_write_int(writer, measurement->lags_nsec[row]);
     }
     json_write_end_object(writer);
@@ -97,7 +97,7 @@ static void write_workloads(
     qsort(sorted, n, sizeof(*sorted), compare_slots);
     json_member_object(writer, "workloads");
     for (size_t i = 0; i < n; i++) {
-        json_write_key(writer, bundle_workload(metrics->write, sorted[i].key));
+        json_write_key(writer, bundle_show(metrics->write, anonymous_workload, sorted[i].key));
         json_write_double(writer, measurement->workload_values[sorted[i].value]);
     }
     json_write_end_object(writer);
@@ -111,7 +111,8 @@ static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measure
     json_member_int(&writer, "atNsec", measurement->at_nsec);
     json_member_int(&writer, "uptimeNsec", measurement->uptime_nsec);
     write_values(metrics, &writer, measurement);
-    write_lags(metrics, &writer, measurement);
+    if (measurement->lags_nsec)
+        write_lags(metrics, &writer, measurement);
     if (measurement->n_workloads > 0)
         write_workloads(metrics, &writer, measurement);
     bundle_end_line(metrics->write, &writer);

@@ -96,7 +96,7 @@ static size_t find_column(const Str *resources, size_t n, Str name, size_t guess
     return str_index(name, resources, n);
 }
 
-void chunk_set_allocatable(
+static void set_allocatable(
     NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources) {
     size_t n = chunk->n_resources;
 
@@ -155,6 +155,16 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
         chunk_amounts(chunk, i, AMOUNT_FREE)[slot] =
             chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] -
             chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot];
+}
+
+void chunk_set_columns(NodeChunk *chunk, size_t slot, const Str *resources) {
+    static const Node none;
+    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &none;
+
+    chunk->is_ready[slot] = node->is_ready;
+    chunk->is_unschedulable[slot] = node->is_unschedulable;
+    set_allocatable(chunk, slot, &node->allocatable, resources);
+    chunk_count_pods(chunk, slot, resources);
 }
 
 /* --- lists of pods ---------------------------------------------------------------- */

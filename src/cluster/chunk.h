@@ -68,13 +68,13 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
     return chunk->amounts + CHUNK_AMOUNT(resource, kind);
 }
 
-/* Sets allocatable of @slot; @resources are the names of the chunk's columns. Resources without a
- * column are not counted. chunk_count_pods() must follow. */
-void chunk_set_allocatable(
-    NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
+/* Sets the columns of @slot from its node and its pods; @resources are the names of the chunk's
+ * columns of amounts. Resources without a column are not counted. */
+void chunk_set_columns(NodeChunk *chunk, size_t slot, const Str *resources);
 
-/* Sets the numbers of pods, the time of the last placement, requested and free of @slot from its
- * list of pods. Sums are always computed from scratch: a saturated sum cannot be decremented. */
+/* The same of its pods only: the numbers of pods, the time of the last placement, requested and
+ * free of @slot from its list of pods. Sums are always computed from scratch: a saturated sum
+ * cannot be decremented. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
 /* A list of @pods (records, of which it takes references), with one reference. NULL when out of

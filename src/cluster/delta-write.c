@@ -40,18 +40,7 @@ static const NodeTable nothing;
 /* --- what differs ------------------------------------------------------------------------ */
 
 static bool is_assumed(const NodeTable *table, const Pod *pod) {
-    size_t low = 0, high = table->n_assumed; /* sorted by UID */
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(table->assumed[middle]->uid, pod->uid);
-
-        if (order == 0)
-            return table->assumed[middle] == pod;
-        low = order < 0 ? middle + 1 : low;
-        high = order > 0 ? middle : high;
-    }
-    return false;
+    return table_find_assumed(table, pod->uid) == pod;
 }
 
 static bool pods_equal(const Pod *a, const Pod *b) {
@@ -162,22 +151,20 @@ static void compare_nominated(DeltaWrite *write) {
 
 /* Assumed to be on an unknown node: on no row. */
 static bool is_homeless(const NodeTable *table, const Pod *pod) {
-    return table_find(table, pod->node_name) == table->n_rows;
+    return is_assumed(table, pod) && table_find(table, pod->node_name) == table->n_rows;
 }
 
 static void compare_homeless(DeltaWrite *write) {
     for (size_t i = 0; i < write->before->n_assumed; i++) {
         const Pod *pod = write->before->assumed[i];
 
-        if (is_homeless(write->before, pod) &&
-            !(is_assumed(write->after, pod) && is_homeless(write->after, pod)))
+        if (is_homeless(write->before, pod) && !is_homeless(write->after, pod))
             drop_pod(write, pod);
     }
     for (size_t i = 0; i < write->after->n_assumed; i++) {
         const Pod *pod = write->after->assumed[i];
 
-        if (is_homeless(write->after, pod) &&
-            !(is_assumed(write->before, pod) && is_homeless(write->before, pod)))
+        if (is_homeless(write->after, pod) && !is_homeless(write->before, pod))
             add_pod(write, pod, pod->node_name);
     }
 }

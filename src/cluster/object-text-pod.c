@@ -7,19 +7,6 @@
 
 /* --- metadata ---------------------------------------------------------------------------- */
 
-static void write_owner(JsonWriter *writer, const PodOwner *owner) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), owner->api_version);
-    object_write_field(writer, STR("kind"), owner->kind);
-    object_write_field(writer, STR("name"), owner->name);
-    object_write_field(writer, STR("uid"), owner->uid);
-    if (owner->is_controller)
-        json_member_bool(writer, "controller", true);
-    if (owner->blocks_deletion)
-        json_member_bool(writer, "blockOwnerDeletion", true);
-    json_write_end_object(writer);
-}
-
 static void write_owners(JsonWriter *writer, const Pod *pod) {
     const PodOwner controller = {.kind = pod->owner_kind,
         .name = pod->owner_name,
@@ -30,24 +17,19 @@ static void write_owners(JsonWriter *writer, const Pod *pod) {
 
     if (!has_all && pod->owner_kind.len + pod->owner_name.len + pod->owner_uid.len == 0)
         return;
-    json_member_array(writer, "ownerReferences");
-    for (size_t i = 0; i < (has_all ? pod->details->n_owners : 1); i++)
-        write_owner(writer, &owners[i]);
-    json_write_end_array(writer);
+    object_write_list(
+        writer, "ownerReferences", &owner_type, owners, has_all ? pod->details->n_owners : 1);
 }
 
 static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
     json_member_object(writer, "metadata");
-    object_write_field(writer, STR("name"), pod->name);
-    object_write_field(writer, STR("namespace"), pod->namespace);
-    object_write_field(writer, STR("uid"), pod->uid);
-    object_write_field(writer, STR("resourceVersion"), pod->resource_version);
-    object_write_time(writer, STR("creationTimestamp"), pod->created_at);
+    object_write_fields(writer, &pod_metadata_type, pod);
     object_write_field(writer, STR("deletionTimestamp"),
         pod->is_terminating ? STR("1970-01-01T00:00:00Z") : STR_NULL);
-    object_write_labels(writer, STR("labels"), &pod->labels);
+    object_write_items(writer, "labels", &label_type, pod->labels.items, pod->labels.n);
     if (pod->details)
-        object_write_labels(writer, STR("annotations"), &pod->details->annotations);
+        object_write_items(writer, "annotations", &annotation_type, pod->details->annotations.items,
+            pod->details->annotations.n);
     write_owners(writer, pod);
     json_write_end_object(writer);
 }
@@ -55,7 +37,7 @@ static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
 /* --- containers -------------------------------------------------------------------------- */
 
 /* Exact: in thousandths or nanos where that is needed. */
-static void write_quantity(JsonWriter *writer, Str name, Quantity quantity) {
+void object_write_amount(JsonWriter *writer, Str name, Quantity quantity) {
     __int128 nano = quantity.nano;
     const char *suffix = "n";
     char digits[48];
@@ -74,82 +56,13 @@ static void write_quantity(JsonWriter *writer, Str name, Quantity quantity) {
         (int)(sizeof(digits) - at), digits + at, suffix);
 }
 
-static void write_amounts(JsonWriter *writer, Str key, const AmountList *list) {
-    if (!list->is_given)
-        return;
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < list->n; i++)
-        write_quantity(writer, list->items[i].name, list->items[i].quantity);
-    json_write_end_object(writer);
-}
-
-static void write_requirements(
-    JsonWriter *writer, const AmountList *requests, const AmountList *limits) {
-    if (!requests->is_given && !limits->is_given)
-        return;
-    json_member_object(writer, "resources");
-    write_amounts(writer, STR("requests"), requests);
-    write_amounts(writer, STR("limits"), limits);
-    json_write_end_object(writer);
-}
-
-static void write_port(JsonWriter *writer, const ContainerPort *port) {
-    json_write_object(writer);
-    object_write_field(writer, STR("name"), port->name);
-    json_member_int(writer, "containerPort", port->port);
-    if (port->host_port != 0)
-        json_member_int(writer, "hostPort", port->host_port);
-    object_write_field(writer, STR("protocol"), port->protocol);
-    object_write_field(writer, STR("hostIP"), port->host_ip);
-    json_write_end_object(writer);
-}
-
-static void write_names(JsonWriter *writer, const char *key, const Str *names, size_t n) {
-    if (n == 0)
-        return;
-    json_member_array(writer, key);
-    for (size_t i = 0; i < n; i++) {
-        json_write_object(writer);
-        object_write_field(writer, STR("name"), names[i]);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_container(JsonWriter *writer, const PodContainer *container) {
-    json_write_object(writer);
-    object_write_field(writer, STR("name"), container->name);
-    object_write_field(writer, STR("image"), container->image);
-    object_write_field(writer, STR("restartPolicy"), container->restart_policy);
-    write_requirements(writer, &container->requests, &container->limits);
-    if (container->n_ports > 0) {
-        json_member_array(writer, "ports");
-        for (size_t i = 0; i < container->n_ports; i++)
-            write_port(writer, &container->ports[i]);
-        json_write_end_array(writer);
-    }
-    write_names(writer, "env", container->env, container->n_env);
-    json_write_end_object(writer);
-}
-
-static void write_containers(
-    JsonWriter *writer, const char *key, const PodContainer *containers, size_t n) {
-    if (n == 0)
-        return;
-    json_member_array(writer, key);
-    for (size_t i = 0; i < n; i++)
-        write_container(writer, &containers[i]);
-    json_write_end_array(writer);
-}
-
 /* Of a pod of which only the sum is kept. */
 static void write_sum(JsonWriter *writer, const Resources *requests) {
     json_member_array(writer, "containers");
     json_write_object(writer);
     object_write_field(writer, STR("name"), STR("sum"));
     json_member_object(writer, "resources");
-    object_write_resources(writer, STR("requests"), requests);
+    object_write_items(writer, "requests", &resource_type, requests->items, requests->n);
     json_write_end_object(writer);
     json_write_end_object(writer);
     json_write_end_array(writer);
@@ -157,22 +70,11 @@ static void write_sum(JsonWriter *writer, const Resources *requests) {
 
 /* --- the spec ---------------------------------------------------------------------------- */
 
-static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations) {
-    if (tolerations->n == 0)
-        return;
-    json_member_array(writer, "tolerations");
-    for (size_t i = 0; i < tolerations->n; i++) {
-        const Toleration *toleration = &tolerations->items[i];
-
-        json_write_object(writer);
-        object_write_field(writer, STR("key"), toleration->key);
-        object_write_field(
-            writer, STR("operator"), toleration->exists ? STR("Exists") : STR("Equal"));
-        object_write_field(writer, STR("value"), toleration->value);
-        object_write_field(writer, STR("effect"), taint_effect_word(toleration->effect));
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
+void object_write_toleration(JsonWriter *writer, const Toleration *toleration) {
+    object_write_field(writer, STR("key"), toleration->key);
+    object_write_field(writer, STR("operator"), toleration->exists ? STR("Exists") : STR("Equal"));
+    object_write_field(writer, STR("value"), toleration->value);
+    object_write_field(writer, STR("effect"), taint_effect_word(toleration->effect));
 }
 
 static void write_term_condition(
@@ -215,68 +117,77 @@ static void write_node_affinity(JsonWriter *writer, const char *key, const NodeT
 }
 
 /* The claim of an ephemeral volume follows from its name. */
-static void write_volume(JsonWriter *writer, const PodVolume *volume) {
-    json_write_object(writer);
+void object_write_pod_volume(JsonWriter *writer, const PodVolume *volume) {
     object_write_field(writer, STR("name"), volume->name);
-    if (!str_is_empty(volume->kind)) {
-        json_write_key(writer, volume->kind);
-        json_write_object(writer);
-        if (str_eq(volume->kind, STR("persistentVolumeClaim")))
-            object_write_field(writer, STR("claimName"), volume->claim_name);
-        if (!str_is_empty(volume->storage_class)) {
-            json_member_object(writer, "volumeClaimTemplate");
-            json_member_object(writer, "spec");
-            object_write_field(writer, STR("storageClassName"), volume->storage_class);
-            json_write_end_object(writer);
-            json_write_end_object(writer);
-        }
+    if (str_is_empty(volume->kind))
+        return;
+    json_write_key(writer, volume->kind);
+    json_write_object(writer);
+    if (str_eq(volume->kind, STR("persistentVolumeClaim")))
+        object_write_field(writer, STR("claimName"), volume->claim_name);
+    if (!str_is_empty(volume->storage_class)) {
+        json_member_object(writer, "volumeClaimTemplate");
+        json_member_object(writer, "spec");
+        object_write_field(writer, STR("storageClassName"), volume->storage_class);
+        json_write_end_object(writer);
         json_write_end_object(writer);
     }
     json_write_end_object(writer);
 }
 
-static void write_volumes(JsonWriter *writer, const PodDetails *details) {
-    if (details->n_volumes == 0)
-        return;
-    json_member_array(writer, "volumes");
-    for (size_t i = 0; i < details->n_volumes; i++)
-        write_volume(writer, &details->volumes[i]);
-    json_write_end_array(writer);
+/* --- affinity ----------------------------------------------------------------------------- */
+
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+static void write_preferred(
+    JsonWriter *writer, int64_t weight, const char *key, const ObjectType *type, const void *term) {
+    json_write_object(writer);
+    json_member_int(writer, "weight", weight);
+    json_member_object(writer, key);
+    object_write_fields(writer, type, term);
+    json_write_end_object(writer);
+    json_write_end_object(writer);
 }
 
-static void write_resource_claims(JsonWriter *writer, const PodDetails *details) {
-    if (details->n_resource_claims == 0)
+static void write_affinity_to_nodes(JsonWriter *writer, const PodAffinity *affinity) {
+    if (!affinity->is_node_required && affinity->n_node_preferred == 0)
         return;
-    json_member_array(writer, "resourceClaims");
-    for (size_t i = 0; i < details->n_resource_claims; i++) {
-        const PodResourceClaim *claim = &details->resource_claims[i];
-
-        json_write_object(writer);
-        object_write_field(writer, STR("name"), claim->name);
-        object_write_field(writer, STR("resourceClaimName"), claim->claim_name);
-        object_write_field(writer, STR("resourceClaimTemplateName"), claim->template_name);
+    json_member_object(writer, "nodeAffinity");
+    if (affinity->is_node_required) {
+        json_member_object(writer, REQUIRED);
+        object_write_list(writer, "nodeSelectorTerms", &node_term_type, affinity->node_required,
+            affinity->n_node_required);
         json_write_end_object(writer);
     }
-    json_write_end_array(writer);
+    if (affinity->n_node_preferred > 0) {
+        json_member_array(writer, PREFERRED);
+        for (size_t i = 0; i < affinity->n_node_preferred; i++)
+            write_preferred(writer, affinity->node_preferred[i].weight, "preference",
+                &node_term_type, &affinity->node_preferred[i]);
+        json_write_end_array(writer);
+    }
+    json_write_end_object(writer);
 }
 
-static void write_details(JsonWriter *writer, const PodDetails *details) {
-    write_containers(writer, "containers", details->containers, details->n_containers);
-    write_containers(
-        writer, "initContainers", details->init_containers, details->n_init_containers);
-    write_requirements(writer, &details->requests, &details->limits);
-    write_amounts(writer, STR("overhead"), &details->overhead);
-    object_write_field(writer, STR("priorityClassName"), details->priority_class_name);
-    object_write_field(writer, STR("runtimeClassName"), details->runtime_class_name);
-    object_write_field(writer, STR("preemptionPolicy"), details->preemption_policy);
-    object_write_field(writer, STR("serviceAccountName"), details->service_account_name);
-    if (details->host_network)
-        json_member_bool(writer, "hostNetwork", true);
-    write_names(writer, "schedulingGates", details->scheduling_gates, details->n_scheduling_gates);
-    write_volumes(writer, details);
-    write_resource_claims(writer, details);
-    object_write_labels(writer, STR("nodeSelector"), &details->node_selector);
-    object_write_affinity(writer, details);
+static void write_affinity_to_pods(
+    JsonWriter *writer, const char *key, const PodAffinityTerms *terms) {
+    if (terms->n_required + terms->n_preferred == 0)
+        return;
+    json_member_object(writer, key);
+    object_write_list(writer, REQUIRED, &pod_term_type, terms->required, terms->n_required);
+    json_member_array(writer, PREFERRED);
+    for (size_t i = 0; i < terms->n_preferred; i++)
+        write_preferred(writer, terms->preferred[i].weight, "podAffinityTerm", &pod_term_type,
+            &terms->preferred[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+void object_write_affinity(JsonWriter *writer, const PodAffinity *affinity) {
+    write_affinity_to_nodes(writer, affinity);
+    write_affinity_to_pods(writer, "podAffinity", &affinity->pods);
+    write_affinity_to_pods(writer, "podAntiAffinity", &affinity->anti);
 }
 
 static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
@@ -286,10 +197,11 @@ static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
     if (pod->priority != 0)
         json_member_int(writer, "priority", pod->priority);
     if (pod->details)
-        write_details(writer, pod->details);
+        object_write_fields(writer, &pod_details_type, pod->details);
     else
         write_sum(writer, &pod->requests);
-    write_tolerations(writer, &pod->tolerations);
+    object_write_items(
+        writer, "tolerations", &toleration_type, pod->tolerations.items, pod->tolerations.n);
     json_write_end_object(writer);
 }
 
@@ -307,7 +219,7 @@ static void write_status_amounts(JsonWriter *writer, Str key, const Pod *pod) {
 
         if (overhead)
             amount.nano -= overhead->quantity.nano;
-        write_quantity(writer, request->name, amount);
+        object_write_amount(writer, request->name, amount);
     }
     json_write_end_object(writer);
 }
@@ -360,9 +272,7 @@ static void write_storage(JsonWriter *writer, Str key, int64_t bytes) {
 
 /* With @volume: in a field of its own, as only a recorded claim has it. */
 static void write_claim(JsonWriter *writer, const VolumeClaim *claim, bool with_volume) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("PersistentVolumeClaim"));
+    object_begin(writer, STR("PersistentVolumeClaim"));
     json_member_object(writer, "metadata");
     object_write_field(writer, STR("name"), claim->name);
     object_write_field(writer, STR("namespace"), claim->namespace);
@@ -393,12 +303,10 @@ void object_write_claim(JsonWriter *writer, const VolumeClaim *claim) {
 void object_write_volume(JsonWriter *writer, const PersistentVolume *volume) {
     const Label zone = {STR("topology.kubernetes.io/zone"), volume->zone_label};
 
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("PersistentVolume"));
+    object_begin(writer, STR("PersistentVolume"));
     json_member_object(writer, "metadata");
     object_write_field(writer, STR("name"), volume->name);
-    object_write_labels(writer, STR("labels"), &(Labels){.items = &zone, .n = zone.value.len > 0});
+    object_write_items(writer, "labels", &label_type, &zone, zone.value.len > 0);
     json_write_end_object(writer);
     json_member_object(writer, "spec");
     if (volume->terms.is_given)
@@ -432,9 +340,7 @@ static void write_related(JsonWriter *writer, const Related *related) {
 }
 
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("Pod"));
+    object_begin(writer, STR("Pod"));
     write_pod_metadata(writer, pod);
     write_spec(writer, pod, node);
     json_member_object(writer, "status");

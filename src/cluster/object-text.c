@@ -27,68 +27,168 @@ void object_write_time(JsonWriter *writer, Str key, int64_t sec) {
     buf_append_char(writer->out, '"');
 }
 
-void object_write_labels(JsonWriter *writer, Str key, const Labels *labels) {
-    if (labels->n == 0)
-        return;
-    json_write_key(writer, key);
+void object_begin(JsonWriter *writer, Str kind) {
     json_write_object(writer);
-    for (size_t i = 0; i < labels->n; i++) {
-        json_write_member(writer, labels->items[i].key, labels->items[i].value);
-    }
-    json_write_end_object(writer);
+    object_write_field(writer, STR("apiVersion"), STR("v1"));
+    object_write_field(writer, STR("kind"), kind);
 }
 
 static int compare_resources(const void *a, const void *b) {
     return str_cmp(((const Resource *)a)->name, ((const Resource *)b)->name);
 }
 
-void object_write_resources(JsonWriter *writer, Str key, const Resources *resources) {
+static void write_resources(JsonWriter *writer, const Resource *resources, size_t n) {
     Resource sorted[RESOURCES_MAX];
-    size_t n = resources->n < RESOURCES_MAX ? resources->n : RESOURCES_MAX;
 
-    if (n == 0)
-        return;
-    memcpy(sorted, resources->items, n * sizeof(*sorted));
+    n = n < RESOURCES_MAX ? n : RESOURCES_MAX;
+    memcpy(sorted, resources, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), compare_resources);
-    json_write_key(writer, key);
-    json_write_object(writer);
     for (size_t i = 0; i < n; i++) {
         resource_amount_print_exact(
             sorted[i].name, sorted[i].amount, object_begin_text(writer, sorted[i].name));
         buf_append_char(writer->out, '"');
     }
-    json_write_end_object(writer);
 }
-
-/* --- nodes ------------------------------------------------------------------------------- */
 
 /* A word that is unknown was not kept. Of a taint it may be left out to the same effect;
  * of a toleration not: it would tolerate all of them. */
-static Str taint_effect(const Taint *taint) {
-    return taint->effect == TAINT_UNKNOWN ? STR_NULL : taint_effect_word(taint->effect);
+static void write_taint(JsonWriter *writer, const Taint *taint) {
+    object_write_field(writer, STR("key"), taint->key);
+    object_write_field(writer, STR("value"), taint->value);
+    object_write_field(writer, STR("effect"),
+        taint->effect == TAINT_UNKNOWN ? STR_NULL : taint_effect_word(taint->effect));
 }
 
-static void write_taints(JsonWriter *writer, const Taints *taints) {
-    if (taints->n == 0)
+static void write_members(JsonWriter *writer, const ObjectType *type, const void *item) {
+    if (type == &taint_type)
+        write_taint(writer, item);
+    else if (type == &toleration_type)
+        object_write_toleration(writer, item);
+    else if (type == &pod_volume_type)
+        object_write_pod_volume(writer, item);
+    else if (type == &affinity_type)
+        object_write_affinity(writer, item);
+    else if (type == &address_type)
+        object_write_field(writer, STR("type"), address_type_name(((const Address *)item)->type));
+    object_write_fields(writer, type, item);
+}
+
+static bool is_label(const ObjectType *type) {
+    return type == &label_type || type == &annotation_type || type == &node_annotation_type;
+}
+
+void object_write_list(
+    JsonWriter *writer, const char *key, const ObjectType *type, const void *items, size_t n) {
+    const Label *labels = is_label(type) ? items : NULL;
+
+    if (labels || type == &resource_type) {
+        json_member_object(writer, key);
+        if (!labels)
+            write_resources(writer, items, n);
+        for (size_t i = 0; labels && i < n; i++)
+            json_write_member(writer, labels[i].key, labels[i].value);
+        json_write_end_object(writer);
         return;
-    json_member_array(writer, "taints");
-    for (size_t i = 0; i < taints->n; i++) {
+    }
+    json_member_array(writer, key);
+    for (size_t i = 0; i < n; i++) {
+        const void *item = (const char *)items + i * type->size;
+
+        if (type->size == sizeof(Str) && !type->fields[0].key) {
+            json_write_string(writer, *(const Str *)item);
+            continue;
+        }
         json_write_object(writer);
-        object_write_field(writer, STR("key"), taints->items[i].key);
-        object_write_field(writer, STR("value"), taints->items[i].value);
-        object_write_field(writer, STR("effect"), taint_effect(&taints->items[i]));
+        write_members(writer, type, item);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
 }
 
-static void write_condition(JsonWriter *writer, Condition condition) {
-    json_write_object(writer);
-    object_write_field(writer, STR("type"), condition.type);
-    object_write_field(writer, STR("status"), condition.status);
-    object_write_time(writer, STR("lastTransitionTime"), condition.changed_at);
+void object_write_items(
+    JsonWriter *writer, const char *key, const ObjectType *type, const void *items, size_t n) {
+    if (n > 0)
+        object_write_list(writer, key, type, items, n);
+}
+
+/* Whether a field of it has a value. */
+static bool has_value(const ObjectType *type, const void *item) {
+    bool is_given = false;
+
+    if (type == &amount_list_type)
+        return ((const AmountList *)item)->is_given;
+    if (type == &selector_type)
+        return ((const LabelSelector *)item)->is_given;
+    for (size_t i = 0; i < type->n_fields; i++) { /* texts and structures: others have none */
+        const void *at = field_at(&type->fields[i], item);
+
+        is_given |= type->fields[i].kind == FIELD_TEXT ? !str_is_empty(*(const Str *)at)
+                                                       : has_value(type->fields[i].of, at);
+    }
+    return is_given;
+}
+
+static void write_struct(
+    JsonWriter *writer, const char *key, const ObjectType *type, const void *item) {
+    const AmountList *amounts = type == &amount_list_type ? item : NULL;
+
+    if (!has_value(type, item))
+        return;
+    json_member_object(writer, key);
+    for (size_t i = 0; amounts && i < amounts->n; i++)
+        object_write_amount(writer, amounts->items[i].name, amounts->items[i].quantity);
+    object_write_fields(writer, type, item);
     json_write_end_object(writer);
 }
+
+static void write_field(JsonWriter *writer, const ObjectField *field, const void *item) {
+    const void *at = field_at(field, item);
+    int64_t number = field->size == sizeof(number) ? *(const int64_t *)at : 0;
+
+    switch (field->kind) {
+    case FIELD_TEXT:
+    case FIELD_VERSION:
+        object_write_field(writer, str_from_c(field->key), *(const Str *)at);
+        break;
+    case FIELD_LIST:
+        object_write_items(
+            writer, field->key, field->of, field_items(field, item), field_count(field, item));
+        break;
+    case FIELD_SINGLE:
+        if (field_count(field, item) == 0)
+            break;
+        json_member_object(writer, field->key);
+        write_members(writer, field->of, field_items(field, item));
+        json_write_end_object(writer);
+        break;
+    case FIELD_STRUCT:
+        write_struct(writer, field->key, field->of, at);
+        break;
+    case FIELD_BOOL:
+        if (*(const bool *)at)
+            json_member_bool(writer, field->key, true);
+        break;
+    case FIELD_TIME:
+        object_write_time(writer, str_from_c(field->key), number);
+        break;
+    case FIELD_NUMBER:
+    case FIELD_NONZERO:
+        if (number != 0 || field->kind == FIELD_NUMBER)
+            json_member_int(writer, field->key, number);
+        break;
+    case FIELD_POINTER:
+    case FIELD_PLAIN:
+        break;
+    }
+}
+
+void object_write_fields(JsonWriter *writer, const ObjectType *type, const void *item) {
+    for (size_t i = 0; i < type->n_fields; i++)
+        if (type->fields[i].key)
+            write_field(writer, &type->fields[i], item);
+}
+
+/* --- nodes ------------------------------------------------------------------------------- */
 
 /* Whether the node is ready by the kept conditions: not if that condition was over the limit, and
  * only its readiness is kept. */
@@ -102,123 +202,37 @@ static bool conditions_say_ready(const Node *node) {
 }
 
 static void write_conditions(JsonWriter *writer, const Node *node) {
-    bool is_missing = node->is_ready != conditions_say_ready(node);
+    Condition conditions[NODE_CONDITIONS_MAX + 1];
+    size_t n = node->n_conditions < NODE_CONDITIONS_MAX ? node->n_conditions : NODE_CONDITIONS_MAX;
 
-    if (node->n_conditions == 0 && !is_missing)
-        return;
-    json_member_array(writer, "conditions");
-    for (size_t i = 0; i < node->n_conditions; i++)
-        write_condition(writer, node->conditions[i]);
-    if (is_missing)
-        write_condition(writer, (Condition){.type = STR("Ready"),
-                                    .status = node->is_ready ? STR("True") : STR("False")});
-    json_write_end_array(writer);
-}
-
-static void write_image(JsonWriter *writer, const Image *image) {
-    json_write_object(writer);
-    if (image->n_names > 0) {
-        json_member_texts(writer, "names", image->names, image->n_names);
-    }
-    json_member_int(writer, "sizeBytes", image->size);
-    json_write_end_object(writer);
-}
-
-static void write_images(JsonWriter *writer, const Node *node) {
-    if (node->n_images == 0)
-        return;
-    json_member_array(writer, "images");
-    for (size_t i = 0; i < node->n_images; i++)
-        write_image(writer, &node->images[i]);
-    json_write_end_array(writer);
-}
-
-static void write_addresses(JsonWriter *writer, const Node *node) {
-    if (node->n_addresses == 0)
-        return;
-    json_member_array(writer, "addresses");
-    for (size_t i = 0; i < node->n_addresses; i++) {
-        json_write_object(writer);
-        object_write_field(writer, STR("type"), address_type_name(node->addresses[i].type));
-        object_write_field(writer, STR("address"), node->addresses[i].text);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-/* A list of texts; with @member, of objects that have it. */
-static void write_texts(
-    JsonWriter *writer, const char *key, const char *member, const TextList *list) {
-    if (list->n == 0)
-        return;
-    json_member_array(writer, key);
-    for (size_t i = 0; i < list->n; i++) {
-        if (!member) {
-            json_write_string(writer, list->items[i]);
-            continue;
-        }
-        json_write_object(writer);
-        object_write_field(writer, str_from_c(member), list->items[i]);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static bool has_info(const NodeDetails *of) {
-    return of->architecture.len + of->operating_system.len + of->os_image.len +
-               of->kernel_version.len + of->container_runtime_version.len +
-               of->kubelet_version.len >
-           0;
-}
-
-static void write_status_details(JsonWriter *writer, const NodeDetails *details) {
-    object_write_resources(writer, STR("capacity"), &details->capacity);
-    write_texts(writer, "volumesInUse", NULL, &details->volumes_in_use);
-    write_texts(writer, "volumesAttached", "name", &details->volumes_attached);
-    if (!has_info(details))
-        return;
-    json_member_object(writer, "nodeInfo");
-    object_write_field(writer, STR("architecture"), details->architecture);
-    object_write_field(writer, STR("operatingSystem"), details->operating_system);
-    object_write_field(writer, STR("osImage"), details->os_image);
-    object_write_field(writer, STR("kernelVersion"), details->kernel_version);
-    object_write_field(writer, STR("containerRuntimeVersion"), details->container_runtime_version);
-    object_write_field(writer, STR("kubeletVersion"), details->kubelet_version);
-    json_write_end_object(writer);
-}
-
-static void write_node_metadata(JsonWriter *writer, const Node *node) {
-    json_member_object(writer, "metadata");
-    object_write_field(writer, STR("name"), node->name);
-    object_write_field(writer, STR("uid"), node->uid);
-    object_write_field(writer, STR("resourceVersion"), node->resource_version);
-    object_write_time(writer, STR("creationTimestamp"), node->created_at);
-    object_write_labels(writer, STR("labels"), &node->labels);
-    object_write_labels(writer, STR("annotations"), &node->annotations);
-    json_write_end_object(writer);
+    if (n > 0)
+        memcpy(conditions, node->conditions, n * sizeof(*conditions));
+    if (node->is_ready != conditions_say_ready(node))
+        conditions[n++] = (Condition){
+            .type = STR("Ready"), .status = node->is_ready ? STR("True") : STR("False")};
+    object_write_items(writer, "conditions", &condition_type, conditions, n);
 }
 
 void object_write_node(JsonWriter *writer, const Node *node) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("Node"));
-    write_node_metadata(writer, node);
+    object_begin(writer, STR("Node"));
+    json_member_object(writer, "metadata");
+    object_write_fields(writer, &node_metadata_type, node);
+    json_write_end_object(writer);
     json_member_object(writer, "spec");
-    write_taints(writer, &node->taints);
+    object_write_items(writer, "taints", &taint_type, node->taints.items, node->taints.n);
     if (node->is_unschedulable)
         json_member_bool(writer, "unschedulable", true);
-    if (node->details) {
-        object_write_field(writer, STR("providerID"), node->details->provider_id);
-        write_texts(writer, "podCIDRs", NULL, &node->details->pod_cidrs);
-    }
+    if (node->details)
+        object_write_fields(writer, &node_spec_details_type, node->details);
     json_write_end_object(writer);
     json_member_object(writer, "status");
-    object_write_resources(writer, STR("allocatable"), &node->allocatable);
+    object_write_items(
+        writer, "allocatable", &resource_type, node->allocatable.items, node->allocatable.n);
     write_conditions(writer, node);
-    write_images(writer, node);
-    write_addresses(writer, node);
+    object_write_items(writer, "images", &image_type, node->images, node->n_images);
+    object_write_items(writer, "addresses", &address_type, node->addresses, node->n_addresses);
     if (node->details)
-        write_status_details(writer, node->details);
+        object_write_fields(writer, &node_status_details_type, node->details);
     json_write_end_object(writer);
     json_write_end_object(writer);
 }
@@ -226,13 +240,9 @@ void object_write_node(JsonWriter *writer, const Node *node) {
 /* --- namespaces -------------------------------------------------------------------------- */
 
 void object_write_namespace(JsonWriter *writer, const Namespace *namespace) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("Namespace"));
+    object_begin(writer, STR("Namespace"));
     json_member_object(writer, "metadata");
-    object_write_field(writer, STR("name"), namespace->name);
-    object_write_labels(writer, STR("labels"), &namespace->labels);
-    object_write_labels(writer, STR("annotations"), &namespace->annotations);
+    object_write_fields(writer, &namespace_type, namespace);
     json_write_end_object(writer);
     json_write_end_object(writer);
 }

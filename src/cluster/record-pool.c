@@ -7,11 +7,12 @@
 #include "base/hash.h"
 #include "base/ref.h"
 #include "base/set.h"
+#include "cluster/object-fields.h"
 
 typedef struct SharedPart {
     Ref ref;
     uint32_t size;
-    BlockRelease release; /* NULL: a text */
+    const ObjectType *type; /* of a block; NULL: a text */
     char bytes[];
 } SharedPart;
 
@@ -23,13 +24,13 @@ RecordPool *record_pool_new(void) {
     return calloc(1, sizeof(RecordPool));
 }
 
-static SharedPart *part_new(size_t size, BlockRelease release) {
+static SharedPart *part_new(size_t size, const ObjectType *type) {
     SharedPart *part = size <= UINT32_MAX ? calloc(1, sizeof(*part) + size) : NULL;
 
     if (part) {
         part->ref = REF_ONE;
         part->size = (uint32_t)size;
-        part->release = release;
+        part->type = type;
     }
     return part;
 }
@@ -37,8 +38,11 @@ static SharedPart *part_new(size_t size, BlockRelease release) {
 static void part_drop(SharedPart *part) {
     if (!ref_drop(&part->ref))
         return;
-    if (part->release)
-        part->release(part->bytes, part->size);
+    if (part->type && part->type->release)
+        part->type->release(part->bytes);
+    for (size_t at = 0; part->type && !part->type->release && at < part->size;
+         at += part->type->size)
+        object_drop(part->type, part->bytes + at);
     free(part);
 }
 
@@ -93,8 +97,8 @@ void text_drop(Str text) {
         part_drop(part_of(text.ptr));
 }
 
-void *block_new(size_t size, BlockRelease release) {
-    SharedPart *part = part_new(size, release);
+void *block_new(size_t size, const ObjectType *type) {
+    SharedPart *part = part_new(size, type);
 
     return part ? part->bytes : NULL;
 }
@@ -102,7 +106,7 @@ void *block_new(size_t size, BlockRelease release) {
 static bool is_block(const void *item, const void *key) {
     const SharedPart *part = item, *other = key;
 
-    return part->release == other->release && part->size == other->size &&
+    return part->type == other->type && part->size == other->size &&
            memcmp(part->bytes, other->bytes, part->size) == 0;
 }
 
@@ -126,7 +130,7 @@ void *block_share(RecordPool *pool, void *block) {
     return block;
 }
 
-void block_drop(void *block) {
+void block_drop(const void *block) {
     if (block)
         part_drop(part_of(block));
 }

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
+typedef struct ObjectType ObjectType; /* cluster/object-fields.h */
 typedef struct RecordPool RecordPool;
 
 RecordPool *record_pool_new(void); /* NULL when out of memory */
@@ -37,14 +38,11 @@ size_t record_pool_size(const RecordPool *pool); /* parts in it */
 bool text_take(RecordPool *pool, Str text, Str *ret) MUST_CHECK;
 void text_drop(Str text); /* of text_take(), or empty */
 
-/* Releases the references of a block of @size bytes; zeroed memory has none. */
-typedef void (*BlockRelease)(void *block, size_t size);
-
-/* @size zeroed bytes with one reference, to be filled; padding must stay zero. NULL when out
- * of memory. */
-void *block_new(size_t size, BlockRelease release) MUST_CHECK;
+/* @size zeroed bytes with one reference, to be filled with structures of @type; padding must stay
+ * zero. NULL when out of memory. */
+void *block_new(size_t size, const ObjectType *type) MUST_CHECK;
 
 /* The block of this content that the pool has, else @block from now on. Takes the reference
  * to @block and returns one to the result; NULL when out of memory. */
 void *block_share(RecordPool *pool, void *block) MUST_CHECK;
-void block_drop(void *block); /* takes NULL */
+void block_drop(const void *block); /* takes NULL */

@@ -20,8 +20,8 @@
 
 typedef struct RecordPool RecordPool; /* cluster/record-pool.h */
 
-/* A copy of the kept fields (of a pod's details those of @parts). @pool NULL: the record shares
- * nothing. NULL when out of memory. */
+/* A copy of the kept fields (of a pod's details, model/pod-details.h, those of @parts, which pods
+ * of one template share). @pool NULL: the record shares nothing. NULL when out of memory. */
 const Node *node_record_new(RecordPool *pool, const Node *node);
 const Pod *pod_record_new(RecordPool *pool, const Pod *pod, const PodParts *parts);
 
@@ -42,3 +42,6 @@ DEFINE_CLEANUP(const Pod *, pod_record_unref)
  * images, conditions but Ready, times) count too: a snapshot has them. */
 bool node_record_equal(const Node *a, const Node *b);
 bool pod_record_equal(const Pod *a, const Pod *b);
+
+/* The memory that details take if nothing of them is shared. Takes NULL. */
+size_t pod_details_size(const PodDetails *details);

@@ -69,15 +69,14 @@ static void decode_service(JsonReader *reader, Arena *arena, ServiceObject *ret)
 }
 
 static void write_service(JsonWriter *writer, const ServiceObject *service) {
-    json_write_object(writer);
-    object_write_field(writer, STR("apiVersion"), STR("v1"));
-    object_write_field(writer, STR("kind"), STR("Service"));
+    object_begin(writer, STR("Service"));
     json_member_object(writer, "metadata");
     object_write_field(writer, STR("namespace"), service->namespace);
     object_write_field(writer, STR("name"), service->name);
     json_write_end_object(writer);
     json_member_object(writer, "spec");
-    object_write_labels(writer, STR("selector"), &service->selector);
+    object_write_items(
+        writer, "selector", &label_type, service->selector.items, service->selector.n);
     json_write_end_object(writer);
     json_write_end_object(writer);
 }

@@ -55,22 +55,11 @@ static void collect_resources(SnapshotBuild *build) {
 
 /* --- chunks ---------------------------------------------------------------------- */
 
-/* The columns that follow from the node (NULL: none) and the pods of a slot. */
-static void write_columns(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
-    static const Node none;
-    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &none;
-
-    chunk->is_ready[slot] = node->is_ready;
-    chunk->is_unschedulable[slot] = node->is_unschedulable;
-    chunk_set_allocatable(chunk, slot, &node->allocatable, build->dictionary.resources.items);
-    chunk_count_pods(chunk, slot, build->dictionary.resources.items);
-}
-
 static void clear_slot(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
     chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
     chunk->pods[slot] = pod_list_unref(chunk->pods[slot]);
     chunk->taint_set[slot] = 0;
-    write_columns(build, chunk, slot);
+    chunk_set_columns(chunk, slot, build->dictionary.resources.items);
 }
 
 static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const NodeEntry *entry) {
@@ -88,7 +77,7 @@ static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const 
         &build->dictionary, &node->taints, chunk->taint_set[slot]);
     node_record_unref(chunk->nodes[slot]);
     chunk->nodes[slot] = node_record_ref(node);
-    write_columns(build, chunk, slot);
+    chunk_set_columns(chunk, slot, build->dictionary.resources.items);
     return 0;
 }
 
@@ -102,7 +91,7 @@ static NodeChunk *remake_chunk(const SnapshotBuild *build, const NodeChunk *old)
         if (old->pods[slot])
             chunk->pods[slot] = pod_list_ref(old->pods[slot]);
         chunk->taint_set[slot] = old->taint_set[slot];
-        write_columns(build, chunk, slot);
+        chunk_set_columns(chunk, slot, build->dictionary.resources.items);
     }
     return chunk;
 }

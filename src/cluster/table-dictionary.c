@@ -6,72 +6,17 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "cluster/object-fields.h"
 #include "cluster/table.h"
 
-static size_t table_dictionary_size(
-    const Str *resources, size_t n_resources, const Taints *taint_sets, size_t n_taint_sets) {
-    size_t size =
-        sizeof(TableDictionary) + n_resources * sizeof(Str) + n_taint_sets * sizeof(Taints);
-
-    for (size_t i = 0; i < n_resources; i++)
-        size += resources[i].len;
-    for (size_t i = 0; i < n_taint_sets; i++) {
-        size += taint_sets[i].n * sizeof(Taint);
-        for (size_t j = 0; j < taint_sets[i].n; j++)
-            size += taint_sets[i].items[j].key.len + taint_sets[i].items[j].value.len;
-    }
-    return size;
-}
-
-static Str copy_text(char **at, Str text) {
-    Str copy = str_of(*at, text.len);
-
-    if (str_is_empty(text))
-        return STR_NULL;
-    memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-    return copy;
-}
-
-static Taint *copy_taints(Taint *to, char **at, const Taints *from) {
-    for (size_t i = 0; i < from->n; i++)
-        to[i] = (Taint){
-            .key = copy_text(at, from->items[i].key),
-            .value = copy_text(at, from->items[i].value),
-            .effect = from->items[i].effect,
-        };
-    return to + from->n;
-}
-
-/* One block: the struct, names, lists, taints of all lists, and their texts. */
-const TableDictionary *table_dictionary_new(const Str *resources, size_t n_resources,
-    size_t n_left_out, const Taints *taint_sets, size_t n_taint_sets) {
-    TableDictionary *dictionary =
-        malloc(table_dictionary_size(resources, n_resources, taint_sets, n_taint_sets));
-    size_t n_taints = 0;
-    Taint *taint;
-    char *at;
+const TableDictionary *table_dictionary_new(const TableDictionary *from) {
+    TableDictionary *dictionary = calloc(1, sizeof(*dictionary));
 
     if (!dictionary)
         return NULL;
-    *dictionary = (TableDictionary){
-        .ref = REF_ONE,
-        .n_resources = n_resources,
-        .n_left_out = n_left_out,
-        .n_taint_sets = n_taint_sets,
-    };
-    dictionary->resources = (Str *)(dictionary + 1);
-    dictionary->taint_sets = (Taints *)(dictionary->resources + n_resources);
-    taint = (Taint *)(dictionary->taint_sets + n_taint_sets);
-    for (size_t i = 0; i < n_taint_sets; i++)
-        n_taints += taint_sets[i].n;
-    at = (char *)(taint + n_taints);
-    for (size_t i = 0; i < n_resources; i++)
-        dictionary->resources[i] = copy_text(&at, resources[i]);
-    for (size_t i = 0; i < n_taint_sets; i++) {
-        dictionary->taint_sets[i] = (Taints){.items = taint, .n = taint_sets[i].n};
-        taint = copy_taints(taint, &at, &taint_sets[i]);
-    }
+    dictionary->ref = REF_ONE;
+    if (!object_take(/* pool= */ NULL, &table_dictionary_type, 0, from, dictionary))
+        return table_dictionary_unref(dictionary);
     return dictionary;
 }
 
@@ -81,23 +26,29 @@ const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary) {
 }
 
 const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary) {
-    if (dictionary && ref_drop(&((TableDictionary *)(uintptr_t)dictionary)->ref))
-        free((TableDictionary *)(uintptr_t)dictionary);
+    if (!dictionary || !ref_drop(&((TableDictionary *)(uintptr_t)dictionary)->ref))
+        return NULL;
+    object_drop(&table_dictionary_type, dictionary);
+    free((TableDictionary *)(uintptr_t)dictionary);
     return NULL;
 }
 
-/* --- the next one: resources --------------------------------------------------------------------
- */
+/* --- the next one: resources ------------------------------------------------------------ */
 
-/* The column of a resource that a node offers. One that finds no room is left out for now:
- * table_dictionary_builder_choose_columns() decides. */
-static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint) {
+/* One that finds no room is left out for now: table_dictionary_builder_choose_columns() decides. */
+void table_dictionary_builder_add_resource(
+    TableDictionaryBuilder *builder, Str name, size_t position) {
+    size_t *guess = &builder->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
+    size_t found;
     Str *added;
 
-    if (hint < builder->resources.n && str_eq(builder->resources.items[hint], name))
+    if (*guess < builder->resources.n && str_eq(builder->resources.items[*guess], name))
         return;
-    if (str_is_one_of(name, builder->resources.items, builder->resources.n))
+    found = str_index(name, builder->resources.items, builder->resources.n);
+    if (found != SIZE_MAX) {
+        *guess = found;
         return;
+    }
     if (builder->resources.n == TABLE_RESOURCES_MAX) {
         builder->n_left_out++;
         return;
@@ -112,7 +63,7 @@ static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint)
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
     for (size_t i = 0; i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)
-            add_resource(builder, node->allocatable.items[i].name, i);
+            table_dictionary_builder_add_resource(builder, node->allocatable.items[i].name, i);
 }
 
 /* --- more names than columns ------------------------------------------------------- */
@@ -216,6 +167,8 @@ uint32_t table_dictionary_builder_number_taints(
     TableDictionaryBuilder *builder, const Taints *taints, uint32_t before) {
     uint64_t hash;
 
+    if (taints->n == 0) /* the first set */
+        return 0;
     if (taints_equal(&builder->taint_sets.items[before], taints))
         return before;
     hash_taint_sets(builder);
@@ -244,7 +197,7 @@ void table_dictionary_builder_init(
 
     *builder = (TableDictionaryBuilder){.arena = arena, .n_left_out = from->n_left_out};
     for (size_t i = 0; i < from->n_resources; i++)
-        add_resource(builder, from->resources[i], i);
+        table_dictionary_builder_add_resource(builder, from->resources[i], i);
     for (size_t i = 0; i < from->n_taint_sets; i++)
         add_taint_set(builder, &from->taint_sets[i]);
     builder->has_new_entries = !before;
@@ -255,6 +208,11 @@ const TableDictionary *table_dictionary_builder_finish(
     const TableDictionaryBuilder *builder, const TableDictionary *before) {
     if (!builder->has_new_entries)
         return table_dictionary_ref(before);
-    return table_dictionary_new(builder->resources.items, builder->resources.n, builder->n_left_out,
-        builder->taint_sets.items, builder->taint_sets.n);
+    return table_dictionary_new(&(TableDictionary){
+        .resources = builder->resources.items,
+        .n_resources = builder->resources.n,
+        .n_left_out = builder->n_left_out,
+        .taint_sets = builder->taint_sets.items,
+        .n_taint_sets = builder->taint_sets.n,
+    });
 }

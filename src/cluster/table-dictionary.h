@@ -6,7 +6,7 @@
  * Both rarely change, and mostly grow at the end, so numbers in unchanged chunks stay valid.
  * Snapshots share a dictionary until it changes.
  *
- * Immutable, refcounted, one block. Threads: reference and read from any.
+ * Immutable, refcounted. Threads: reference and read from any.
  */
 
 #include "base/ref.h"
@@ -22,9 +22,8 @@ typedef struct TableDictionary {
     Taints *taint_sets;
 } TableDictionary;
 
-/* Copies everything. NULL when out of memory. */
-const TableDictionary *table_dictionary_new(const Str *resources, size_t n_resources,
-    size_t n_left_out, const Taints *taint_sets, size_t n_taint_sets);
+/* A copy of all of it. NULL when out of memory. */
+const TableDictionary *table_dictionary_new(const TableDictionary *from);
 
 const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary);
 const TableDictionary *table_dictionary_unref(
@@ -47,8 +46,9 @@ DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)
 
 typedef struct TableDictionaryBuilder {
     Arena *arena;
-    VEC(Str) resources; /* by column; borrowed from records, or from the one before */
-    size_t n_left_out;  /* names that nodes offer and that have no column */
+    VEC(Str) resources;            /* by column; borrowed from records, or from the one before */
+    size_t guesses[RESOURCES_MAX]; /* by position in an object's list: the column */
+    size_t n_left_out;             /* names that nodes offer and that have no column */
     VEC(Taints) taint_sets;
     VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
     bool has_new_entries;
@@ -59,6 +59,12 @@ typedef struct TableDictionaryBuilder {
  * arena_has_failed() before using it. */
 void table_dictionary_builder_init(
     TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena);
+
+/* The column of resource @name, if there is room. @position is its place in the object's list:
+ * nodes of one cluster list their resources in the same order, so the column is mostly that of the
+ * object before. */
+void table_dictionary_builder_add_resource(
+    TableDictionaryBuilder *builder, Str name, size_t position);
 
 /* Columns for what @node offers, as far as there is room. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/vec.h"
+#include "cluster/table-dictionary.h"
 
 const Pod *table_find_assumed(const NodeTable *table, Str uid) {
     size_t low = 0, high = table->n_assumed;
@@ -27,140 +27,59 @@ size_t table_find_resource(const NodeTable *table, Str name) {
 
 /* --- a request's own table -------------------------------------------------------- */
 
-typedef struct TableBuild {
-    const Node *nodes;
-    size_t n_nodes;
-    Arena *arena;
-    VEC(Str) resources;
-    size_t guesses[RESOURCES_MAX]; /* by position in an object's list: the column */
-    VEC(Taints) taint_sets;
-    NodeChunk **chunks;
-} TableBuild;
-
-/* The column of @name, made if it is new. @position is its place in the object's list:
- * nodes of one cluster list their resources in the same order, so the column is mostly
- * that of the object before. Names over the ceiling get none. */
-static int add_resource(TableBuild *build, Str name, size_t position) {
-    size_t *guess = &build->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
-    size_t found;
-    Str *added;
-
-    if (*guess < build->resources.n && str_eq(build->resources.items[*guess], name))
-        return 0;
-    found = str_index(name, build->resources.items, build->resources.n);
-    if (found != SIZE_MAX) {
-        *guess = found;
-        return 0;
-    }
-    if (build->resources.n >= TABLE_RESOURCES_MAX)
-        return 0;
-    added = VEC_PUSH(&build->resources, build->arena);
-    if (!added)
-        return -ENOMEM;
-    *added = name;
-    return 0;
-}
-
-static int collect_resources(TableBuild *build) {
-    int r = add_resource(build, STR("cpu"), 0);
-
-    if (r == 0)
-        r = add_resource(build, STR("memory"), 1);
-    for (size_t row = 0; r == 0 && row < build->n_nodes; row++) {
-        const Resources *allocatable = &build->nodes[row].allocatable;
-
-        for (size_t i = 0; r == 0 && i < allocatable->n; i++)
-            r = add_resource(build, allocatable->items[i].name, i);
-    }
-    return r;
-}
-
-static int add_chunks(TableBuild *build) {
-    size_t n = build->n_nodes / CHUNK_ROWS + 1;
-
-    build->chunks = ARENA_ARRAY(build->arena, NodeChunk *, n);
-    if (!build->chunks)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        build->chunks[i] = chunk_new_in(build->arena, (uint32_t)build->resources.n);
-        if (!build->chunks[i])
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-/* The number of this list of taints. Clusters have a handful of distinct lists; one
- * that has thousands pays with a longer search, bounded by looking at the newest
- * TAINT_SETS_SEARCHED only. */
-#define TAINT_SETS_SEARCHED 64u
-
-static int set_taints(TableBuild *build, const Taints *taints, uint32_t *ret) {
-    size_t n = build->taint_sets.n;
-    Taints *set;
-
-    if (taints->n == 0)
-        return 0;
-    for (size_t i = n; i > 1 && n - i < TAINT_SETS_SEARCHED; i--) {
-        if (taints_equal(&build->taint_sets.items[i - 1], taints)) {
-            *ret = (uint32_t)(i - 1);
-            return 0;
-        }
-    }
-    set = VEC_PUSH(&build->taint_sets, build->arena);
-    if (!set)
-        return -ENOMEM;
-    *set = *taints;
-    *ret = (uint32_t)n;
-    return 0;
-}
-
-static int add_node(TableBuild *build, size_t row) {
-    NodeChunk *chunk = build->chunks[row / CHUNK_ROWS];
-    const Node *node = &build->nodes[row];
-    size_t slot = row % CHUNK_ROWS;
-
-    chunk->nodes[slot] = node;
-    chunk->is_ready[slot] = node->is_ready;
-    chunk->is_unschedulable[slot] = node->is_unschedulable;
-    chunk_set_allocatable(chunk, slot, &node->allocatable, build->resources.items);
-    chunk_count_pods(chunk, slot, build->resources.items);
-    return set_taints(build, &node->taints, &chunk->taint_set[slot]);
-}
-
-static int build_names(const TableBuild *build, NodeTable *ret) {
-    NodeNames *index = ARENA_NEW(build->arena, NodeNames);
-    Str *names = ARENA_RAW(build->arena, Str, build->n_nodes);
+static int build_names(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
+    NodeNames *index = ARENA_NEW(arena, NodeNames);
+    Str *names = ARENA_RAW(arena, Str, n_nodes);
 
     if (!index || !names)
         return -ENOMEM;
-    for (size_t row = 0; row < build->n_nodes; row++)
-        names[row] = build->nodes[row].name;
+    for (size_t row = 0; row < n_nodes; row++)
+        names[row] = nodes[row].name;
     ret->names = index;
-    return names_init_in(build->arena, names, build->n_nodes, index);
+    return names_init_in(arena, names, n_nodes, index);
+}
+
+/* Neighbours mostly have the same taints. */
+static void add_nodes(
+    const Node *nodes, size_t n_nodes, TableDictionaryBuilder *dictionary, NodeChunk **chunks) {
+    uint32_t taints = 0;
+
+    for (size_t row = 0; row < n_nodes; row++) {
+        NodeChunk *chunk = chunks[row / CHUNK_ROWS];
+        size_t slot = row % CHUNK_ROWS;
+
+        chunk->nodes[slot] = &nodes[row];
+        chunk_set_columns(chunk, slot, dictionary->resources.items);
+        taints = table_dictionary_builder_number_taints(dictionary, &nodes[row].taints, taints);
+        chunk->taint_set[slot] = taints;
+    }
 }
 
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
-    TableBuild build = {.nodes = nodes, .n_nodes = n_nodes, .arena = arena};
-    int r = collect_resources(&build);
+    size_t n_chunks = n_nodes / CHUNK_ROWS + 1;
+    NodeChunk **chunks = ARENA_ARRAY(arena, NodeChunk *, n_chunks);
+    TableDictionaryBuilder dictionary;
 
-    if (r == 0)
-        r = add_chunks(&build);
-    if (r == 0 && !VEC_PUSH(&build.taint_sets, arena)) /* number 0: no taints */
-        r = -ENOMEM;
-    for (size_t row = 0; r == 0 && row < n_nodes; row++)
-        r = add_node(&build, row);
+    table_dictionary_builder_init(&dictionary, /* before= */ NULL, arena);
+    for (size_t row = 0; row < n_nodes; row++)
+        for (size_t i = 0; i < nodes[row].allocatable.n; i++)
+            table_dictionary_builder_add_resource(
+                &dictionary, nodes[row].allocatable.items[i].name, i);
+    for (size_t i = 0; chunks && i < n_chunks; i++)
+        chunks[i] = chunk_new_in(arena, (uint32_t)dictionary.resources.n);
+    if (arena_has_failed(arena))
+        return -ENOMEM;
+    add_nodes(nodes, n_nodes, &dictionary, chunks);
     *ret = (NodeTable){
         .n_rows = n_nodes,
-        .chunks = (const NodeChunk *const *)build.chunks,
-        .n_chunks = n_nodes / CHUNK_ROWS + 1,
-        .resources = build.resources.items,
-        .n_resources = build.resources.n,
-        .taint_sets = build.taint_sets.items,
-        .n_taint_sets = build.taint_sets.n,
+        .chunks = (const NodeChunk *const *)chunks,
+        .n_chunks = n_chunks,
+        .resources = dictionary.resources.items,
+        .n_resources = dictionary.resources.n,
+        .taint_sets = dictionary.taint_sets.items,
+        .n_taint_sets = dictionary.taint_sets.n,
     };
-    if (r == 0)
-        r = build_names(&build, ret);
-    return r;
+    return arena_has_failed(arena) ? -ENOMEM : build_names(nodes, n_nodes, arena, ret);
 }
 
 /* --- pods of another table --------------------------------------------------------- */

@@ -1,11 +1,15 @@
 /* Details of running pods: the fields that are kept, and what pods share. */
 
 #include "base/test-assert.h"
-#include "cluster/kept-details.h"
 #include "cluster/object-text.h"
+#include "cluster/record-pool.h"
 #include "cluster/record.h"
 
 #define BUDGET ((size_t)1 << 20)
+
+static bool details_equal(const PodDetails *a, const PodDetails *b) {
+    return pod_record_equal(&(Pod){.details = a}, &(Pod){.details = b});
+}
 
 static const char text[] =
     "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"uid\":\"u1\",\"annotations\":{"
@@ -62,10 +66,10 @@ static void test_keeps_every_field(void **state) {
     read_pod(STR(text), arena, &pod);
     record = pod_record_new(pool, &pod, &pod_parts_all);
     alone = pod_record_new(NULL, &pod, &pod_parts_all);
-    assert_true(kept_details_equal(record->details, pod.details));
+    assert_true(details_equal(record->details, pod.details));
     assert_int_equal(record->details->affinity->pods.preferred[0].weight, 9);
     assert_true(pod_record_equal(record, &pod) && pod_record_equal(alone, record));
-    assert_true(kept_details_size(record->details) > sizeof(PodDetails));
+    assert_true(pod_details_size(record->details) > sizeof(PodDetails));
     arena_reset(arena); /* it borrows nothing */
     assert_text("port", record->details->containers[0].ports[0].protocol, "UDP");
     pod_record_unref(record);
@@ -175,9 +179,9 @@ static void test_compares_fields(void **state) {
         buf_append(&changed, str_from_c(changes[i][1]));
         buf_append(&changed, str_from_c(at + strlen(changes[i][0])));
         read_pod(arena_copy(arena, buf_str(&changed)), arena, &other);
-        assert_case(changes[i][1], !kept_details_equal(pod.details, other.details));
+        assert_case(changes[i][1], !details_equal(pod.details, other.details));
     }
-    assert_true(kept_details_equal(NULL, NULL) && !kept_details_equal(pod.details, NULL));
+    assert_true(details_equal(NULL, NULL) && !details_equal(pod.details, NULL));
 }
 
 int main(void) {

@@ -39,7 +39,11 @@ static int make_scene(void **state) {
     table.names = names;
     table.nominated = nominated;
     assert_int_equal(
-        snapshot_new(&table, table_dictionary_new(resources, 3, 0, sets, 2), &scene->snapshot), 0);
+        snapshot_new(&table,
+            table_dictionary_new(&(TableDictionary){
+                .resources = resources, .n_resources = 3, .taint_sets = sets, .n_taint_sets = 2}),
+            &scene->snapshot),
+        0);
     taint.value = label.value = resources[2] = STR("overwritten");
     *state = scene;
     return 0;

@@ -82,12 +82,6 @@ static void take(Cutter *c, uint32_t node) {
     PLAN_PUSH(c->p, &c->parts, c->p->mini, part);
 }
 
-static int order_of_parts(const void *a, const void *b) {
-    uint32_t x = ((const Part *)a)->node, y = ((const Part *)b)->node;
-
-    return (x > y) - (x < y);
-}
-
 static void walk(Cutter *c) {
     c->p->mark++;
     take(c, c->root);
@@ -98,12 +92,12 @@ static void walk(Cutter *c) {
             take(c, node->args[k]);
     }
     if (c->parts.n > 0)
-        qsort(c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
+        qsort(c->parts.items, c->parts.n, sizeof(Part), plan_compare_nodes);
 }
 
 static uint32_t copy_of(const Cutter *c, uint32_t node) {
     const Part key = {.node = node};
-    const Part *found = bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
+    const Part *found = bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), plan_compare_nodes);
 
     return found->copy;
 }

@@ -335,12 +335,6 @@ void planner_classify(Planner *p, uint32_t space, uint32_t node) {
         planner_index(p, space, node, NO_COLUMN);
 }
 
-static int order_of_numbers(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Adds @node to @found unless it is there. */
 static void collect(Planner *p, uint32_t node, PlanNodes *found) {
     if (node >= p->n_seen || p->marks[node] == p->mark)
@@ -364,7 +358,7 @@ void planner_classify_below(Planner *p, uint32_t space, uint32_t node) {
                 collect(p, at->args[k], &found);
     }
     if (found.n > 0)
-        qsort(found.items, found.n, sizeof(uint32_t), order_of_numbers);
+        qsort(found.items, found.n, sizeof(uint32_t), plan_compare_nodes);
     for (size_t i = 0; i < found.n; i++)
         planner_classify(p, space, found.items[i]);
 }

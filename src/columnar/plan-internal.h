@@ -228,6 +228,13 @@ static inline bool plan_column_is_single(const PlanColumn *column) {
     return column->frequency == PLAN_ONCE && column->space == ROW_SPACE;
 }
 
+/* For qsort() and bsearch(): by the number of a node, which elements begin with. */
+static inline int plan_compare_nodes(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* Appends a value to a vector of @arena. */
 #define PLAN_PUSH(p, vec, arena, ...)                                                              \
     do {                                                                                           \
@@ -237,6 +244,10 @@ static inline bool plan_column_is_single(const PlanColumn *column) {
         else                                                                                       \
             (p)->failed = true;                                                                    \
     } while (0)
+
+static inline bool planner_is_list(const Planner *p, uint32_t node) {
+    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
+}
 
 /* Sets planner->failed for NULL. */
 static inline void *planner_check(Planner *p, void *memory) {

@@ -14,10 +14,6 @@
 
 #include "columnar/plan-internal.h"
 
-static bool is_list(const Planner *p, uint32_t node) {
-    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
-}
-
 static uint32_t space_of(Planner *p, PlanSpaceKind kind, uint32_t of) {
     PlanSpaces *spaces = &p->plan->spaces;
 
@@ -134,30 +130,35 @@ static bool reduce_items(
            reduce_space(p, shape, space_of(p, SPACE_ITEMS, shape->list), node, frequency);
 }
 
+typedef bool NodeTest(const Planner *p, uint32_t node);
+
+/* Whether a part of the loop's body is so. */
+static bool is_any(const Planner *p, const ReductionShape *shape, NodeTest *test) {
+    for (uint32_t i = 0; i < shape->n_predicates; i++)
+        if (test(p, shape->predicates[i]))
+            return true;
+    return shape->value != CEL_NO_NODE && test(p, shape->value);
+}
+
 static bool reads_row(const Planner *p, uint32_t node) {
     return (cel_graph_node(p->graph, node)->groups & p->host->row_groups) != 0;
 }
 
-/* Rows of a group share the value: nothing of a row itself may be in it. */
-static bool is_same_for_group(const Planner *p, const ReductionShape *shape) {
-    for (uint32_t i = 0; i < shape->n_predicates; i++) {
-        if (reads_row(p, shape->predicates[i]))
-            return false;
-    }
-    return shape->value == CEL_NO_NODE || !reads_row(p, shape->value);
+static bool reads_other_rows(const Planner *p, uint32_t node) {
+    return p->reads_other_rows[node];
+}
+
+static bool is_fixed(const Planner *p, uint32_t column) {
+    return plan_column_at(p->plan, column)->frequency == PLAN_PRECOMPUTED ||
+           plan_column_at(p->plan, column)->is_constant;
 }
 
 /* Whether everything in it can be precomputed. */
 static bool is_precomputed(const Planner *p, const PlanReduction *reduction) {
-    for (uint32_t i = 0; i < reduction->n_predicates; i++) {
-        const PlanColumn *column = plan_column_at(p->plan, reduction->predicates[i]);
-
-        if (column->frequency != PLAN_PRECOMPUTED && !column->is_constant)
+    for (uint32_t i = 0; i < reduction->n_predicates; i++)
+        if (!is_fixed(p, reduction->predicates[i]))
             return false;
-    }
-    return reduction->value == NO_COLUMN ||
-           plan_column_at(p->plan, reduction->value)->frequency == PLAN_PRECOMPUTED ||
-           plan_column_at(p->plan, reduction->value)->is_constant;
+    return reduction->value == NO_COLUMN || is_fixed(p, reduction->value);
 }
 
 /* Counts and verdicts of rows add up to those of a group; sums and extremes of elements depend on
@@ -221,24 +222,16 @@ static uint32_t find_same(const Planner *p, uint32_t groups, const PlanReduction
 static PlanReduction *reduce_lists(Planner *p, ReductionShape shape, uint32_t list) {
     PlanFrequency of_list;
 
-    if (!is_list(p, list) || !planner_frequency(p, ROW_SPACE, list, &of_list) ||
+    if (!planner_is_list(p, list) || !planner_frequency(p, ROW_SPACE, list, &of_list) ||
         of_list != PLAN_PRECOMPUTED || !reduction_shape_relevel(p, &shape))
         return NULL;
     return make_reduction(p, &shape, space_of(p, SPACE_ITEMS, list), PLAN_PER_BATCH);
 }
 
-/* Rows that read other rows have no columns while the whole table is reduced. */
-static bool reads_other_rows(const Planner *p, const ReductionShape *shape) {
-    for (uint32_t i = 0; i < shape->n_predicates; i++) {
-        if (p->reads_other_rows[shape->predicates[i]])
-            return true;
-    }
-    return shape->value != CEL_NO_NODE && p->reads_other_rows[shape->value];
-}
-
-/* The reduction of rows themselves; @row is the row variable. */
+/* The reduction of rows themselves; @row is the row variable. Rows that read other rows have no
+ * columns while the whole table is reduced. */
 static PlanReduction *reduce_members(Planner *p, ReductionShape shape, uint32_t row) {
-    if (!reduction_shape_use_row(p, &shape, row) || reads_other_rows(p, &shape))
+    if (!reduction_shape_use_row(p, &shape, row) || is_any(p, &shape, reads_other_rows))
         return NULL;
     return make_reduction(p, &shape, ROW_SPACE, PLAN_PER_BATCH);
 }
@@ -250,7 +243,7 @@ static uint32_t reduce_groups(
     PlanReduction *reduction;
     uint32_t number;
 
-    if (!is_same_for_group(p, shape))
+    if (is_any(p, shape, reads_row)) /* rows of a group share the value */
         return NO_COLUMN;
     reduction =
         of->is_rows ? reduce_members(p, *shape, of->list) : reduce_lists(p, *shape, of->list);

@@ -11,10 +11,6 @@ static bool is_plain_loop(const CelGraphNode *node) {
     return cel_op_is_loop(node->op) && !(node->immediate & CEL_LOOP_PAIRS);
 }
 
-static bool is_list(const Planner *p, uint32_t node) {
-    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
-}
-
 /* Adds the loop @node, whose elements count if its first @n arguments after the range are true;
  * false: it does not combine with the earlier ones. */
 static bool take_loop(ReductionShape *shape, const CelGraphNode *node, uint32_t n) {
@@ -72,7 +68,7 @@ static bool call_reduces(const CelGraphNode *node, ReduceOp *ret) {
 static bool take_call(const Planner *p, const CelGraphNode *node, ReductionShape *shape) {
     const CelGraphNode *list;
 
-    if (!call_reduces(node, &shape->op) || !is_list(p, node->args[0]))
+    if (!call_reduces(node, &shape->op) || !planner_is_list(p, node->args[0]))
         return false;
     shape->list = node->args[0];
     list = cel_graph_node(p->graph, shape->list);
@@ -101,13 +97,13 @@ bool reduction_shape_find(const Planner *p, uint32_t number, ReductionShape *sha
         if (!take_call(p, node, shape))
             return false;
         take_filters(p, shape);
-        return is_list(p, shape->list);
+        return planner_is_list(p, shape->list);
     }
     if (!is_plain_loop(node) || !take_loop(shape, node, 0))
         return false;
     shape->value = node->args[1];
     take_filters(p, shape);
-    return is_list(p, shape->list);
+    return planner_is_list(p, shape->list);
 }
 
 typedef struct Copy {
@@ -115,12 +111,6 @@ typedef struct Copy {
 } Copy;
 
 typedef VEC(Copy) Copies;
-
-static int order_of_copies(const void *a, const void *b) {
-    uint32_t x = ((const Copy *)a)->node, y = ((const Copy *)b)->node;
-
-    return (x > y) - (x < y);
-}
 
 static void collect(Planner *p, uint32_t node, Copies *copies) {
     if (node >= p->n_seen || p->marks[node] == p->mark)
@@ -141,14 +131,14 @@ static void collect_all(Planner *p, uint32_t root, uint8_t bits, Copies *copies)
                 collect(p, node->args[k], copies);
     }
     if (copies->n > 0)
-        qsort(copies->items, copies->n, sizeof(Copy), order_of_copies);
+        qsort(copies->items, copies->n, sizeof(Copy), plan_compare_nodes);
 }
 
 static uint32_t copy_of(const Copies *copies, uint32_t node) {
     const Copy key = {.node = node};
-    const Copy *found = copies->n > 0
-                            ? bsearch(&key, copies->items, copies->n, sizeof(Copy), order_of_copies)
-                            : NULL;
+    const Copy *found =
+        copies->n > 0 ? bsearch(&key, copies->items, copies->n, sizeof(Copy), plan_compare_nodes)
+                      : NULL;
 
     return found ? found->copy : node;
 }

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "cluster/kept-details.h"
 #include "cluster/record.h"
 
 #define WORD_BITS 64u
@@ -56,7 +55,7 @@ PassedNodes *passed_nodes_new(const Pod *pod, const PodParts *parts, const NodeN
     passed->n_rows = names->n_rows;
     if (!passed->pod || !passed->text)
         return passed_nodes_free(passed);
-    passed->bytes = size + pod_bytes(pod) + kept_details_size(passed->pod->details) +
+    passed->bytes = size + pod_bytes(pod) + pod_details_size(passed->pod->details) +
                     pod_text_bytes(passed->text);
     return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_nodes_free(passed);
 }

@@ -1,7 +1,13 @@
-/* Restores the request of a recorded decision, and tells why some cannot be replayed. */
+/* Restores the request of a recorded decision, tells why some cannot be replayed, and merges the
+ * recordings of replicas. */
 
 #include "replay/recording.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
 #include "json/write.h"
 
 void recording_done(Recording *recording) {
@@ -43,67 +49,128 @@ const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *are
     return order;
 }
 
-#define BEFORE_POD "{\"Pod\":"
-#define BEFORE_NAMES ",\"NodeNames\":["
-#define BEHIND_NAMES "]}"
-#define ESCAPED_MAX 6u /* bytes of one, at most */
-
-/* Names of nodes are letters, digits, dots and dashes; what else a request may have called a node
- * comes with escapes. */
-static bool is_plain(Str name) {
-    bool is_plain = true;
-
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-
-        is_plain &= c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-    }
-    return is_plain;
-}
-
-static char *put(char *at, Str text) {
-    if (text.len > 0)
-        memcpy(at, text.ptr, text.len);
-    return at + text.len;
-}
-
-/* The name as JSON; NULL when out of memory. */
-static char *put_name(char *at, Str name) {
-    _cleanup_(buf_done) Buf quoted = BUF_INIT(ESCAPED_MAX * name.len + 2);
-
-    if (is_plain(name)) {
-        *at++ = '"';
-        at = put(at, name);
-        *at++ = '"';
-        return at;
-    }
-    json_quote(&quoted, name);
-    return buf_error(&quoted) ? NULL : put(at, buf_str(&quoted));
-}
-
-static size_t request_bound(const Recording *recording, const RecordedDecision *decision) {
-    size_t bytes = sizeof(BEFORE_POD BEFORE_NAMES BEHIND_NAMES) + decision->pod_text.len;
-
-    for (size_t i = 0; i < decision->n_nodes; i++)
-        bytes += ESCAPED_MAX * recording->names[decision->nodes[i].name].len + 3;
-    return bytes;
-}
-
 Str recorded_request(const Recording *recording, const RecordedDecision *decision, Arena *arena) {
     const RecordedNode **order = recorded_order(decision, arena);
-    char *text = ARENA_RAW(arena, char, request_bound(recording, decision)), *at = text;
+    _cleanup_(buf_done) Buf text = BUF_INIT(arena_left(arena));
+    JsonWriter writer = JSON_WRITER(&text);
 
-    if (!order || !text)
+    if (!order)
         return STR_NULL;
-    at = put(at, STR(BEFORE_POD));
-    at = put(at, decision->pod_text);
-    at = put(at, STR(BEFORE_NAMES));
-    for (size_t i = 0; at && i < decision->n_nodes; i++) {
-        *at = ',';
-        at = put_name(at + (i > 0), recording->names[order[i]->name]);
+    json_write_object(&writer);
+    json_write_key(&writer, STR("Pod"));
+    json_write_raw(&writer, decision->pod_text);
+    json_member_array(&writer, "NodeNames");
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        json_write_string(&writer, recording->names[order[i]->name]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    return buf_error(&text) ? STR_NULL : arena_copy(arena, buf_str(&text));
+}
+
+/* --- of several replicas: one list of names, decisions and saved views by time -----------------
+ */
+
+typedef struct Merge {
+    Arena *arena;
+    Map places; /* of names in @names */
+    VEC(Str) names;
+    RecordedDecision *decisions;
+    size_t n_decisions;
+    SavedView **saved_views;
+    size_t n_saved_views;
+} Merge;
+
+/* Where each name of @part is in the merged list; NULL when out of memory. */
+static uint32_t *place_names(Merge *merge, const Recording *part) {
+    uint32_t *places = ARENA_RAW(merge->arena, uint32_t, part->n_names + 1);
+
+    for (size_t i = 0; places && i < part->n_names; i++) {
+        Str *name;
+
+        places[i] = map_find(&merge->places, part->names[i]);
+        if (places[i] != MAP_NONE)
+            continue;
+        places[i] = (uint32_t)merge->names.n;
+        name = VEC_PUSH(&merge->names, merge->arena);
+        if (!name || map_add(&merge->places, part->names[i], places[i]) < 0)
+            return NULL;
+        *name = part->names[i];
     }
-    if (!at)
-        return STR_NULL;
-    at = put(at, STR(BEHIND_NAMES));
-    return str_of(text, (size_t)(at - text));
+    return places;
+}
+
+static int add_decision(Merge *merge, const RecordedDecision *decision, const uint32_t *places) {
+    RecordedDecision *to = &merge->decisions[merge->n_decisions++];
+    RecordedNode *nodes;
+
+    *to = *decision;
+    if (!decision->nodes)
+        return 0;
+    nodes = ARENA_RAW(merge->arena, RecordedNode, decision->n_nodes + 1);
+    if (!nodes)
+        return -ENOMEM;
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        nodes[i] = decision->nodes[i];
+        nodes[i].name = places[decision->nodes[i].name];
+    }
+    to->nodes = nodes;
+    return 0;
+}
+
+static int add_part(Merge *merge, const Recording *part) {
+    const uint32_t *places = place_names(merge, part);
+    int r = places ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < part->n; i++)
+        r = add_decision(merge, &part->decisions[i], places);
+    for (size_t i = 0; r == 0 && i < part->n_saved_views; i++)
+        merge->saved_views[merge->n_saved_views++] = saved_view_ref(part->saved_views[i]);
+    return r;
+}
+
+/* Of one replica, the ids are in the order of time. */
+static int compare_decisions(const void *a, const void *b) {
+    const RecordedDecision *x = a, *y = b;
+
+    if (x->now_nsec != y->now_nsec)
+        return x->now_nsec < y->now_nsec ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int compare_saved_views(const void *a, const void *b) {
+    const SavedView *x = *(SavedView *const *)a, *y = *(SavedView *const *)b;
+
+    return x->made_at_nsec < y->made_at_nsec ? -1 : x->made_at_nsec > y->made_at_nsec;
+}
+
+int recording_merge(const Recording *parts, size_t n, Arena *arena, Recording *ret) {
+    Merge merge = {.arena = arena, .places = MAP_INIT_IN(arena)};
+    size_t n_decisions = 0, n_saved_views = 0;
+    int r = 0;
+
+    *ret = (Recording){0};
+    for (size_t i = 0; i < n; i++) {
+        n_decisions += parts[i].n;
+        n_saved_views += parts[i].n_saved_views;
+    }
+    merge.decisions = ARENA_ARRAY(arena, RecordedDecision, n_decisions + 1);
+    merge.saved_views = ARENA_ARRAY(arena, SavedView *, n_saved_views + 1);
+    if (!merge.decisions || !merge.saved_views)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_part(&merge, &parts[i]);
+    qsort(merge.decisions, merge.n_decisions, sizeof(merge.decisions[0]), compare_decisions);
+    qsort(
+        merge.saved_views, merge.n_saved_views, sizeof(merge.saved_views[0]), compare_saved_views);
+    *ret = (Recording){
+        .decisions = merge.decisions,
+        .n = merge.n_decisions,
+        .names = merge.names.items,
+        .n_names = merge.names.n,
+        .saved_views = merge.saved_views,
+        .n_saved_views = merge.n_saved_views,
+    };
+    if (r < 0)
+        recording_done(ret);
+    return r;
 }

@@ -1,0 +1,97 @@
+#pragma once
+
+/*
+ * ObjectType: the fields of a structure of the model, as a table. One description of Node, Pod and
+ * what they consist of, for all that copy, compare, write or anonymize them.
+ */
+
+#include "cluster/record-pool.h"
+#include "model/node.h"
+#include "model/pod-parts.h"
+#include "model/pod.h"
+
+typedef enum FieldKind {
+    FIELD_TEXT,    /* a Str */
+    FIELD_VERSION, /* a Str that does not count when objects are compared */
+    FIELD_LIST,    /* a pointer to elements, and their number */
+    FIELD_SINGLE,  /* the same of one element at most, which is no array in JSON */
+    FIELD_POINTER, /* to one element; NULL: none */
+    FIELD_STRUCT,  /* a structure in this one */
+    FIELD_PLAIN,   /* bytes; all from here on */
+    FIELD_BOOL,    /* left out of JSON if false */
+    FIELD_NUMBER,  /* int64_t */
+    FIELD_NONZERO, /* int64_t, left out of JSON if 0 */
+    FIELD_TIME,    /* the same, of seconds since 1970 */
+} FieldKind;
+
+/* How a text is anonymized (bundle/anonymous.h). */
+typedef enum TextSort {
+    SORT_WORD, /* of the API: not at all */
+    SORT_NAME,
+    SORT_KEY,
+    SORT_IMAGE,
+    SORT_TEXT,
+    SORT_OWNER_KIND,
+    SORT_API_VERSION,
+    SORT_CONDITION,
+    SORT_PRIORITY_CLASS,
+    SORT_SCHEDULER,
+    SORT_ZONES,
+    _TEXT_SORTS,
+} TextSort;
+
+typedef struct ObjectType ObjectType;
+
+typedef struct ObjectField {
+    const char *key; /* in JSON; NULL: object-text.c writes it by itself */
+    FieldKind kind;
+    TextSort sort;
+    uint16_t offset;
+    uint16_t size;        /* of a plain value */
+    uint16_t count;       /* of a list: where its number of elements is */
+    bool is_own;          /* copies of it are not shared: hardly any two are equal */
+    uint32_t parts;       /* of details: kept with one of these; 0: always */
+    const ObjectType *of; /* elements; the structure */
+} ObjectField;
+
+struct ObjectType {
+    size_t size;
+    const ObjectField *fields;
+    size_t n_fields;
+    void (*release)(void *block); /* of a block of such; NULL: an array, released by its fields */
+};
+
+extern const ObjectType node_type, pod_type, pod_details_type, related_type, table_dictionary_type;
+
+/* For JSON: groups of fields, and elements that are written in a way of their own. */
+extern const ObjectType node_metadata_type, node_spec_details_type, node_status_details_type;
+extern const ObjectType pod_metadata_type, pod_template_type, namespace_type, node_term_type,
+    pod_term_type;
+extern const ObjectType label_type, annotation_type, node_annotation_type, resource_type;
+extern const ObjectType amount_list_type, selector_type, pod_volume_type, affinity_type;
+extern const ObjectType owner_type, taint_type, toleration_type, condition_type, image_type;
+extern const ObjectType address_type;
+
+static inline void *field_at(const ObjectField *field, const void *item) {
+    return (char *)(uintptr_t)item + field->offset;
+}
+
+/* Of a field with elements: they, and how many. */
+const void *field_items(const ObjectField *field, const void *item);
+size_t field_count(const ObjectField *field, const void *item);
+
+/* Whether all fields are equal; versions need not be. */
+bool object_equal(const ObjectType *type, const void *a, const void *b);
+
+/* Copies the fields of @parts (PodPart) to @to, which is zeroed; texts and arrays are parts of the
+ * pool. False when out of memory; object_drop() then, too. */
+bool object_take(RecordPool *pool, const ObjectType *type, uint32_t parts, const void *from,
+    void *to) MUST_CHECK;
+void object_drop(const ObjectType *type, const void *item);
+
+/* The copy as a part of its own, for block_drop(); NULL when out of memory. */
+void *object_take_block(RecordPool *pool, const ObjectType *type, uint32_t parts, const void *item)
+    MUST_CHECK;
+
+/* The memory that an array of @n takes if nothing of it is shared. */
+size_t object_items_size(const ObjectType *type, const void *items, size_t n);
