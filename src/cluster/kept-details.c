@@ -267,7 +267,7 @@ static void *copy_items(
 static Labels choose_annotations(const Labels *all, const PodParts *parts, Label *room) {
     size_t n = 0;
 
-    for (size_t i = 0; i < all->n && n < POD_ANNOTATIONS_MAX; i++)
+    for (size_t i = 0; i < all->n && n < ANNOTATIONS_MAX; i++)
         if (pod_parts_has_annotation(parts, all->items[i].key))
             room[n++] = all->items[i];
     return (Labels){.items = room, .n = n};
@@ -276,7 +276,7 @@ static Labels choose_annotations(const Labels *all, const PodParts *parts, Label
 static const PodDetails *copy_details(
     RecordPool *pool, const PodDetails *details, const PodParts *parts) {
     const DetailCopy copy = {.pool = pool, .parts = parts->fields};
-    Label annotations[POD_ANNOTATIONS_MAX];
+    Label annotations[ANNOTATIONS_MAX];
     PodDetails chosen = *details;
 
     chosen.annotations = choose_annotations(&details->annotations, parts, annotations);
