@@ -172,7 +172,7 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
 static Labels choose_annotations(const Labels *all, const PodParts *parts, Label *room) {
     size_t n = 0;
 
-    for (size_t i = 0; i < all->n && n < POD_ANNOTATIONS_MAX; i++)
+    for (size_t i = 0; i < all->n && n < ANNOTATIONS_MAX; i++)
         if (pod_parts_has_annotation(parts, all->items[i].key))
             room[n++] = all->items[i];
     return (Labels){.items = room, .n = n};
@@ -182,7 +182,7 @@ static Labels choose_annotations(const Labels *all, const PodParts *parts, Label
  * memory. */
 static bool take_details(
     RecordPool *pool, const PodDetails *details, const PodParts *parts, const PodDetails **ret) {
-    Label annotations[POD_ANNOTATIONS_MAX];
+    Label annotations[ANNOTATIONS_MAX];
     PodDetails chosen;
 
     *ret = NULL;

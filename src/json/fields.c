@@ -12,16 +12,21 @@
 #define DEPTH_MAX 4u
 #define PATH_SIZE 128u
 
+/* Items are gathered on the stack first: the arena then gets as many as there are, and not the
+ * arrays that a vector outgrew. */
+#define NEAR_SIZE 256u
+
 void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target) {
     json_array(reader);
     while (json_element(reader))
         read(reader, arena, target);
 }
 
-void *json_read_items(
-    JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read, size_t *ret_n) {
-    void *items = NULL;
-    size_t n = 0, room = 0;
+void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read,
+    size_t *ret_n, bool *ret_is_cut) {
+    _Alignas(max_align_t) char near[NEAR_SIZE] = {0};
+    void *items = near, *kept = NULL;
+    size_t n = 0, room = NEAR_SIZE / size;
 
     json_array(reader);
     while (json_element(reader)) {
@@ -33,24 +38,39 @@ void *json_read_items(
         }
         if (n < max)
             json_fail(reader, JSON_E_MEMORY, "a list with too much in it");
+        else if (ret_is_cut)
+            *ret_is_cut = true;
         json_skip(reader, NULL);
     }
     *ret_n = n;
-    return items;
+    if (n == 0 || items != near)
+        return n > 0 ? items : NULL;
+    kept = arena_alloc(arena, n * size);
+    if (kept)
+        return memcpy(kept, near, n * size);
+    json_fail(reader, JSON_E_MEMORY, "a list with too much in it");
+    *ret_n = 0;
+    return NULL;
 }
 
 void json_read_text(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, target);
 }
 
+void json_read_name_of(JsonReader *reader, Arena *arena, void *target) {
+    json_string_member(reader, arena, STR("name"), target);
+}
+
 static void read_list(JsonReader *reader, Arena *arena, const JsonField *field, char *target) {
     void *items = json_read_items(reader, arena, field->max, field->size, field->read,
-        (size_t *)(void *)(target + field->n_offset));
+        (size_t *)(void *)(target + field->n_offset),
+        field->cut_offset ? (bool *)(target + field->cut_offset) : NULL);
 
     memcpy(target + field->offset, &items, sizeof(items));
 }
 
-static void read_value(JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
+static inline void read_value(
+    JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
     void *at = (char *)target + field->offset;
     int64_t number = 0;
 
@@ -122,7 +142,7 @@ void json_read_fields(
         if (reader->escaped)
             key = json_unescape(key, arena);
         len = prefix + key.len;
-        if (!key.ptr || len + 2 > sizeof(path)) {
+        if (!key.ptr || len + 2 > sizeof(path) || memchr(key.ptr, '\0', key.len)) {
             json_skip(reader, NULL);
             continue;
         }
@@ -139,4 +159,72 @@ void json_read_fields(
         } else
             json_skip(reader, NULL);
     }
+}
+
+/* --- tables of keys ------------------------------------------------------------------------- */
+
+static bool is_key(const JsonField *field, Str key) {
+    return field->len == key.len && memcmp(field->path, key.ptr, key.len) == 0;
+}
+
+/* Objects are mostly written in the order of the table: the row @next is tried first. */
+static const JsonField *find_key(
+    const JsonField *fields, size_t n, const JsonField *next, Str key) {
+    const JsonField *end = fields + n;
+
+    if (next < end && is_key(next, key))
+        return next;
+    for (const JsonField *field = fields; field < end; field++)
+        if (is_key(field, key))
+            return field;
+    return NULL;
+}
+
+static Str plain_key(const JsonReader *reader, Str key, Arena *arena) {
+    return reader->escaped ? json_unescape(key, arena) : key;
+}
+
+void json_read_keys(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
+    const JsonField *next = fields;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        const JsonField *field = find_key(fields, n, next, plain_key(reader, key, arena));
+
+        if (field) {
+            next = field + 1;
+            read_value(reader, arena, field, target);
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+}
+
+void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, size_t n,
+    unsigned parts, void *target) {
+    const JsonField *next = fields;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        const JsonField *field = find_key(fields, n, next, plain_key(reader, key, arena));
+
+        if (field && (field->part == 0 || field->part & parts)) {
+            next = field + 1;
+            read_value(reader, arena, field, target);
+        } else {
+            json_skip_fast(reader, NULL);
+        }
+    }
+}
+
+bool json_read_key(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, Str key, void *target) {
+    const JsonField *field = find_key(fields, n, fields, plain_key(reader, key, arena));
+
+    if (field)
+        read_value(reader, arena, field, target);
+    return field;
 }

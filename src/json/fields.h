@@ -34,15 +34,30 @@ typedef struct JsonField {
     size_t offset;
     JsonRead *read;             /* @target: at offset; of a list: an item, which is zeroed */
     size_t n_offset, size, max; /* of a list: where its length is, the size of an item */
+    size_t cut_offset;          /* of a list: a bool, true if items were left out; 0: none */
+    size_t len;                 /* of the path: JSON_NAME() */
+    unsigned part;              /* of json_read_parts() */
 } JsonField;
+
+/* A path with its length, for a table of keys: {JSON_NAME("name"), JSON_FIELD_TEXT, ...}. */
+#define JSON_NAME(path_) .len = sizeof(path_) - 1, .path = (path_)
 
 /* A row for a list: @type has a pointer to its items, @member, and their number, @n_member. Beyond
  * @max_ items the rest is skipped. */
 #define JSON_LIST(path_, type, member, n_member, max_, read_)                                      \
     {                                                                                              \
-        .path = (path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),                \
-        .read = (read_), .n_offset = offsetof(type, n_member),                                     \
-        .size = sizeof(*((type *)0)->member), .max = (max_)                                        \
+        JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),               \
+                          .read = (read_), .n_offset = offsetof(type, n_member),                   \
+                          .size = sizeof(*((type *)0)->member), .max = (max_)                      \
+    }
+
+/* The same, with a bool @cut_member, not the first member, that becomes true then. */
+#define JSON_LIST_CUT(path_, type, member, n_member, cut_member, max_, read_)                      \
+    {                                                                                              \
+        JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),               \
+                          .read = (read_), .n_offset = offsetof(type, n_member),                   \
+                          .size = sizeof(*((type *)0)->member), .max = (max_),                     \
+                          .cut_offset = offsetof(type, cut_member)                                 \
     }
 
 /* The next value of @reader, an object. Strings are in @arena or slices of the input; errors are
@@ -53,14 +68,33 @@ void json_read_fields(
 #define JSON_READ_FIELDS(reader, arena, fields, target)                                            \
     json_read_fields((reader), (arena), (fields), ELEMENTS_OF(fields), (target))
 
+/* The same by a table of keys, with their lengths: faster, most of all where the object is written
+ * in the order of the table. */
+void json_read_keys(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target);
+
+#define JSON_READ_KEYS(reader, arena, fields, target)                                              \
+    json_read_keys((reader), (arena), (fields), ELEMENTS_OF(fields), (target))
+
+/* The same of rows with a part of @parts, or of none; others are skipped by json_skip_fast(). */
+void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, size_t n,
+    unsigned parts, void *target);
+
+/* Reads the value of @key, which json_key() has just given, if the table of keys has it. False, and
+ * nothing consumed, if it does not. */
+bool json_read_key(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, Str key, void *target);
+
 /* Calls @read for each element of an array. */
 void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target);
 
-/* An array as items of @size bytes in @arena, at most @max. */
-void *json_read_items(
-    JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read, size_t *ret_n);
+/* An array as items of @size bytes in @arena, at most @max; @ret_is_cut (may be NULL) becomes true
+ * if there are more. */
+void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read,
+    size_t *ret_n, bool *ret_is_cut);
 
 #define JSON_READ_ITEMS(reader, arena, max, read, items, n)                                        \
-    ((items) = json_read_items((reader), (arena), (max), sizeof(*(items)), (read), (n)))
+    ((items) = json_read_items((reader), (arena), (max), sizeof(*(items)), (read), (n), NULL))
 
-JsonRead json_read_text; /* @target: Str */
+JsonRead json_read_text;    /* @target: Str */
+JsonRead json_read_name_of; /* @target: Str, of the member "name" of an object */

@@ -69,7 +69,7 @@ static bool take_or_null(JsonReader *reader, JsonToken wanted, const char *expec
 
 void json_object(JsonReader *reader) {
     if (is_at(reader, '{'))
-        (void)json_next_value(reader);
+        (void)json_open_container(reader, reader->at, JSON_OBJECT_BEGIN);
     else if (json_null(reader))
         reader->state = JSON_IN_NULL;
     else
@@ -78,7 +78,7 @@ void json_object(JsonReader *reader) {
 
 void json_array(JsonReader *reader) {
     if (is_at(reader, '['))
-        (void)json_next_value(reader);
+        (void)json_open_container(reader, reader->at, JSON_ARRAY_BEGIN);
     else if (json_null(reader))
         reader->state = JSON_IN_NULL;
     else
@@ -127,6 +127,10 @@ bool json_key(JsonReader *reader, Str *ret_key) {
     if (has_no_content(reader))
         return false;
     assert(reader->state == JSON_IN_OBJECT || reader->state == JSON_BEHIND_MEMBER);
+    if (reader->at < reader->len && reader->data[reader->at] == '}') {
+        (void)json_close_container(reader, reader->at, JSON_OBJECT_END);
+        return false;
+    }
     if (json_next_in_object(reader) != JSON_KEY)
         return false;
     reader->at = json_skip_space(reader, reader->at); /* so that the short ways find the value */

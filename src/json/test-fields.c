@@ -115,6 +115,38 @@ static void test_keys_that_are_too_long_are_skipped(void **state) {
     (void)state;
 }
 
+static void test_key_with_nul_is_another_key(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    assert_int_equal(read_item("{\"text\\u0000x\": \"no\"}", arena, &item), JSON_OK);
+    assert_null(item.text.ptr);
+    (void)state;
+}
+
+static void test_keys_in_any_order(void **state) {
+    static const JsonField keys[] = {
+        {JSON_NAME("text"), JSON_FIELD_TEXT, offsetof(Item, text)},
+        {JSON_NAME("flag"), JSON_FIELD_BOOL, offsetof(Item, flag), .part = 1},
+        {JSON_NAME("number"), JSON_FIELD_INT, offsetof(Item, number), .part = 2},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item = {0};
+    JsonReader reader;
+
+    json_reader_init(&reader, STR("{\"number\": 3, \"x\": {}, \"te\\u0078t\": \"a\","
+                                  " \"flag\": true, \"text\": \"b\", \"tex\": 1}"));
+    JSON_READ_KEYS(&reader, arena, keys, &item);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_true(item.number == 3 && item.flag && str_is(item.text, "b"));
+
+    item = (Item){0};
+    json_reader_init(&reader, STR("{\"flag\": true, \"number\": 3, \"text\": \"a\"}"));
+    json_read_parts(&reader, arena, keys, ELEMENTS_OF(keys), 2, &item);
+    assert_true(item.number == 3 && !item.flag && str_is(item.text, "a"));
+    (void)state;
+}
+
 static void test_reads_a_list_up_to_its_limit(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
     Item item;
@@ -131,7 +163,7 @@ static void test_reads_a_list_up_to_its_limit(void **state) {
 }
 
 static void test_list_over_the_budget_is_an_error(void **state) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(16);
+    _cleanup_(arena_freep) Arena *arena = arena_new(8);
     Item item;
 
     assert_int_equal(read_item("{\"names\": [\"a\"]}", arena, &item), JSON_E_MEMORY);
@@ -142,6 +174,8 @@ int main(void) {
         cmocka_unit_test(test_reads_fields_by_path_and_skips_others),
         cmocka_unit_test(test_reads_a_list_up_to_its_limit),
         cmocka_unit_test(test_list_over_the_budget_is_an_error),
+        cmocka_unit_test(test_key_with_nul_is_another_key),
+        cmocka_unit_test(test_keys_in_any_order),
         cmocka_unit_test(test_null_number_is_nan),
         cmocka_unit_test(test_raw_value_is_its_text),
         cmocka_unit_test(test_wrong_types_are_errors_of_the_reader),

@@ -40,25 +40,6 @@ JsonToken json_stop_short(JsonReader *reader, const char *text) {
     return json_stop(reader, JSON_E_END, reader->len, text);
 }
 
-static JsonToken open_container(JsonReader *reader, size_t at, JsonToken token) {
-    bool is_object = token == JSON_OBJECT_BEGIN;
-    unsigned level = reader->depth;
-
-    if (level == JSON_DEPTH_MAX)
-        return json_stop(reader, JSON_E_DEPTH, at, "nested deeper than 64 levels");
-    reader->objects = (reader->objects & ~(UINT64_C(1) << level)) | (uint64_t)is_object << level;
-    reader->depth++;
-    reader->token_at = at;
-    reader->at = at + 1;
-    reader->state = is_object ? JSON_IN_OBJECT : JSON_IN_ARRAY;
-    return token;
-}
-
-static JsonToken close_container(JsonReader *reader, size_t at, JsonToken token) {
-    reader->depth--;
-    return json_finish_value(reader, token, at, at + 1);
-}
-
 /* --- strings ------------------------------------------------------------- */
 
 /* Moves the window until there is a stop in it: by its own size while strings follow one another,
@@ -287,9 +268,9 @@ static JsonToken read_value(JsonReader *reader, size_t at) {
     case '"':
         return read_string(reader, at);
     case '{':
-        return open_container(reader, at, JSON_OBJECT_BEGIN);
+        return json_open_container(reader, at, JSON_OBJECT_BEGIN);
     case '[':
-        return open_container(reader, at, JSON_ARRAY_BEGIN);
+        return json_open_container(reader, at, JSON_ARRAY_BEGIN);
     case 't':
         return read_word(reader, at, STR("true"), JSON_TRUE);
     case 'f':
@@ -339,7 +320,7 @@ static inline bool find_element(JsonReader *reader, size_t *ret_at, JsonToken *r
         return false;
     }
     if (reader->data[at] == ']') {
-        *ret_token = close_container(reader, at, JSON_ARRAY_END);
+        *ret_token = json_close_container(reader, at, JSON_ARRAY_END);
         return false;
     }
     if (reader->state == JSON_BEHIND_ELEMENT) {
@@ -366,7 +347,7 @@ JsonToken json_next_in_object(JsonReader *reader) {
     if (at == reader->len)
         return json_stop_short(reader, "the input ends inside an object");
     if (reader->data[at] == '}')
-        return close_container(reader, at, JSON_OBJECT_END);
+        return json_close_container(reader, at, JSON_OBJECT_END);
     if (reader->state == JSON_BEHIND_MEMBER) {
         if (reader->data[at] != ',')
             return json_stop(reader, JSON_E_SYNTAX, at, "expected ',' or '}'");

@@ -59,3 +59,24 @@ static inline JsonToken json_finish_value(
     reader->state = (unsigned char)json_state_behind(reader);
     return token;
 }
+
+/* The opening bracket is at @at. Returns @token, or JSON_BAD. */
+static inline JsonToken json_open_container(JsonReader *reader, size_t at, JsonToken token) {
+    bool is_object = token == JSON_OBJECT_BEGIN;
+    unsigned level = reader->depth;
+
+    if (level == JSON_DEPTH_MAX)
+        return json_stop(reader, JSON_E_DEPTH, at, "nested deeper than 64 levels");
+    reader->objects = (reader->objects & ~(UINT64_C(1) << level)) | (uint64_t)is_object << level;
+    reader->depth++;
+    reader->token_at = at;
+    reader->at = at + 1;
+    reader->state = is_object ? JSON_IN_OBJECT : JSON_IN_ARRAY;
+    return token;
+}
+
+/* The closing bracket is at @at. Returns @token. */
+static inline JsonToken json_close_container(JsonReader *reader, size_t at, JsonToken token) {
+    reader->depth--;
+    return json_finish_value(reader, token, at, at + 1);
+}

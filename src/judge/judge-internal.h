@@ -14,10 +14,7 @@ struct Judge {
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
     const Expression **unmet;      /* by policy */
-    bool has_match_errors;
-    uint32_t *filter_errors, *score_errors;   /* by number of the rule; NULL: none */
-    uint32_t *filter_missing, *score_missing; /* the same */
-    size_t n_late;
+    JudgeNotes notes;
 };
 
 /* A run of the scalar machine, with the fuel of one evaluation, in @arena: an error for lack of
@@ -59,15 +56,14 @@ uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order);
  * needed. 0 or -ENOMEM. */
 int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n);
 
-/* Adds, in the same way, the candidates of a batch whose state is @state. 0 or -ENOMEM. */
-typedef struct StateCount {
-    uint8_t state;
-    size_t n_rules;
-    uint16_t rule;
-    uint32_t **counts;
-} StateCount;
+/* Adds, in the same way, the candidates of a batch on which the rule failed. @states may be NULL:
+ * none. 0 or -ENOMEM. */
+typedef struct FailureCounts {
+    size_t n_rules, rule;
+    uint32_t **errors, **missing; /* missing may be NULL: no metric is */
+} FailureCounts;
 int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
-    StateCount count);
+    FailureCounts counts);
 
 /* The states of a rule over a batch, with JUDGE_STATE_MISSING where a metric was absent:
  * @states themselves, or a copy in @room, which has room for PLAN_BATCH_ROWS. @root: the rule's

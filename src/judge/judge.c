@@ -85,7 +85,7 @@ static int match_expression(Judge *judge, size_t i, const Expression *expression
     r = judge->session ? plan_session_once(judge->session, root, &value) : PLAN_DEADLINE_PASSED;
     if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout decides */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
-        judge->n_late = judge->input.n;
+        judge->notes.n_late = judge->input.n;
         return 0;
     }
     if (r < 0)
@@ -94,7 +94,7 @@ static int match_expression(Judge *judge, size_t i, const Expression *expression
     judge->unmet[i] = judge->applies[i] ? NULL : expression;
     if (value.kind == CEL_ERROR) {
         judge->match_errors[i] = value.error;
-        judge->has_match_errors = true;
+        judge->notes.match_errors = judge->match_errors;
     }
     return 0;
 }
@@ -117,6 +117,7 @@ int judge_open(const JudgeInput *input, Judge **ret) {
     if (!judge)
         return -ENOMEM;
     judge->input = *input;
+    judge->notes.is_exempt = input->is_exempt;
     judge->applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
     judge->match_errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
     judge->unmet = ARENA_ARRAY(input->arena, const Expression *, program->n_policies);
@@ -203,15 +204,7 @@ uint32_t judge_narrow_to(const Judge *judge) {
 }
 
 JudgeNotes judge_notes(const Judge *judge) {
-    return (JudgeNotes){
-        .filter_errors = judge->filter_errors,
-        .score_errors = judge->score_errors,
-        .filter_missing = judge->filter_missing,
-        .score_missing = judge->score_missing,
-        .match_errors = judge->has_match_errors ? judge->match_errors : NULL,
-        .is_exempt = judge->input.is_exempt,
-        .n_late = judge->n_late,
-    };
+    return judge->notes;
 }
 
 /* --- for explanations ------------------------------------------------------------------ */

@@ -99,8 +99,8 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
  * on which it failed and onError decided; and those on which it failed where a metric that it reads
  * is absent, and onMissing decided. */
 typedef struct JudgeNotes {
-    const uint32_t *filter_errors, *score_errors;   /* NULL: none */
-    const uint32_t *filter_missing, *score_missing; /* NULL: none */
+    uint32_t *filter_errors, *score_errors;   /* NULL: none */
+    uint32_t *filter_missing, *score_missing; /* NULL: none */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
     bool is_exempt;                      /* from the input */
     size_t n_late; /* rows of the input that were not judged, or not scored, before the deadline */

@@ -71,18 +71,12 @@ typedef struct Again {
     size_t n;
 } Again;
 
-static bool fails(const Filter *filter, uint8_t state) {
-    return state == COLUMN_FALSE ||
-           (state == COLUMN_ERROR && filter->on_error == FALLBACK_REJECT) ||
-           (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_REJECT);
-}
-
 static void count_filter(
     Search *search, const Again *again, const Filter *filter, const uint8_t *states) {
     for (size_t i = 0; i < again->n; i++) {
         Blocked *row = &search->rows[again->places[i]];
 
-        if (!fails(filter, states[i]))
+        if (judge_state_passes(filter, states[i]))
             continue;
         row->n++;
         if (filter->is_permanent && row->never >= NEVER_LACKS)

@@ -129,7 +129,7 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     if (!passed.scores || !moved)
         return -ENOMEM;
     r = score_rows(judge, passed.rows, passed.n, passed.scores);
-    if (r < 0 || judge->n_late > 0) /* rows without a score could be the best */
+    if (r < 0 || judge->notes.n_late > 0) /* rows without a score could be the best */
         return r;
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);

@@ -81,7 +81,7 @@ void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
 
         n += place >= begin && place < order->n;
     }
-    judge->n_late = judge->n_late > n ? judge->n_late : n;
+    judge->notes.n_late = judge->notes.n_late > n ? judge->notes.n_late : n;
 }
 
 static int find_candidates(const Judge *judge, RowOrder *order) {
@@ -123,20 +123,31 @@ int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule
     return 0;
 }
 
-int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
-    StateCount count) {
-    uint32_t found;
+static int count_state(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states,
+    size_t n, uint8_t state, uint32_t *ret) {
     int r;
 
-    if (!states || !memchr(states, count.state, n))
+    *ret = 0;
+    if (!states || !memchr(states, state, n))
         return 0;
     r = find_candidates(judge, order);
-    if (r < 0)
+    if (r == 0)
+        *ret = order->is_candidate ? count_candidates(states, order->is_candidate + begin, n, state)
+                                   : count_states(states, n, state);
+    return r;
+}
+
+int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
+    FailureCounts counts) {
+    uint32_t found;
+    int r = count_state(judge, order, begin, states, n, COLUMN_ERROR, &found);
+
+    if (r == 0)
+        r = count_add(judge, counts.errors, counts.n_rules, counts.rule, found);
+    if (r < 0 || !counts.missing)
         return r;
-    found = order->is_candidate
-                ? count_candidates(states, order->is_candidate + begin, n, count.state)
-                : count_states(states, n, count.state);
-    return count_add(judge, count.counts, count.n_rules, count.rule, found);
+    r = count_state(judge, order, begin, states, n, JUDGE_STATE_MISSING, &found);
+    return r < 0 ? r : count_add(judge, counts.missing, counts.n_rules, counts.rule, found);
 }
 
 /* --- metrics that are absent ------------------------------------------------------------------ */

@@ -400,7 +400,7 @@ CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, Cel
 
 /* --- values of facts ---------------------------------------------------------------------- */
 
-static CelValue find_value(const RemedyAttempt *attempt, uint32_t fact, bool is_before) {
+CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact, bool is_before) {
     const RemedyFilter *filter_facts = attempt->filter_facts;
 
     for (size_t i = 0; i < filter_facts->n_reads; i++) {
@@ -414,14 +414,6 @@ static CelValue find_value(const RemedyAttempt *attempt, uint32_t fact, bool is_
         return v;
     }
     return cel_absent();
-}
-
-CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact) {
-    return find_value(attempt, fact, /* is_before= */ false);
-}
-
-CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact) {
-    return find_value(attempt, fact, /* is_before= */ true);
 }
 
 static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {

@@ -48,7 +48,7 @@ typedef struct RemedyFact {
     bool is_fixed;    /* something else that the filter reads would change with it */
 } RemedyFact;
 
-/* How a filter reads a fact. FactsRead are recomputed when the fact is changed. */
+/* How a filter reads a fact. */
 typedef enum ReadMode {
     READ_VALUE,
     READ_TEST,     /* whether it is present */
@@ -127,11 +127,8 @@ const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t 
 void remedies_walk(Remedies *remedies, uint32_t root,
     void (*see)(Remedies *remedies, uint32_t node, void *context), void *context);
 
-/* The value of the fact; absent: it is not there, or its value is not read. */
-CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact);
-
-/* Its value before the changes. */
-CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact);
+/* The value of the fact, after the changes or before; absent: it is not there, or not read. */
+CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact, bool is_before);
 
 /* Sets it, in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
@@ -174,12 +171,9 @@ typedef struct RemedySide {
 /* Whether node @number is one, and the fact may be changed. */
 bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret);
 
-/* Which facts are read. */
-typedef struct FactsRead {
-    const RemedyFilter *filter_facts;
-    bool is_read[FACTS_MAX];
-} FactsRead;
-void attempt_reads(const RemedyAttempt *attempt, uint32_t node, FactsRead *ret);
+/* The facts that are read below @node, a bit each. */
+uint32_t attempt_reads(const RemedyAttempt *attempt, uint32_t node);
+_Static_assert(FACTS_MAX <= 32, "a bit for each fact");
 
 /* The values of all reads, to be kept and restored as a whole: their slots follow those of the
  * program. */

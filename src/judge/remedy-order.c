@@ -154,7 +154,7 @@ static bool find_crossing(
 static bool step_towards(
     RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number, double crossing, int sign) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
-    CelValue from = attempt_fact(attempt, number);
+    CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
     double first = floor(fabs(crossing)) - 1;
 
     first = first < 1 ? 1 : first;
@@ -175,7 +175,7 @@ static bool step_towards(
 /* Right at the limit both directions are tried. */
 static bool solve_by_steps(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
-    CelValue from = attempt_fact(attempt, number);
+    CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
     double crossing;
     int sign;
 
@@ -247,14 +247,13 @@ static bool solve_sides(RemedyAttempt *attempt, uint32_t atom, bool want, Relati
 
 /* The facts that the comparison reads, the easiest to change first. */
 static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
-    FactsRead reads;
+    uint32_t reads = attempt_reads(attempt, atom);
 
-    attempt_reads(attempt, atom, &reads);
     for (;;) {
         uint32_t best = UINT32_MAX;
 
         for (uint32_t i = 0; i < attempt->filter_facts->n_facts; i++)
-            if (reads.is_read[i] && !attempt->filter_facts->facts[i].is_fixed &&
+            if ((reads >> i & 1) && !attempt->filter_facts->facts[i].is_fixed &&
                 (best == UINT32_MAX ||
                     fact_infos[attempt->filter_facts->facts[i].kind].cost <
                         fact_infos[attempt->filter_facts->facts[best].kind].cost))
@@ -263,7 +262,7 @@ static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relati
             return solve_sides(attempt, atom, want, relation);
         if (solve_by_steps(attempt, atom, want, best))
             return true;
-        reads.is_read[best] = false;
+        reads &= ~(1u << best);
     }
 }
 

@@ -73,24 +73,24 @@ bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret
     return !attempt->filter_facts->facts[read->fact].is_fixed;
 }
 
+typedef struct FactsRead {
+    const RemedyFilter *filter_facts;
+    uint32_t bits;
+} FactsRead;
+
 static void note_read(Remedies *remedies, uint32_t node, void *context) {
     FactsRead *reads = context;
     const RemedyRead *read = remedy_filter_read(reads->filter_facts, node);
 
     if (read)
-        reads->is_read[read->fact] = true;
+        reads->bits |= 1u << read->fact;
 }
 
-void attempt_reads(const RemedyAttempt *attempt, uint32_t node, FactsRead *ret) {
-    *ret = (FactsRead){.filter_facts = attempt->filter_facts};
-    remedies_walk(attempt->remedies, node, note_read, ret);
-}
+uint32_t attempt_reads(const RemedyAttempt *attempt, uint32_t node) {
+    FactsRead reads = {.filter_facts = attempt->filter_facts};
 
-static bool reads_fact(const RemedyAttempt *attempt, uint32_t node, uint32_t fact) {
-    FactsRead reads;
-
-    attempt_reads(attempt, node, &reads);
-    return reads.is_read[fact];
+    remedies_walk(attempt->remedies, node, note_read, &reads);
+    return reads.bits;
 }
 
 /* --- equal, not equal, in a list ---------------------------------------------------------- */
@@ -144,7 +144,7 @@ static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool i
 
     for (int k = 0; k < 2; k++)
         are[k] = attempt_side(attempt, node->args[k], &sides[k]) &&
-                 !reads_fact(attempt, node->args[1 - k], sides[k].fact);
+                 !(attempt_reads(attempt, node->args[1 - k]) >> sides[k].fact & 1);
     first = are[0] && are[1] &&
             fact_infos[attempt->filter_facts->facts[sides[1].fact].kind].cost <
                 fact_infos[attempt->filter_facts->facts[sides[0].fact].kind].cost;

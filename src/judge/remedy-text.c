@@ -114,8 +114,9 @@ static void print_change_of_amount(
     int64_t now = units_of(fact, change->value), difference;
     bool is_more;
 
-    if (__builtin_sub_overflow(
-            now, units_of(fact, attempt_fact_before(attempt, change->fact)), &difference))
+    if (__builtin_sub_overflow(now,
+            units_of(fact, attempt_fact(attempt, change->fact, /* is_before= */ true)),
+            &difference))
         difference = 0;
     is_more = fact->kind == FACT_REQUESTED ? difference < 0 : difference > 0;
     print_amount(resource, difference < 0 ? -difference : difference, out);
@@ -140,7 +141,7 @@ static void print_taint(const Taint *taint, Buf *out) {
 /* The taints of the node that are not in the list any more. */
 static void print_removed(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
     const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
-    CelValue before = attempt_fact_before(attempt, change->fact);
+    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
     const CelList *left = change->value.list;
     CelRun run = CEL_RUN(attempt->arena);
     uint32_t at = 0;
@@ -162,7 +163,7 @@ static void print_removed(const RemedyAttempt *attempt, const RemedyChange *chan
 
 static void print_pods(
     const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact_before(attempt, change->fact);
+    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
     int64_t difference =
         before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
     int64_t n = difference < 0 ? -difference : difference;
@@ -176,14 +177,14 @@ static void print_pods(
 }
 
 static void print_room(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact_before(attempt, change->fact);
+    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
     double more = change->value.d - before.d;
 
     buf_printf(out, "room for %.0f more such pod%s in the pool", more, more == 1 ? "" : "s");
 }
 
 static void print_wait(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact_before(attempt, change->fact);
+    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
     int64_t seconds = change->value.i - before.i, ns;
 
     if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns))
@@ -255,7 +256,7 @@ Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change)
         remedy = (Remedy){
             .subject = describe_subject(attempt, fact),
             .value = change->bound,
-            .has = attempt_fact_before(attempt, change->fact),
+            .has = attempt_fact(attempt, change->fact, /* is_before= */ true),
             .text = take(attempt, &text),
         };
     }

@@ -116,23 +116,6 @@ static void settle_missing(ScoreBatch *batch, double on_missing, size_t n, Score
     column->values = batch->values;
 }
 
-static int count_failed(Judge *judge, ScoreBatch *batch, const Score *score, size_t begin,
-    const ScoreColumn *column, size_t n) {
-    StateCount errors = {.state = COLUMN_ERROR,
-        .n_rules = judge->input.program->n_scores,
-        .rule = score->number,
-        .counts = &judge->score_errors};
-    StateCount missing = {.state = JUDGE_STATE_MISSING,
-        .n_rules = errors.n_rules,
-        .rule = score->number,
-        .counts = &judge->score_missing};
-    int r = order_count(judge, &batch->order, begin, column->states, n, errors);
-
-    if (r == 0 && column->states == batch->states)
-        r = order_count(judge, &batch->order, begin, column->states, n, missing);
-    return r;
-}
-
 static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) {
     const Program *program = judge->input.program;
 
@@ -147,7 +130,11 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
         r = fetch_score(judge, score, n, batch->values, batch->states, &column);
         if (r != 0)
             return r;
-        r = count_failed(judge, batch, score, begin, &column, n);
+        r = order_count(judge, &batch->order, begin, column.states, n,
+            (FailureCounts){.n_rules = program->n_scores,
+                .rule = score->number,
+                .errors = &judge->notes.score_errors,
+                .missing = column.states == batch->states ? &judge->notes.score_missing : NULL});
         if (r == 0 && score->normalize != NORMALIZE_NONE)
             r = keep_raw(judge, batch, score, begin, &column, n);
         if (r < 0)
@@ -245,7 +232,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     if (r < 0)
         return r;
     if (!judge->session) { /* the deadline passed before it began */
-        judge->n_late = judge->input.n;
+        judge->notes.n_late = judge->input.n;
         memset(ret, 0, n_rows * sizeof(*ret));
         return 0;
     }

@@ -88,21 +88,16 @@ WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *sta
 /* A filter over a batch, in which some rows may have failed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n,
     const Filter *filter, const uint8_t *states) {
-    StateCount errors = {.state = COLUMN_ERROR,
-        .n_rules = judge->input.program->n_filters,
+    FailureCounts counts = {.n_rules = judge->input.program->n_filters,
         .rule = filter->number,
-        .counts = &judge->filter_errors};
-    StateCount missing = {.state = JUDGE_STATE_MISSING,
-        .n_rules = errors.n_rules,
-        .rule = filter->number,
-        .counts = &judge->filter_missing};
+        .errors = &judge->notes.filter_errors};
     const uint8_t *own = states;
     int r = missing_mark(judge, filter->missing_root, n, batch->states, &states);
 
+    if (states != own)
+        counts.missing = &judge->notes.filter_missing;
     if (r == 0)
-        r = order_count(judge, &batch->order, begin, states, n, errors);
-    if (r == 0 && states != own)
-        r = order_count(judge, &batch->order, begin, states, n, missing);
+        r = order_count(judge, &batch->order, begin, states, n, counts);
     if (r != 0)
         return r;
     if (states != own)
@@ -188,10 +183,10 @@ WIDE_LOOPS static FailedCounts count_bits(
 static int count_failed(Judge *judge, const uint64_t *candidates, size_t filter) {
     FailedCounts counts = count_bits(judge->input.facts, candidates, filter);
     size_t n_rules = judge->input.program->n_filters;
-    int r = count_add(judge, &judge->filter_errors, n_rules, filter, counts.errors);
+    int r = count_add(judge, &judge->notes.filter_errors, n_rules, filter, counts.errors);
 
     if (r == 0)
-        r = count_add(judge, &judge->filter_missing, n_rules, filter, counts.missing);
+        r = count_add(judge, &judge->notes.filter_missing, n_rules, filter, counts.missing);
     return r;
 }
 
@@ -223,7 +218,7 @@ static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
     const JudgeInput *input = &judge->input;
     bool rejects = rejects_late(judge, observed);
 
-    judge->n_late = input->n;
+    judge->notes.n_late = input->n;
     for (size_t i = 0; i < input->n; i++)
         ret[i] = rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
 }

@@ -103,6 +103,35 @@ bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
     return has_room;
 }
 
+AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts, bool is_cut) {
+    AmountList list = {.is_given = true, .is_cut = is_cut};
+    Amount *items;
+
+    if (amounts->n == 0)
+        return list;
+    items = ARENA_RAW(arena, Amount, amounts->n);
+    if (!items) {
+        json_fail(reader, JSON_E_MEMORY, "too many resources");
+        return list;
+    }
+    memcpy(items, amounts->items, amounts->n * sizeof(*items));
+    list.items = items;
+    list.n = amounts->n;
+    return list;
+}
+
+void amount_list_decode(JsonReader *reader, Arena *arena, void *target) {
+    AmountList *list = target;
+    SCRATCH Amounts amounts;
+    bool is_cut;
+
+    *list = (AmountList){0};
+    if (json_null(reader))
+        return;
+    is_cut = !amounts_decode(reader, arena, &amounts);
+    *list = amount_list_keep(reader, arena, &amounts, is_cut);
+}
+
 const Amount *amount_list_find(const AmountList *list, Str name) {
     for (size_t i = 0; i < list->n; i++)
         if (str_eq(list->items[i].name, name))

@@ -35,9 +35,9 @@ static void check_time(int64_t sec) {
 
 static void check_annotations(const Labels *annotations) {
     check_labels(annotations);
-    require(annotations->n <= NODE_ANNOTATIONS_MAX);
+    require(annotations->n <= ANNOTATIONS_MAX);
     for (size_t i = 0; i < annotations->n; i++)
-        require(annotations->items[i].value.len <= NODE_ANNOTATION_VALUE_MAX);
+        require(annotations->items[i].value.len <= ANNOTATION_VALUE_MAX);
 }
 
 static void check_conditions(const Node *node) {

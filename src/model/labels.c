@@ -104,7 +104,8 @@ static void label_decode(
         json_fail(reader, JSON_E_MEMORY, "too many labels");
 }
 
-void labels_decode_bounded(
+/* The first @max whose value has at most @value_max bytes. */
+static void decode_bounded(
     JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret) {
     Label near[LABELS_NEAR];
     LabelVec labels = {.items = near, .size = LABELS_NEAR};
@@ -123,8 +124,12 @@ void labels_decode_bounded(
         finish(reader, arena, &labels, is_sorted, near, ret);
 }
 
-void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
-    labels_decode_bounded(reader, arena, SIZE_MAX, SIZE_MAX, ret);
+void labels_decode(JsonReader *reader, Arena *arena, void *target) {
+    decode_bounded(reader, arena, SIZE_MAX, SIZE_MAX, target);
+}
+
+void annotations_decode(JsonReader *reader, Arena *arena, void *target) {
+    decode_bounded(reader, arena, ANNOTATIONS_MAX, ANNOTATION_VALUE_MAX, target);
 }
 
 /* Where @key is, or belongs, among the first @n of @items, which are sorted. */

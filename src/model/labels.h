@@ -2,7 +2,11 @@
 
 /* Labels: the key-value pairs of an object, sorted by key. */
 
-#include "json/read.h"
+#include "json/fields.h"
+
+/* Annotations of an object; beyond that the rest is left out. */
+#define ANNOTATIONS_MAX 128u
+#define ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 
 typedef struct Label {
     Str key, value;
@@ -13,18 +17,16 @@ typedef struct Labels {
     size_t n;
 } Labels;
 
-/* Reads an object of strings. Errors are the reader's. */
-void labels_decode(JsonReader *reader, Arena *arena, Labels *ret);
+/* Reads an object of strings into Labels. Errors are the reader's. */
+JsonRead labels_decode;
+
+/* The same for annotations, which may be long: those that are within the limits. */
+JsonRead annotations_decode;
 
 /* The same, keeping the labels of @keys only; the values of others are skipped by
  * structure alone. For Node objects. */
 void labels_decode_some(
     JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
-
-/* The same for annotations, which may be long: the first @max whose value has at most @value_max
- * bytes; others are left out. */
-void labels_decode_bounded(
-    JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret);
 
 bool labels_equal(const Labels *a, const Labels *b);
 

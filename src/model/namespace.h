@@ -8,13 +8,12 @@
  */
 
 #include "model/labels.h"
-#include "json/read.h"
 
 typedef struct Namespace {
     Str name;
     Labels labels;
-    Labels annotations; /* as many, and as long, as of a pod (model/pod-details.h) */
+    Labels annotations;
 } Namespace;
 
-/* Reads a Namespace object. Errors are the reader's. */
-void namespace_decode(JsonReader *reader, Arena *arena, Namespace *ret);
+/* Reads a Namespace object into a Namespace. Errors are the reader's. */
+JsonRead namespace_decode;

@@ -2,56 +2,33 @@
 
 #include "model/node-affinity.h"
 
-#include "base/vec.h"
-#include "json/fields.h"
-
+/* An expression on labels, or a field. */
 typedef struct Condition {
     Str key, op;
-    VEC(Str) values;
+    const Str *values;
+    size_t n_values;
     bool is_too_large;
 } Condition;
 
 /* --- reading ------------------------------------------------------------ */
 
-/* Skips a value that is one too many, or for which there is no memory. */
-static void leave_out(JsonReader *reader, bool has_room, bool *ret_too_large) {
-    if (has_room)
-        json_fail(reader, JSON_E_MEMORY, "a node affinity");
-    *ret_too_large = true;
-    json_skip(reader, NULL);
-}
-
-/* A new element of @vec, in @arena; NULL when there are too many: the value is left out. */
-#define PUSH(vec, max, reader, arena, is_too_large)                                                \
-    ((vec)->n < (max) && VEC_PUSH(vec, arena)                                                      \
-            ? &(vec)->items[(vec)->n - 1]                                                          \
-            : (leave_out(reader, (vec)->n < (max), (is_too_large)), NULL))
-
-static void decode_value(JsonReader *reader, Arena *arena, void *target) {
-    Condition *condition = target;
-    Str *value = PUSH(&condition->values, TERM_VALUES_MAX, reader, arena, &condition->is_too_large);
-
-    if (value)
-        json_string(reader, arena, value);
-}
-
-static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
+static void decode_condition(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"key", JSON_FIELD_TEXT, offsetof(Condition, key)},
         {"operator", JSON_FIELD_TEXT, offsetof(Condition, op)},
-        {"values", JSON_FIELD_ARRAY, 0, decode_value},
+        JSON_LIST_CUT(
+            "values", Condition, values, n_values, is_too_large, TERM_VALUES_MAX, json_read_text),
     };
 
-    *ret = (Condition){0};
-    JSON_READ_FIELDS(reader, arena, fields, ret);
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 /* False: it is invalid. */
 static bool make_requirement(const Condition *condition, Requirement *ret) {
     *ret = (Requirement){
         .key = condition->key,
-        .values = condition->values.items,
-        .n_values = condition->values.n,
+        .values = condition->values,
+        .n_values = condition->n_values,
     };
     for (size_t op = 0; op < SELECTOR_OPS; op++) {
         if (!str_eq(condition->op, selector_op_words[op]))
@@ -66,48 +43,52 @@ static bool make_requirement(const Condition *condition, Requirement *ret) {
     return false;
 }
 
+static bool make_name_test(const Condition *condition, NameTest *ret) {
+    bool is_one = condition->n_values == 1;
+
+    *ret = (NameTest){
+        .value = is_one ? condition->values[0] : STR_NULL,
+        .is_not = str_is(condition->op, "NotIn"),
+    };
+    return is_one && str_is(condition->key, "metadata.name") &&
+           (ret->is_not || str_is(condition->op, "In"));
+}
+
+/* The conditions of a term. */
+static Condition *decode_conditions(
+    JsonReader *reader, Arena *arena, NodeTerm *term, size_t *ret_n) {
+    Condition *conditions = json_read_items(reader, arena, TERM_CONDITIONS_MAX, sizeof(*conditions),
+        decode_condition, ret_n, &term->is_too_large);
+
+    for (size_t i = 0; i < *ret_n; i++)
+        term->is_too_large |= conditions[i].is_too_large;
+    return conditions;
+}
+
 static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
     NodeTerm *term = target;
-    VEC(Requirement) requirements = {0};
-    Condition condition;
+    size_t n;
+    const Condition *conditions = decode_conditions(reader, arena, term, &n);
+    Requirement *requirements = ARENA_RAW(arena, Requirement, n);
 
-    json_array(reader);
-    while (json_element(reader)) {
-        Requirement *requirement =
-            PUSH(&requirements, TERM_CONDITIONS_MAX, reader, arena, &term->is_too_large);
-
-        if (!requirement)
-            continue;
-        decode_condition(reader, arena, &condition);
-        term->is_too_large |= condition.is_too_large;
-        if (!make_requirement(&condition, requirement))
-            term->holds_nowhere = true;
-    }
-    term->labels = (Selector){.items = requirements.items, .n = requirements.n};
+    for (size_t i = 0; requirements && i < n; i++)
+        term->holds_nowhere |= !make_requirement(&conditions[i], &requirements[i]);
+    if (!requirements)
+        json_fail(reader, JSON_E_MEMORY, "a node affinity");
+    else
+        term->labels = (Selector){.items = requirements, .n = n};
 }
 
 static void decode_names(JsonReader *reader, Arena *arena, void *target) {
     NodeTerm *term = target;
-    VEC(NameTest) names = {0};
-    Condition condition;
+    const Condition *conditions = decode_conditions(reader, arena, term, &term->n_names);
+    NameTest *names = ARENA_RAW(arena, NameTest, term->n_names);
 
-    json_array(reader);
-    while (json_element(reader)) {
-        NameTest *test = PUSH(&names, TERM_CONDITIONS_MAX, reader, arena, &term->is_too_large);
-
-        if (!test)
-            continue;
-        decode_condition(reader, arena, &condition);
-        term->is_too_large |= condition.is_too_large;
-        test->is_not = str_is(condition.op, "NotIn");
-        if (condition.values.n == 1)
-            test->value = condition.values.items[0];
-        if (!str_is(condition.key, "metadata.name") || condition.values.n != 1 ||
-            (!test->is_not && !str_is(condition.op, "In")))
-            term->holds_nowhere = true;
-    }
-    term->names = names.items;
-    term->n_names = names.n;
+    for (size_t i = 0; names && i < term->n_names; i++)
+        term->holds_nowhere |= !make_name_test(&conditions[i], &names[i]);
+    if (!names)
+        json_fail(reader, JSON_E_MEMORY, "a node affinity");
+    term->names = names;
 }
 
 static void decode_term(JsonReader *reader, Arena *arena, void *target) {
@@ -134,39 +115,32 @@ static void decode_weighted(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_RANGE, "the weight of a preferred node affinity is 1 to 100");
 }
 
-static void decode_list(JsonReader *reader, Arena *arena,
-    void (*decode)(JsonReader *reader, Arena *arena, void *term), NodeTerms *ret) {
-    VEC(NodeTerm) terms = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        NodeTerm *term = PUSH(&terms, TERMS_MAX, reader, arena, &ret->is_too_large);
-
-        if (!term)
-            continue;
-        decode(reader, arena, term);
-        ret->is_too_large |= term->is_too_large;
-    }
-    ret->items = terms.items;
-    ret->n = terms.n;
+static void decode_list(JsonReader *reader, Arena *arena, JsonRead *decode, NodeTerms *ret) {
+    ret->items = json_read_items(
+        reader, arena, TERMS_MAX, sizeof(*ret->items), decode, &ret->n, &ret->is_too_large);
+    for (size_t i = 0; i < ret->n; i++)
+        ret->is_too_large |= ret->items[i].is_too_large;
 }
 
 static void decode_terms(JsonReader *reader, Arena *arena, void *target) {
     decode_list(reader, arena, decode_term, target);
 }
 
-void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret) {
+void terms_decode_required(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {{"nodeSelectorTerms", JSON_FIELD_CUSTOM, 0, decode_terms}};
+    NodeTerms *terms = target;
 
-    *ret = (NodeTerms){.is_given = !json_null(reader)};
-    if (ret->is_given)
-        JSON_READ_FIELDS(reader, arena, fields, ret);
+    *terms = (NodeTerms){.is_given = !json_null(reader)};
+    if (terms->is_given)
+        JSON_READ_FIELDS(reader, arena, fields, terms);
 }
 
-void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret) {
-    *ret = (NodeTerms){.is_given = !json_null(reader)};
-    if (ret->is_given)
-        decode_list(reader, arena, decode_weighted, ret);
+void terms_decode_preferred(JsonReader *reader, Arena *arena, void *target) {
+    NodeTerms *terms = target;
+
+    *terms = (NodeTerms){.is_given = !json_null(reader)};
+    if (terms->is_given)
+        decode_list(reader, arena, decode_weighted, terms);
 }
 
 /* --- matching ------------------------------------------------------------- */

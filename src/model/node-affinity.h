@@ -10,7 +10,6 @@
 
 #include "model/labels.h"
 #include "model/selector.h"
-#include "json/read.h"
 
 /* Per pod; what is over is left out (is_too_large). The API server has no such limit. */
 #define TERMS_MAX 256u
@@ -40,9 +39,8 @@ typedef struct NodeTerms {
 } NodeTerms;
 
 /* The value of requiredDuringScheduling...: {nodeSelectorTerms: [...]}; and of preferred...:
- * [{weight, preference}]. Errors are set in the reader. */
-void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret);
-void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret);
+ * [{weight, preference}]; into NodeTerms. Errors are set in the reader. */
+JsonRead terms_decode_required, terms_decode_preferred;
 
 /* Whether one of them matches, or none is given. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);

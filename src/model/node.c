@@ -5,261 +5,125 @@
 #include "base/vec.h"
 #include "model/time.h"
 
-/* Gathered on the stack first, like labels; hardly any node has more. */
-#define CONDITIONS_NEAR 12u
+/* The parts of NodeParts, as parts of tables. */
+enum {
+    PART_TAINTS = 1,
+    PART_CONDITIONS = 2,
+    PART_ALLOCATABLE = 4,
+    PART_REST = 8,
+    PART_DETAILS = 16,
+};
 
-typedef VEC(Condition) ConditionVec;
-typedef VEC(Image) ImageVec;
+/* The parts to decode, and their destination. */
+typedef struct Decoding {
+    Node node;
+    NodeDetails details;
+    const NodeParts *parts;
+    unsigned bits; /* the same */
+} Decoding;
 
-static void decode_labels(JsonReader *reader, Arena *arena, const NodeParts *parts, Labels *ret) {
+#define NODE(member) offsetof(Decoding, node.member)
+#define DETAIL(member) offsetof(Decoding, details.member)
+
+/* Unread fields are skipped by structure alone. */
+#define READ_PARTS(reader, arena, fields, bits, target)                                            \
+    json_read_parts((reader), (arena), (fields), ELEMENTS_OF(fields), (bits), (target))
+
+/* A row for a list; for a TextList of the details. */
+#define LIST(path_, member, n_member, max_, read_, part_)                                          \
+    {                                                                                              \
+        JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(Decoding, member),           \
+                          .read = (read_), .n_offset = offsetof(Decoding, n_member),               \
+                          .size = sizeof(*((Decoding *)0)->member), .max = (max_), .part = (part_) \
+    }
+#define TEXTS(path_, list, max_, read_)                                                            \
+    LIST(path_, details.list.items, details.list.n, max_, read_, PART_DETAILS)
+
+/* --- metadata and spec --------------------------------------------------------------------- */
+
+static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
+    Decoding *decoding = target;
+    const NodeParts *parts = decoding->parts;
+
     if (parts->all_labels)
-        labels_decode(reader, arena, ret);
+        labels_decode(reader, arena, &decoding->node.labels);
     else if (parts->n_labels > 0)
-        labels_decode_some(reader, arena, parts->labels, parts->n_labels, ret);
+        labels_decode_some(reader, arena, parts->labels, parts->n_labels, &decoding->node.labels);
     else
         json_skip_fast(reader, NULL);
 }
 
-/* Identity and annotations. False when @key is none of these. */
-static bool decode_identity(JsonReader *reader, Arena *arena, Str key, Node *node) {
-    if (json_key_is(reader, key, STR("uid")))
-        json_string(reader, arena, &node->uid);
-    else if (json_key_is(reader, key, STR("resourceVersion")))
-        json_string(reader, arena, &node->resource_version);
-    else if (json_key_is(reader, key, STR("creationTimestamp")))
-        time_decode(reader, arena, &node->created_at);
-    else if (json_key_is(reader, key, STR("annotations")))
-        labels_decode_bounded(
-            reader, arena, NODE_ANNOTATIONS_MAX, NODE_ANNOTATION_VALUE_MAX, &node->annotations);
-    else
-        return false;
-    return true;
-}
-
-static void decode_metadata(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &node->name);
-        else if (json_key_is(reader, key, STR("labels")))
-            decode_labels(reader, arena, parts, &node->labels);
-        else if (!parts->rest || !decode_identity(reader, arena, key, node))
-            json_skip_fast(reader, NULL);
-    }
-}
-
-/* --- details ------------------------------------------------------------------------------- */
-
-typedef VEC(Str) TextVec;
-
-/* A list of texts; with @member, of objects that have it. Beyond @max the rest is left out. */
-static void decode_texts(
-    JsonReader *reader, Arena *arena, const char *member, size_t max, TextList *ret) {
-    TextVec texts = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Str *text = texts.n < max ? VEC_PUSH(&texts, arena) : NULL;
-
-        if (!text && texts.n == max) {
-            json_skip_fast(reader, NULL);
-            continue;
-        }
-        if (!text) {
-            json_fail(reader, JSON_E_MEMORY, "a node with too much in it");
-            continue;
-        }
-        *text = STR_NULL;
-        if (member)
-            json_string_member(reader, arena, str_from_c(member), text);
-        else
-            json_string(reader, arena, text);
-    }
-    *ret = (TextList){.items = texts.items, .n = texts.n};
-}
-
-static void decode_info(JsonReader *reader, Arena *arena, NodeDetails *details) {
-    const struct {
-        Str key;
-        Str *text;
-    } fields[] = {
-        {STR("architecture"), &details->architecture},
-        {STR("operatingSystem"), &details->operating_system},
-        {STR("osImage"), &details->os_image},
-        {STR("kernelVersion"), &details->kernel_version},
-        {STR("containerRuntimeVersion"), &details->container_runtime_version},
-        {STR("kubeletVersion"), &details->kubelet_version},
+static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, NODE(name)},
+        {JSON_NAME("labels"), JSON_FIELD_CUSTOM, 0, decode_labels},
+        {JSON_NAME("uid"), JSON_FIELD_TEXT, NODE(uid), .part = PART_REST},
+        {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, NODE(resource_version), .part = PART_REST},
+        {JSON_NAME("creationTimestamp"), JSON_FIELD_CUSTOM, NODE(created_at), time_decode,
+            .part = PART_REST},
+        {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, NODE(annotations), annotations_decode,
+            .part = PART_REST},
     };
-    Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        size_t i = 0;
-
-        while (i < ELEMENTS_OF(fields) && !json_key_is(reader, key, fields[i].key))
-            i++;
-        if (i < ELEMENTS_OF(fields))
-            json_string(reader, arena, fields[i].text);
-        else
-            json_skip_fast(reader, NULL);
-    }
+    READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
 }
 
-static bool is_empty(const NodeDetails *of) {
-    return of->provider_id.len + of->architecture.len + of->operating_system.len +
-               of->os_image.len + of->kernel_version.len + of->container_runtime_version.len +
-               of->kubelet_version.len + of->pod_cidrs.n + of->volumes_in_use.n +
-               of->volumes_attached.n + of->capacity.n ==
-           0;
+static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("taints"), JSON_FIELD_CUSTOM, NODE(taints), taints_decode, .part = PART_TAINTS},
+        {JSON_NAME("unschedulable"), JSON_FIELD_BOOL, NODE(is_unschedulable)},
+        {JSON_NAME("providerID"), JSON_FIELD_TEXT, DETAIL(provider_id), .part = PART_DETAILS},
+        TEXTS("podCIDRs", pod_cidrs, NODE_POD_CIDRS_MAX, json_read_text),
+    };
+
+    READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
 }
 
-/* The value of @key of the spec or the status. False when it is none of the details. */
-static bool decode_detail(JsonReader *reader, Arena *arena, Str key, NodeDetails *details) {
-    if (json_key_is(reader, key, STR("providerID")))
-        json_string(reader, arena, &details->provider_id);
-    else if (json_key_is(reader, key, STR("podCIDRs")))
-        decode_texts(reader, arena, NULL, NODE_POD_CIDRS_MAX, &details->pod_cidrs);
-    else if (json_key_is(reader, key, STR("capacity")))
-        resources_decode(reader, arena, &details->capacity);
-    else if (json_key_is(reader, key, STR("nodeInfo")))
-        decode_info(reader, arena, details);
-    else if (json_key_is(reader, key, STR("volumesInUse")))
-        decode_texts(reader, arena, NULL, NODE_VOLUMES_MAX, &details->volumes_in_use);
-    else if (json_key_is(reader, key, STR("volumesAttached")))
-        decode_texts(reader, arena, "name", NODE_VOLUMES_MAX, &details->volumes_attached);
-    else
-        return false;
-    return true;
-}
+/* --- status -------------------------------------------------------------------------------- */
 
-/* --- spec and status ----------------------------------------------------------------------- */
+static void decode_condition(
+    JsonReader *reader, Arena *arena, const NodeParts *parts, Condition *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(Condition, type)},
+        {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(Condition, status)},
+        {JSON_NAME("lastTransitionTime"), JSON_FIELD_CUSTOM, offsetof(Condition, changed_at),
+            time_decode, .part = PART_DETAILS},
+    };
 
-/* The parts to decode, and their destination. */
-typedef struct Decoding {
-    const NodeParts *parts;
-    Node *node;
-    NodeDetails *details; /* NULL: not wanted */
-} Decoding;
-
-static void decode_spec(JsonReader *reader, Arena *arena, const Decoding *decoding) {
-    const NodeParts *parts = decoding->parts;
-    Node *node = decoding->node;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (parts->taints && json_key_is(reader, key, STR("taints")))
-            taints_decode(reader, arena, &node->taints);
-        else if (json_key_is(reader, key, STR("unschedulable")))
-            json_bool(reader, &node->is_unschedulable);
-        else if (!decoding->details || !decode_detail(reader, arena, key, decoding->details))
-            json_skip_fast(reader, NULL);
-    }
-}
-
-/* Moves the collected items from the stack to their array. */
-static void *settle(JsonReader *reader, Arena *arena, const void *near, size_t size) {
-    void *kept = arena_alloc(arena, size);
-
-    if (kept)
-        memcpy(kept, near, size);
-    else
-        json_fail(reader, JSON_E_MEMORY, "a node with too much in it");
-    return kept;
-}
-
-static void decode_condition(JsonReader *reader, Arena *arena, bool has_times, Condition *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &ret->type);
-        else if (json_key_is(reader, key, STR("status")))
-            json_string(reader, arena, &ret->status);
-        else if (has_times && json_key_is(reader, key, STR("lastTransitionTime")))
-            time_decode(reader, arena, &ret->changed_at);
-        else
-            json_skip_fast(reader, NULL);
-    }
+    READ_PARTS(reader, arena, fields, parts->details ? PART_DETAILS : 0, ret);
 }
 
 /* Readiness is found anywhere in the list, also after the last kept condition. */
-static void decode_conditions(JsonReader *reader, Arena *arena, bool has_times, Node *node) {
-    Condition near[CONDITIONS_NEAR];
-    ConditionVec kept = {.items = near, .size = CONDITIONS_NEAR};
+static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
+    Decoding *decoding = target;
+    VEC(Condition) kept = {0};
 
-    node->is_ready = false;
+    decoding->node.is_ready = false;
     json_array(reader);
     while (json_element(reader)) {
-        Condition condition = {0}, *room;
+        Condition condition = {0};
 
-        decode_condition(reader, arena, has_times, &condition);
+        decode_condition(reader, arena, decoding->parts, &condition);
         if (str_eq(condition.type, STR("Ready")))
-            node->is_ready = str_eq(condition.status, STR("True"));
+            decoding->node.is_ready = str_eq(condition.status, STR("True"));
         if (str_is_empty(condition.type) || kept.n >= NODE_CONDITIONS_MAX)
             continue;
-        room = VEC_PUSH(&kept, arena);
-        if (room)
-            *room = condition;
+        if (VEC_PUSH(&kept, arena))
+            kept.items[kept.n - 1] = condition;
         else
             json_fail(reader, JSON_E_MEMORY, "too many conditions");
     }
-    node->conditions = settle(reader, arena, kept.items, kept.n * sizeof(*kept.items));
-    node->n_conditions = node->conditions ? kept.n : 0;
+    decoding->node.conditions = kept.items;
+    decoding->node.n_conditions = kept.n;
 }
 
-static void decode_image_names(JsonReader *reader, Arena *arena, Image *image) {
-    Str near[NODE_IMAGE_NAMES_MAX];
-    size_t n = 0;
+static void decode_image(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_LIST("names", Image, names, n_names, NODE_IMAGE_NAMES_MAX, json_read_text),
+        {JSON_NAME("sizeBytes"), JSON_FIELD_COUNT, offsetof(Image, size)},
+    };
 
-    json_array(reader);
-    while (json_element(reader)) {
-        if (n == NODE_IMAGE_NAMES_MAX) {
-            json_skip_fast(reader, NULL);
-            continue;
-        }
-        near[n] = STR_NULL;
-        json_string(reader, arena, &near[n++]);
-    }
-    image->names = settle(reader, arena, near, n * sizeof(*near));
-    image->n_names = image->names ? n : 0;
-}
-
-static void decode_image(JsonReader *reader, Arena *arena, Image *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("names")))
-            decode_image_names(reader, arena, ret);
-        else if (json_key_is(reader, key, STR("sizeBytes")))
-            json_int64(reader, &ret->size);
-        else
-            json_skip_fast(reader, NULL);
-    }
-    if (ret->size < 0)
-        ret->size = 0;
-}
-
-static void decode_images(JsonReader *reader, Arena *arena, Node *node) {
-    ImageVec images = {0};
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Image *image = images.n < NODE_IMAGES_MAX ? VEC_PUSH(&images, arena) : NULL;
-
-        if (image)
-            decode_image(reader, arena, image);
-        else if (images.n == NODE_IMAGES_MAX)
-            json_skip_fast(reader, NULL);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many images");
-    }
-    node->images = images.items;
-    node->n_images = images.n;
+    READ_PARTS(reader, arena, fields, 0, target);
 }
 
 static const Str address_types[] = {
@@ -268,65 +132,71 @@ static const Str address_types[] = {
     [ADDRESS_HOSTNAME] = STR("Hostname"),
 };
 
-/* False: of a type that is not kept. */
-static bool address_type(Str text, AddressType *ret) {
-    size_t i = str_index(text, address_types, ELEMENTS_OF(address_types));
+typedef struct WrittenAddress {
+    Str type, text;
+} WrittenAddress;
 
-    *ret = (AddressType)i;
-    return i < ELEMENTS_OF(address_types);
-}
-
-/* False: it is not kept. */
-static bool decode_address(JsonReader *reader, Arena *arena, Address *ret) {
-    Str type = STR_NULL, key;
-
-    *ret = (Address){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &type);
-        else if (json_key_is(reader, key, STR("address")))
-            json_string(reader, arena, &ret->text);
-        else
-            json_skip_fast(reader, NULL);
-    }
-    return !str_is_empty(ret->text) && address_type(type, &ret->type);
-}
-
-static void decode_addresses(JsonReader *reader, Arena *arena, Node *node) {
-    Address near[NODE_ADDRESSES_MAX], address;
-    size_t n = 0;
+/* Of types that are kept. */
+static void decode_addresses(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("address"), JSON_FIELD_TEXT, offsetof(WrittenAddress, text)},
+        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(WrittenAddress, type)},
+    };
+    Decoding *decoding = target;
+    VEC(Address) kept = {0};
 
     json_array(reader);
     while (json_element(reader)) {
-        if (n == NODE_ADDRESSES_MAX)
-            json_skip_fast(reader, NULL);
-        else if (decode_address(reader, arena, &address))
-            near[n++] = address;
+        WrittenAddress written = {0};
+        size_t type;
+
+        READ_PARTS(reader, arena, fields, 0, &written);
+        type = str_index(written.type, address_types, ELEMENTS_OF(address_types));
+        if (str_is_empty(written.text) || type >= ELEMENTS_OF(address_types) ||
+            kept.n == NODE_ADDRESSES_MAX)
+            continue;
+        if (VEC_PUSH(&kept, arena))
+            kept.items[kept.n - 1] = (Address){(AddressType)type, written.text};
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many addresses");
     }
-    node->addresses = settle(reader, arena, near, n * sizeof(*near));
-    node->n_addresses = node->addresses ? n : 0;
+    decoding->node.addresses = kept.items;
+    decoding->node.n_addresses = kept.n;
 }
 
-static void decode_status(JsonReader *reader, Arena *arena, const Decoding *decoding) {
-    const NodeParts *parts = decoding->parts;
-    Node *node = decoding->node;
-    Str key;
+static void decode_info(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("architecture"), JSON_FIELD_TEXT, offsetof(NodeDetails, architecture)},
+        {JSON_NAME("operatingSystem"), JSON_FIELD_TEXT, offsetof(NodeDetails, operating_system)},
+        {JSON_NAME("osImage"), JSON_FIELD_TEXT, offsetof(NodeDetails, os_image)},
+        {JSON_NAME("kernelVersion"), JSON_FIELD_TEXT, offsetof(NodeDetails, kernel_version)},
+        {JSON_NAME("containerRuntimeVersion"), JSON_FIELD_TEXT,
+            offsetof(NodeDetails, container_runtime_version)},
+        {JSON_NAME("kubeletVersion"), JSON_FIELD_TEXT, offsetof(NodeDetails, kubelet_version)},
+    };
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (parts->allocatable && json_key_is(reader, key, STR("allocatable")))
-            resources_decode(reader, arena, &node->allocatable);
-        else if (parts->conditions && json_key_is(reader, key, STR("conditions")))
-            decode_conditions(reader, arena, parts->details, node);
-        else if (parts->rest && json_key_is(reader, key, STR("images")))
-            decode_images(reader, arena, node);
-        else if (parts->rest && json_key_is(reader, key, STR("addresses")))
-            decode_addresses(reader, arena, node);
-        else if (!decoding->details || !decode_detail(reader, arena, key, decoding->details))
-            json_skip_fast(reader, NULL);
-    }
+    READ_PARTS(reader, arena, fields, 0, target);
 }
+
+static void decode_status(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("capacity"), JSON_FIELD_CUSTOM, DETAIL(capacity), resources_decode,
+            .part = PART_DETAILS},
+        {JSON_NAME("allocatable"), JSON_FIELD_CUSTOM, NODE(allocatable), resources_decode,
+            .part = PART_ALLOCATABLE},
+        {JSON_NAME("conditions"), JSON_FIELD_CUSTOM, 0, decode_conditions, .part = PART_CONDITIONS},
+        {JSON_NAME("addresses"), JSON_FIELD_CUSTOM, 0, decode_addresses, .part = PART_REST},
+        {JSON_NAME("nodeInfo"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), decode_info,
+            .part = PART_DETAILS},
+        LIST("images", node.images, node.n_images, NODE_IMAGES_MAX, decode_image, PART_REST),
+        TEXTS("volumesInUse", volumes_in_use, NODE_VOLUMES_MAX, json_read_text),
+        TEXTS("volumesAttached", volumes_attached, NODE_VOLUMES_MAX, json_read_name_of),
+    };
+
+    READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
+}
+
+/* --- the node ------------------------------------------------------------------------------ */
 
 const NodeParts node_parts_but_details = {
     .all_labels = true, .taints = true, .conditions = true, .allocatable = true, .rest = true};
@@ -338,27 +208,38 @@ void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
     node_decode_parts(reader, arena, &everything, ret);
 }
 
-void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret) {
-    NodeDetails *details = parts->details ? ARENA_NEW(arena, NodeDetails) : NULL;
-    const Decoding decoding = {.parts = parts, .node = ret, .details = details};
-    Str key;
+static bool is_empty(const NodeDetails *of) {
+    return of->provider_id.len + of->architecture.len + of->operating_system.len +
+               of->os_image.len + of->kernel_version.len + of->container_runtime_version.len +
+               of->kubelet_version.len + of->pod_cidrs.n + of->volumes_in_use.n +
+               of->volumes_attached.n + of->capacity.n ==
+           0;
+}
 
-    *ret = (Node){.details = details};
-    if (parts->details && !details)
-        json_fail(reader, JSON_E_MEMORY, "a node");
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("metadata")))
-            decode_metadata(reader, arena, parts, ret);
-        else if (json_key_is(reader, key, STR("spec")))
-            decode_spec(reader, arena, &decoding);
-        else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, &decoding);
+void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("metadata"), JSON_FIELD_CUSTOM, 0, decode_metadata},
+        {JSON_NAME("spec"), JSON_FIELD_CUSTOM, 0, decode_spec},
+        {JSON_NAME("status"), JSON_FIELD_CUSTOM, 0, decode_status},
+    };
+    Decoding decoding = {
+        .parts = parts,
+        .bits = (parts->taints ? PART_TAINTS : 0u) | (parts->conditions ? PART_CONDITIONS : 0u) |
+                (parts->allocatable ? PART_ALLOCATABLE : 0u) | (parts->rest ? PART_REST : 0u) |
+                (parts->details ? PART_DETAILS : 0u),
+    };
+
+    READ_PARTS(reader, arena, fields, 0, &decoding);
+    *ret = decoding.node;
+    if (!is_empty(&decoding.details)) {
+        NodeDetails *details = ARENA_RAW(arena, NodeDetails, 1);
+
+        if (details)
+            *details = decoding.details;
         else
-            json_skip_fast(reader, NULL);
+            json_fail(reader, JSON_E_MEMORY, "a node");
+        ret->details = details;
     }
-    if (details && is_empty(details))
-        ret->details = NULL;
     if (!json_error(reader) && str_is_empty(ret->name))
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
 }

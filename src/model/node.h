@@ -11,14 +11,11 @@
 #include "model/labels.h"
 #include "model/resources.h"
 #include "model/taint.h"
-#include "json/read.h"
 
 /* RFC 1123 subdomain: the API server's rule for names of nodes. */
 #define NODE_NAME_MAX 253u
 
 /* Per node; beyond that the rest is left out. */
-#define NODE_ANNOTATIONS_MAX 128u
-#define NODE_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 #define NODE_CONDITIONS_MAX 64u
 #define NODE_IMAGES_MAX 256u
 #define NODE_IMAGE_NAMES_MAX 16u /* of one image */

@@ -2,8 +2,6 @@
 
 #include "model/pod-affinity.h"
 
-#include "json/fields.h"
-
 /* --- selectors ----------------------------------------------------------------------------- */
 
 static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
@@ -16,13 +14,9 @@ static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void decode_match_labels(JsonReader *reader, Arena *arena, void *target) {
-    labels_decode(reader, arena, target);
-}
-
 static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"matchLabels", JSON_FIELD_CUSTOM, offsetof(LabelSelector, labels), decode_match_labels},
+        {"matchLabels", JSON_FIELD_CUSTOM, offsetof(LabelSelector, labels), labels_decode},
         JSON_LIST("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
             decode_expression),
     };
@@ -119,7 +113,7 @@ void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
 
 /* --- topology spread ----------------------------------------------------------------------- */
 
-static void decode_constraint(JsonReader *reader, Arena *arena, void *target) {
+void spread_constraint_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"topologyKey", JSON_FIELD_TEXT, offsetof(SpreadConstraint, topology_key)},
         {"whenUnsatisfiable", JSON_FIELD_TEXT, offsetof(SpreadConstraint, when_unsatisfiable)},
@@ -133,9 +127,4 @@ static void decode_constraint(JsonReader *reader, Arena *arena, void *target) {
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-void spread_constraints_decode(
-    JsonReader *reader, Arena *arena, const SpreadConstraint **ret, size_t *ret_n) {
-    JSON_READ_ITEMS(reader, arena, AFFINITY_ITEMS_MAX, decode_constraint, *ret, ret_n);
 }

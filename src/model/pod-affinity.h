@@ -7,7 +7,6 @@
  */
 
 #include "model/labels.h"
-#include "json/read.h"
 
 /* Per pod; beyond that the rest is left out. */
 #define AFFINITY_ITEMS_MAX 256u   /* of any list but values */
@@ -61,8 +60,8 @@ typedef struct SpreadConstraint {
     size_t n_match_keys;
 } SpreadConstraint;
 
-/* The value of spec.affinity, and of spec.topologySpreadConstraints (in @arena). Errors are the
- * reader's. */
+/* The value of spec.affinity. Errors are the reader's. */
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret);
-void spread_constraints_decode(
-    JsonReader *reader, Arena *arena, const SpreadConstraint **ret, size_t *ret_n);
+
+/* An item of spec.topologySpreadConstraints, into a SpreadConstraint. */
+JsonRead spread_constraint_decode;

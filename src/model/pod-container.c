@@ -1,37 +1,64 @@
-/* Decodes containers: the fields that policies read, but their amounts. */
+/* Decodes containers: the fields that policies read. */
 
 #include "model/pod-container.h"
 
-#include "json/fields.h"
-
 static void decode_port(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(ContainerPort, name)},
-        {"protocol", JSON_FIELD_TEXT, offsetof(ContainerPort, protocol)},
-        {"hostIP", JSON_FIELD_TEXT, offsetof(ContainerPort, host_ip)},
-        {"containerPort", JSON_FIELD_INT, offsetof(ContainerPort, port)},
-        {"hostPort", JSON_FIELD_INT, offsetof(ContainerPort, host_port)},
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ContainerPort, name)},
+        {JSON_NAME("protocol"), JSON_FIELD_TEXT, offsetof(ContainerPort, protocol)},
+        {JSON_NAME("hostIP"), JSON_FIELD_TEXT, offsetof(ContainerPort, host_ip)},
+        {JSON_NAME("containerPort"), JSON_FIELD_INT, offsetof(ContainerPort, port)},
+        {JSON_NAME("hostPort"), JSON_FIELD_INT, offsetof(ContainerPort, host_port)},
     };
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-static void decode_variable(JsonReader *reader, Arena *arena, void *target) {
-    json_string_member(reader, arena, STR("name"), target);
+static void decode_resources(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("limits"), JSON_FIELD_CUSTOM, offsetof(PodContainer, limits),
+            amount_list_decode},
+        {JSON_NAME("requests"), JSON_FIELD_CUSTOM, offsetof(PodContainer, requests),
+            amount_list_decode},
+    };
+    PodContainer *container = target;
+
+    container->requests = container->limits = (AmountList){0};
+    JSON_READ_KEYS(reader, arena, fields, container);
 }
 
-bool pod_container_decode(JsonReader *reader, Arena *arena, Str key, PodContainer *ret) {
-    if (json_key_is(reader, key, STR("name")))
-        json_string(reader, arena, &ret->name);
-    else if (json_key_is(reader, key, STR("image")))
-        json_string(reader, arena, &ret->image);
-    else if (json_key_is(reader, key, STR("restartPolicy")))
-        json_string(reader, arena, &ret->restart_policy);
-    else if (json_key_is(reader, key, STR("ports")))
-        JSON_READ_ITEMS(reader, arena, CONTAINER_PORTS_MAX, decode_port, ret->ports, &ret->n_ports);
-    else if (json_key_is(reader, key, STR("env")))
-        JSON_READ_ITEMS(reader, arena, CONTAINER_ENV_MAX, decode_variable, ret->env, &ret->n_env);
-    else
-        return false;
-    return true;
+/* A limit without a request is the request. The API server has seen to that already, so that
+ * there is mostly nothing to do. */
+static void apply_limits(
+    JsonReader *reader, Arena *arena, const AmountList *limits, AmountList *requests) {
+    SCRATCH Amounts all;
+    size_t n_missing = 0;
+    bool has_room;
+
+    requests->is_cut |= limits->is_cut;
+    for (size_t i = 0; i < limits->n; i++)
+        n_missing += !amount_list_find(requests, limits->items[i].name);
+    if (n_missing == 0)
+        return;
+    all.n = 0;
+    has_room = amounts_put_list(&all, requests, AMOUNTS_ADD);
+    for (size_t i = 0; i < limits->n; i++)
+        if (!amount_list_find(requests, limits->items[i].name))
+            has_room &= amounts_set(&all, limits->items[i]);
+    *requests = amount_list_keep(reader, arena, &all, !has_room);
+}
+
+void pod_container_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodContainer, name)},
+        {JSON_NAME("image"), JSON_FIELD_TEXT, offsetof(PodContainer, image)},
+        JSON_LIST("ports", PodContainer, ports, n_ports, CONTAINER_PORTS_MAX, decode_port),
+        JSON_LIST("env", PodContainer, env, n_env, CONTAINER_ENV_MAX, json_read_name_of),
+        {JSON_NAME("resources"), JSON_FIELD_CUSTOM, 0, decode_resources},
+        {JSON_NAME("restartPolicy"), JSON_FIELD_TEXT, offsetof(PodContainer, restart_policy)},
+    };
+    PodContainer *container = target;
+
+    JSON_READ_KEYS(reader, arena, fields, container);
+    apply_limits(reader, arena, &container->limits, &container->requests);
 }

@@ -7,7 +7,6 @@
  */
 
 #include "model/amounts.h"
-#include "json/read.h"
 
 /* Per container; beyond that the rest is left out. */
 #define CONTAINER_PORTS_MAX 64u
@@ -31,7 +30,5 @@ static inline bool pod_container_is_sidecar(const PodContainer *container) {
     return str_eq(container->restart_policy, STR("Always"));
 }
 
-/* Reads the value of @key, a field of a container that json_key() has just given. False, and
- * nothing consumed, if it is none of these (resources are pod-requests.h's). Errors are the
- * reader's. */
-bool pod_container_decode(JsonReader *reader, Arena *arena, Str key, PodContainer *ret);
+/* Reads a container into a PodContainer. Errors are the reader's. */
+JsonRead pod_container_decode;

@@ -3,10 +3,6 @@
 #include "model/pod-details.h"
 
 #include "base/vec.h"
-#include "model/pod-requests.h"
-#include "json/fields.h"
-
-typedef VEC(PodVolume) VolumeVec;
 
 /* --- volumes ------------------------------------------------------------------------------- */
 
@@ -47,8 +43,9 @@ static bool is_token(const PodVolume *volume) {
     return str_has_prefix(volume->name, STR("kube-api-access-"));
 }
 
-static void decode_volumes(JsonReader *reader, Arena *arena, PodDetails *details) {
-    VolumeVec volumes = {0};
+void pod_volumes_decode(JsonReader *reader, Arena *arena, void *target) {
+    PodDetails *details = target;
+    VEC(PodVolume) volumes = {0};
 
     json_array(reader);
     while (json_element(reader)) {
@@ -67,91 +64,15 @@ static void decode_volumes(JsonReader *reader, Arena *arena, PodDetails *details
     details->n_volumes = volumes.n;
 }
 
-/* --- claims and gates ---------------------------------------------------------------------- */
-
-static void decode_claim(JsonReader *reader, Arena *arena, void *target) {
+void pod_resource_claim_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(PodResourceClaim, name)},
-        {"resourceClaimName", JSON_FIELD_TEXT, offsetof(PodResourceClaim, claim_name)},
-        {"resourceClaimTemplateName", JSON_FIELD_TEXT, offsetof(PodResourceClaim, template_name)},
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodResourceClaim, name)},
+        {JSON_NAME("resourceClaimName"), JSON_FIELD_TEXT, offsetof(PodResourceClaim, claim_name)},
+        {JSON_NAME("resourceClaimTemplateName"), JSON_FIELD_TEXT,
+            offsetof(PodResourceClaim, template_name)},
     };
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void decode_gate(JsonReader *reader, Arena *arena, void *target) {
-    json_string_member(reader, arena, STR("name"), target);
-}
-
-bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, Str key) {
-    if (json_key_is(reader, key, STR("nodeSelector")))
-        labels_decode(reader, arena, &details->node_selector);
-    else if (json_key_is(reader, key, STR("priorityClassName")))
-        json_string(reader, arena, &details->priority_class_name);
-    else if (json_key_is(reader, key, STR("runtimeClassName")))
-        json_string(reader, arena, &details->runtime_class_name);
-    else if (json_key_is(reader, key, STR("preemptionPolicy")))
-        json_string(reader, arena, &details->preemption_policy);
-    else if (json_key_is(reader, key, STR("serviceAccountName")))
-        json_string(reader, arena, &details->service_account_name);
-    else if (json_key_is(reader, key, STR("hostNetwork")))
-        json_bool(reader, &details->host_network);
-    else if (json_key_is(reader, key, STR("volumes")))
-        decode_volumes(reader, arena, details);
-    else if (json_key_is(reader, key, STR("resourceClaims")))
-        JSON_READ_ITEMS(reader, arena, POD_RESOURCE_CLAIMS_MAX, decode_claim,
-            details->resource_claims, &details->n_resource_claims);
-    else if (json_key_is(reader, key, STR("schedulingGates")))
-        JSON_READ_ITEMS(reader, arena, POD_SCHEDULING_GATES_MAX, decode_gate,
-            details->scheduling_gates, &details->n_scheduling_gates);
-    else if (json_key_is(reader, key, STR("topologySpreadConstraints")))
-        spread_constraints_decode(reader, arena, &details->spread, &details->n_spread);
-    else
-        return false;
-    return true;
-}
-
-/* --- limits -------------------------------------------------------------------------------- */
-
-static void put(Amounts *amounts, const AmountList *list, AmountsRule rule) {
-    (void)amounts_put(amounts, list->items, list->n, rule);
-}
-
-/* As pod-requests.c adds requests. */
-static void add_containers(const PodDetails *details, Amounts *ret) {
-    Amounts sidecars = {0}, peak = {0}, now;
-
-    for (size_t i = 0; i < details->n_containers; i++)
-        put(ret, &details->containers[i].limits, AMOUNTS_ADD);
-    for (size_t i = 0; i < details->n_init_containers; i++) {
-        const PodContainer *container = &details->init_containers[i];
-
-        if (pod_container_is_sidecar(container)) {
-            put(&sidecars, &container->limits, AMOUNTS_ADD);
-            continue;
-        }
-        now = sidecars;
-        put(&now, &container->limits, AMOUNTS_ADD);
-        (void)amounts_put(&peak, now.items, now.n, AMOUNTS_MAX);
-    }
-    (void)amounts_put(ret, sidecars.items, sidecars.n, AMOUNTS_ADD);
-    (void)amounts_put(ret, peak.items, peak.n, AMOUNTS_MAX);
-}
-
-int pod_limits(const PodDetails *details, Arena *arena, Resources *ret) {
-    Amounts total = {0};
-
-    add_containers(details, &total);
-    for (size_t i = 0; i < details->limits.n; i++)
-        if (pod_level_covers(details->limits.items[i].name))
-            (void)amounts_set(&total, details->limits.items[i]);
-    for (size_t i = 0; i < details->overhead.n; i++) {
-        const Amount *limit = amounts_find(&total, details->overhead.items[i].name);
-
-        if (limit && limit->quantity.nano != 0)
-            (void)amounts_put(&total, &details->overhead.items[i], 1, AMOUNTS_ADD);
-    }
-    return amounts_round(&total, arena, ret);
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
 /* --- quality of service -------------------------------------------------------------------- */

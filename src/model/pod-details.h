@@ -11,11 +11,8 @@
 #include "model/pod-affinity.h"
 #include "model/pod-container.h"
 #include "model/resources.h"
-#include "json/read.h"
 
 /* Per pod; beyond that the rest is left out. */
-#define POD_ANNOTATIONS_MAX 128u
-#define POD_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 #define POD_VOLUMES_MAX 256u
 #define POD_RESOURCE_CLAIMS_MAX 64u
 #define POD_SCHEDULING_GATES_MAX 64u
@@ -56,10 +53,9 @@ typedef struct PodDetails {
     size_t n_scheduling_gates, n_volumes, n_resource_claims, n_affinity, n_spread, n_owners;
 } PodDetails;
 
-/* Reads the value of @key, a field of a pod's spec that json_key() has just given. False, and
- * nothing consumed, if it is none that is read here: containers and amounts are not. Errors are the
+/* Reads spec.volumes into PodDetails, and a resource claim into a PodResourceClaim. Errors are the
  * reader's. */
-bool pod_details_decode(PodDetails *details, JsonReader *reader, Arena *arena, Str key);
+JsonRead pod_volumes_decode, pod_resource_claim_decode;
 
 /* The limits of the pod, as k8s.io/component-helpers v0.37.2 has them: the larger of (all
  * containers and sidecars) and (the peak while init containers run); limits of the pod as a whole

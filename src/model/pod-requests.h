@@ -21,7 +21,6 @@
 #include "model/amounts.h"
 #include "model/pod-container.h"
 #include "model/resources.h"
-#include "json/read.h"
 
 /* Each container looks for its status among all of them: 512 times 512 names at most. */
 #define POD_CONTAINERS_MAX 256u
@@ -32,35 +31,33 @@ typedef enum ResizeRule {
     RESIZE_BY_CONTAINER, /* 1.33 to 1.36: the sum of the largest */
 } ResizeRule;
 
-typedef struct ContainerStatus {
-    struct ContainerStatus *next;
-    Str name;
+/* Of a container, or of the pod as a whole. */
+typedef struct StatusAmounts {
     bool has_resources; /* in_force may still be missing */
     AmountList allocated, in_force;
+} StatusAmounts;
+
+typedef struct ContainerStatus {
+    Str name;
+    StatusAmounts amounts;
 } ContainerStatus;
 
-typedef struct Container {
-    struct Container *next;
-    PodContainer of;
-    const ContainerStatus *status; /* NULL: none, or not looked for */
-    AmountList largest;            /* of spec and status; not given: as wanted */
-} Container;
-
 typedef struct PodSpecRequests {
-    Container *containers, *init_containers;
+    PodContainer *containers, *init_containers;
+    size_t n_containers, n_init_containers;
     bool is_cut;                 /* one of these had more */
     AmountList requests, limits; /* of the pod as a whole */
     AmountList overhead;
 } PodSpecRequests;
 
 typedef struct PodStatusRequests {
-    ContainerStatus *containers, *init_containers;
-    bool is_cut;                    /* one of these had more */
-    bool has_amounts;               /* one of these has amounts */
-    bool has_resources;             /* of the pod as a whole; in_force may still be missing */
-    AmountList allocated, in_force; /* of the pod as a whole */
-    bool is_infeasible;             /* the resize can never be: what the spec wants is moot. Set by
-                                     * who reads the status: by its conditions */
+    const ContainerStatus *containers, *init_containers;
+    size_t n_containers, n_init_containers;
+    bool is_cut;        /* one of these had more */
+    bool has_amounts;   /* one of these has amounts: set by pod_requests_sum() */
+    bool is_infeasible; /* the resize can never be: what the spec wants is moot. Set by who reads
+                         * the status: by its conditions */
+    StatusAmounts pod;
 } PodStatusRequests;
 
 /* All zero: nothing read. Points into the input and the arena. */
@@ -68,6 +65,32 @@ typedef struct PodRequests {
     PodSpecRequests spec;
     PodStatusRequests status;
 } PodRequests;
+
+/* Rows of a JsonField table for the fields of a spec (of a status) that count: @member of @type is
+ * the PodSpecRequests (the PodStatusRequests). */
+#define POD_SPEC_REQUESTS(type, member)                                                            \
+    JSON_LIST_CUT("initContainers", type, member.init_containers, member.n_init_containers,        \
+        member.is_cut, POD_CONTAINERS_MAX, pod_container_decode),                                  \
+        JSON_LIST_CUT("containers", type, member.containers, member.n_containers, member.is_cut,   \
+            POD_CONTAINERS_MAX, pod_container_decode),                                             \
+        {JSON_NAME("overhead"), JSON_FIELD_CUSTOM, offsetof(type, member.overhead),                \
+            amount_list_decode},                                                                   \
+    {                                                                                              \
+        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member),                         \
+            pod_spec_resources_decode                                                              \
+    }
+#define POD_STATUS_REQUESTS(type, member)                                                          \
+    JSON_LIST_CUT("initContainerStatuses", type, member.init_containers, member.n_init_containers, \
+        member.is_cut, POD_CONTAINERS_MAX, container_status_decode),                               \
+        JSON_LIST_CUT("containerStatuses", type, member.containers, member.n_containers,           \
+            member.is_cut, POD_CONTAINERS_MAX, container_status_decode),                           \
+        {JSON_NAME("allocatedResources"), JSON_FIELD_CUSTOM, offsetof(type, member.pod.allocated), \
+            amount_list_decode},                                                                   \
+    {                                                                                              \
+        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member.pod),                     \
+            status_resources_decode                                                                \
+    }
+JsonRead pod_spec_resources_decode, container_status_decode, status_resources_decode;
 
 /* Reads the value of @key, a field of a pod's spec (of its status) that json_key() has just
  * given, if it is one of those that count. False, and nothing consumed, if it is not. A field
@@ -103,7 +126,6 @@ bool pod_level_covers(Str name);
  * init containers included, the largest of the three counts, and these are added; of others the
  * spec. Statuses of the pod as a whole do not stand for those of its containers.
  *
- * False: something was left out of it. Errors are the reader's; then @ret is untouched. Looks
- * up statuses, so @requests changes. */
+ * False: something was left out of it. Errors are the reader's; then @ret is untouched. */
 bool pod_requests_sum(PodRequests *requests, ResizeRule rule, JsonReader *reader, Arena *arena,
     Resources *ret) MUST_CHECK;

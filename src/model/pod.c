@@ -5,37 +5,37 @@
 #include "base/vec.h"
 #include "model/time.h"
 
-/* The results of pod_decode(). */
+/* The results of pod_decode(), in the arena. */
 typedef struct Decoding {
-    Pod *pod;
-    PodDetails *details;
+    Pod pod;
+    PodDetails details;
     PodRequests requests;
+    Str phase, deletion;
+    bool is_cut; /* some tolerations, or parts of the node affinity, were left out */
 } Decoding;
 
-static void decode_affinity(JsonReader *reader, Arena *arena, NodeTerms *ret) {
-    Str key;
+#define POD(member) offsetof(Decoding, pod.member)
+#define DETAIL(member) offsetof(Decoding, details.member)
 
-    *ret = (NodeTerms){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (!json_key_is(reader, key, STR("nodeAffinity"))) {
-            json_skip(reader, NULL);
-            continue;
-        }
-        *ret = (NodeTerms){0};
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (json_key_is(reader, key, STR("requiredDuringSchedulingIgnoredDuringExecution")))
-                terms_decode_required(reader, arena, ret);
-            else
-                json_skip(reader, NULL);
-        }
-    }
+/* --- the spec ----------------------------------------------------------------------------- */
+
+static void decode_node_affinity(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("requiredDuringSchedulingIgnoredDuringExecution"), JSON_FIELD_CUSTOM, 0,
+            terms_decode_required},
+    };
+
+    *(NodeTerms *)target = (NodeTerms){0};
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-/* As written, before the same text is read for its required terms. */
-static void keep_affinity(JsonReader *reader, Arena *arena, PodDetails *details) {
+/* Read twice: as written, and for its required terms. */
+static void decode_affinity(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("nodeAffinity"), JSON_FIELD_CUSTOM, 0, decode_node_affinity},
+    };
     JsonReader again = *reader;
+    PodDetails *details = target;
     PodAffinity *affinity = ARENA_NEW(arena, PodAffinity);
 
     if (!affinity) {
@@ -47,67 +47,68 @@ static void keep_affinity(JsonReader *reader, Arena *arena, PodDetails *details)
         *reader = again;
     details->affinity = affinity;
     details->n_affinity = 1;
+    details->required_terms = (NodeTerms){0};
+    JSON_READ_KEYS(reader, arena, fields, &details->required_terms);
 }
 
-/* False: some tolerations, or parts of the node affinity, were left out. */
-static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
-    Pod *pod = decoding->pod;
-    bool has_room = true;
-    Str key;
+/* In the order in which the API server writes them. */
+static const JsonField spec_fields[] = {
+    {JSON_NAME("volumes"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), pod_volumes_decode},
+    POD_SPEC_REQUESTS(Decoding, requests.spec),
+    {JSON_NAME("nodeSelector"), JSON_FIELD_CUSTOM, DETAIL(node_selector), labels_decode},
+    {JSON_NAME("serviceAccountName"), JSON_FIELD_TEXT, DETAIL(service_account_name)},
+    {JSON_NAME("nodeName"), JSON_FIELD_TEXT, POD(node_name)},
+    {JSON_NAME("hostNetwork"), JSON_FIELD_BOOL, DETAIL(host_network)},
+    {JSON_NAME("affinity"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), decode_affinity},
+    {JSON_NAME("schedulerName"), JSON_FIELD_TEXT, POD(scheduler_name)},
+    JSON_LIST_CUT("tolerations", Decoding, pod.tolerations.items, pod.tolerations.n, is_cut,
+        TOLERATIONS_MAX, toleration_decode),
+    {JSON_NAME("priorityClassName"), JSON_FIELD_TEXT, DETAIL(priority_class_name)},
+    {JSON_NAME("priority"), JSON_FIELD_INT, POD(priority)},
+    {JSON_NAME("runtimeClassName"), JSON_FIELD_TEXT, DETAIL(runtime_class_name)},
+    {JSON_NAME("preemptionPolicy"), JSON_FIELD_TEXT, DETAIL(preemption_policy)},
+    JSON_LIST("topologySpreadConstraints", Decoding, details.spread, details.n_spread,
+        AFFINITY_ITEMS_MAX, spread_constraint_decode),
+    JSON_LIST("schedulingGates", Decoding, details.scheduling_gates, details.n_scheduling_gates,
+        POD_SCHEDULING_GATES_MAX, json_read_name_of),
+    JSON_LIST("resourceClaims", Decoding, details.resource_claims, details.n_resource_claims,
+        POD_RESOURCE_CLAIMS_MAX, pod_resource_claim_decode),
+};
+
+static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
+    Decoding *decoding = target;
 
     decoding->requests.spec = (PodSpecRequests){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (pod_requests_decode_spec(&decoding->requests, reader, arena, key))
-            continue;
-        if (json_key_is(reader, key, STR("tolerations")))
-            has_room = tolerations_decode(reader, arena, &pod->tolerations);
-        else if (json_key_is(reader, key, STR("nodeName")))
-            json_string(reader, arena, &pod->node_name);
-        else if (json_key_is(reader, key, STR("schedulerName")))
-            json_string(reader, arena, &pod->scheduler_name);
-        else if (json_key_is(reader, key, STR("priority")))
-            json_int64(reader, &pod->priority);
-        else if (json_key_is(reader, key, STR("affinity"))) {
-            keep_affinity(reader, arena, decoding->details);
-            decode_affinity(reader, arena, &decoding->details->required_terms);
-        } else if (!pod_details_decode(decoding->details, reader, arena, key))
-            json_skip(reader, NULL);
-    }
-    return has_room && !decoding->details->required_terms.is_too_large;
+    decoding->is_cut = false;
+    JSON_READ_KEYS(reader, arena, spec_fields, decoding);
+    decoding->is_cut |= decoding->details.required_terms.is_too_large;
 }
 
-static void decode_owner(JsonReader *reader, Arena *arena, PodOwner *ret) {
-    Str key;
+/* --- the metadata ------------------------------------------------------------------------- */
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("kind")))
-            json_string(reader, arena, &ret->kind);
-        else if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &ret->uid);
-        else if (json_key_is(reader, key, STR("apiVersion")))
-            json_string(reader, arena, &ret->api_version);
-        else if (json_key_is(reader, key, STR("controller")))
-            json_bool(reader, &ret->is_controller);
-        else if (json_key_is(reader, key, STR("blockOwnerDeletion")))
-            json_bool(reader, &ret->blocks_deletion);
-        else
-            json_skip(reader, NULL);
-    }
+static void decode_owner(JsonReader *reader, Arena *arena, PodOwner *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("apiVersion"), JSON_FIELD_TEXT, offsetof(PodOwner, api_version)},
+        {JSON_NAME("kind"), JSON_FIELD_TEXT, offsetof(PodOwner, kind)},
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodOwner, name)},
+        {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(PodOwner, uid)},
+        {JSON_NAME("controller"), JSON_FIELD_BOOL, offsetof(PodOwner, is_controller)},
+        {JSON_NAME("blockOwnerDeletion"), JSON_FIELD_BOOL, offsetof(PodOwner, blocks_deletion)},
+    };
+
+    JSON_READ_KEYS(reader, arena, fields, ret);
 }
 
 /* The first controller counts, however many owners come before it. */
-static void decode_owners(JsonReader *reader, Arena *arena, Decoding *decoding) {
+static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
     VEC(PodOwner) owners = {0};
-    Pod *pod = decoding->pod;
+    Decoding *decoding = target;
+    Pod *pod = &decoding->pod;
 
     pod->owner_kind = pod->owner_name = pod->owner_uid = STR_NULL;
     json_array(reader);
     while (json_element(reader)) {
-        PodOwner owner = {0}, *kept;
+        PodOwner owner = {0};
 
         decode_owner(reader, arena, &owner);
         if (owner.is_controller && str_is_empty(pod->owner_kind)) {
@@ -117,92 +118,60 @@ static void decode_owners(JsonReader *reader, Arena *arena, Decoding *decoding) 
         }
         if (owners.n == POD_OWNERS_MAX)
             continue;
-        kept = VEC_PUSH(&owners, arena);
-        if (kept)
-            *kept = owner;
+        if (VEC_PUSH(&owners, arena))
+            owners.items[owners.n - 1] = owner;
         else
             json_fail(reader, JSON_E_MEMORY, "too many owners");
     }
-    decoding->details->owners = owners.items;
-    decoding->details->n_owners = owners.n;
+    decoding->details.owners = owners.items;
+    decoding->details.n_owners = owners.n;
 }
 
-static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding) {
-    Pod *pod = decoding->pod;
-    Str deletion = STR_NULL, key;
+static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, POD(name)},
+        {JSON_NAME("namespace"), JSON_FIELD_TEXT, POD(namespace)},
+        {JSON_NAME("uid"), JSON_FIELD_TEXT, POD(uid)},
+        {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, POD(resource_version)},
+        {JSON_NAME("creationTimestamp"), JSON_FIELD_CUSTOM, POD(created_at), time_decode},
+        {JSON_NAME("deletionTimestamp"), JSON_FIELD_TEXT, offsetof(Decoding, deletion)},
+        {JSON_NAME("labels"), JSON_FIELD_CUSTOM, POD(labels), labels_decode},
+        {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, DETAIL(annotations), annotations_decode},
+        {JSON_NAME("ownerReferences"), JSON_FIELD_CUSTOM, 0, decode_owners},
+    };
+    Decoding *decoding = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &pod->name);
-        else if (json_key_is(reader, key, STR("namespace")))
-            json_string(reader, arena, &pod->namespace);
-        else if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &pod->uid);
-        else if (json_key_is(reader, key, STR("resourceVersion")))
-            json_string(reader, arena, &pod->resource_version);
-        else if (json_key_is(reader, key, STR("creationTimestamp")))
-            time_decode(reader, arena, &pod->created_at);
-        else if (json_key_is(reader, key, STR("labels")))
-            labels_decode(reader, arena, &pod->labels);
-        else if (json_key_is(reader, key, STR("annotations")))
-            labels_decode_bounded(reader, arena, POD_ANNOTATIONS_MAX, POD_ANNOTATION_VALUE_MAX,
-                &decoding->details->annotations);
-        else if (json_key_is(reader, key, STR("ownerReferences")))
-            decode_owners(reader, arena, decoding);
-        else if (json_key_is(reader, key, STR("deletionTimestamp")))
-            json_string(reader, arena, &deletion);
-        else
-            json_skip(reader, NULL);
-    }
-    pod->is_terminating = !str_is_empty(deletion);
+    decoding->deletion = STR_NULL;
+    JSON_READ_KEYS(reader, arena, fields, decoding);
+    decoding->pod.is_terminating = !str_is_empty(decoding->deletion);
 }
+
+/* --- the status --------------------------------------------------------------------------- */
 
 typedef struct PodCondition {
-    Str type, status, reason, changed; /* changed: lastTransitionTime, as it is written */
+    Str type, status, reason;
+    int64_t changed_at; /* lastTransitionTime */
 } PodCondition;
 
-/* A value that is no text counts as none: an object must not be lost for a time. */
-static void decode_time_text(JsonReader *reader, Arena *arena, Str *ret) {
-    if (json_peek(reader) == JSON_STRING)
-        json_string(reader, arena, ret);
-    else
-        json_skip(reader, NULL);
-}
-
 static void decode_condition(JsonReader *reader, Arena *arena, PodCondition *ret) {
-    Str key;
+    static const JsonField fields[] = {
+        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(PodCondition, type)},
+        {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(PodCondition, status)},
+        {JSON_NAME("lastTransitionTime"), JSON_FIELD_CUSTOM, offsetof(PodCondition, changed_at),
+            time_decode},
+        {JSON_NAME("reason"), JSON_FIELD_TEXT, offsetof(PodCondition, reason)},
+    };
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &ret->type);
-        else if (json_key_is(reader, key, STR("status")))
-            json_string(reader, arena, &ret->status);
-        else if (json_key_is(reader, key, STR("reason")))
-            json_string(reader, arena, &ret->reason);
-        else if (json_key_is(reader, key, STR("lastTransitionTime")))
-            decode_time_text(reader, arena, &ret->changed);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-/* 0: it is not bound, or the time is not given. */
-static int64_t bound_at(const PodCondition *scheduled) {
-    int64_t at = 0;
-
-    if (!str_eq(scheduled->status, STR("True")) || !time_parse(scheduled->changed, &at))
-        return 0;
-    return at;
+    JSON_READ_KEYS(reader, arena, fields, ret);
 }
 
 /* The first condition of a type decides. status.resize, which had this before 1.33, is not read, as
  * in kube-scheduler. */
-static void decode_conditions(JsonReader *reader, Arena *arena, Decoding *decoding) {
+static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
     bool has_scheduled = false, has_resize = false;
+    Decoding *decoding = target;
 
-    decoding->pod->scheduled_at = 0;
+    decoding->pod.scheduled_at = 0;
     decoding->requests.status.is_infeasible = false;
     json_array(reader);
     while (json_element(reader)) {
@@ -211,7 +180,8 @@ static void decode_conditions(JsonReader *reader, Arena *arena, Decoding *decodi
         decode_condition(reader, arena, &condition);
         if (!has_scheduled && str_eq(condition.type, STR("PodScheduled"))) {
             has_scheduled = true;
-            decoding->pod->scheduled_at = bound_at(&condition);
+            if (str_eq(condition.status, STR("True")))
+                decoding->pod.scheduled_at = condition.changed_at;
         } else if (!has_resize && str_eq(condition.type, STR("PodResizePending"))) {
             has_resize = true;
             decoding->requests.status.is_infeasible = str_eq(condition.reason, STR("Infeasible"));
@@ -219,47 +189,24 @@ static void decode_conditions(JsonReader *reader, Arena *arena, Decoding *decodi
     }
 }
 
-static void decode_status(JsonReader *reader, Arena *arena, Decoding *decoding) {
-    Str phase = STR_NULL, key;
-    Pod *pod = decoding->pod;
+static void decode_status(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("phase"), JSON_FIELD_TEXT, offsetof(Decoding, phase)},
+        {JSON_NAME("conditions"), JSON_FIELD_CUSTOM, 0, decode_conditions},
+        {JSON_NAME("nominatedNodeName"), JSON_FIELD_TEXT, POD(nominated_node_name)},
+        {JSON_NAME("startTime"), JSON_FIELD_CUSTOM, POD(started_at), time_decode},
+        POD_STATUS_REQUESTS(Decoding, requests.status),
+    };
+    Decoding *decoding = target;
 
     decoding->requests.status = (PodStatusRequests){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (pod_requests_decode_status(&decoding->requests, reader, arena, key))
-            continue;
-        if (json_key_is(reader, key, STR("phase")))
-            json_string(reader, arena, &phase);
-        else if (json_key_is(reader, key, STR("nominatedNodeName")))
-            json_string(reader, arena, &pod->nominated_node_name);
-        else if (json_key_is(reader, key, STR("startTime")))
-            time_decode(reader, arena, &pod->started_at);
-        else if (json_key_is(reader, key, STR("conditions")))
-            decode_conditions(reader, arena, decoding);
-        else
-            json_skip(reader, NULL);
-    }
-    pod->is_terminal = str_eq(phase, STR("Succeeded")) || str_eq(phase, STR("Failed"));
+    decoding->phase = STR_NULL;
+    JSON_READ_KEYS(reader, arena, fields, decoding);
+    decoding->pod.is_terminal =
+        str_is(decoding->phase, "Succeeded") || str_is(decoding->phase, "Failed");
 }
 
-/* The containers of @list, in order. */
-static const PodContainer *keep_containers(
-    JsonReader *reader, Arena *arena, const Container *list, size_t *ret_n) {
-    PodContainer *containers;
-    size_t n = 0;
-
-    *ret_n = 0;
-    for (const Container *at = list; at; at = at->next)
-        n++;
-    containers = ARENA_RAW(arena, PodContainer, n);
-    if (!containers) {
-        json_fail(reader, JSON_E_MEMORY, "too many containers");
-        return NULL;
-    }
-    for (const Container *at = list; at; at = at->next)
-        containers[(*ret_n)++] = at->of;
-    return containers;
-}
+/* --- the pod ------------------------------------------------------------------------------ */
 
 /* Kubernetes names the claim of an ephemeral volume so; a pod without a name has yet to get one. */
 static void name_ephemeral_claims(
@@ -276,60 +223,56 @@ static void name_ephemeral_claims(
     }
 }
 
-static void decode_details(JsonReader *reader, Arena *arena, Decoding *decoding) {
+/* What follows from all fields together. */
+static void finish_details(JsonReader *reader, Arena *arena, Decoding *decoding) {
     const PodSpecRequests *spec = &decoding->requests.spec;
     const PodStatusRequests *status = &decoding->requests.status;
-    PodDetails *details = decoding->details;
+    PodDetails *details = &decoding->details;
 
-    details->containers = keep_containers(reader, arena, spec->containers, &details->n_containers);
-    details->init_containers =
-        keep_containers(reader, arena, spec->init_containers, &details->n_init_containers);
+    details->containers = spec->containers;
+    details->n_containers = spec->n_containers;
+    details->init_containers = spec->init_containers;
+    details->n_init_containers = spec->n_init_containers;
     details->requests = spec->requests;
     details->limits = spec->limits;
     details->overhead = spec->overhead;
-    details->has_status_amounts = status->has_amounts || status->has_resources ||
-                                  status->allocated.is_given || status->is_infeasible;
-    name_ephemeral_claims(reader, arena, decoding->pod, details);
-    decoding->pod->details = details;
+    details->has_status_amounts = status->has_amounts || status->pod.has_resources ||
+                                  status->pod.allocated.is_given || status->is_infeasible;
+    name_ephemeral_claims(reader, arena, &decoding->pod, details);
+    decoding->pod.details = details;
 }
 
-static const Related *decode_related(JsonReader *reader, Arena *arena) {
+static void decode_related(JsonReader *reader, Arena *arena, void *target) {
     Related *related = ARENA_NEW(arena, Related);
 
     if (related)
         related_decode(reader, arena, related);
     else
         json_fail(reader, JSON_E_MEMORY, "a pod");
-    return related;
+    *(const Related **)target = related;
 }
 
 void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *ret) {
-    Decoding decoding = {.pod = ret, .details = ARENA_NEW(arena, PodDetails)};
-    bool has_room = true;
-    Str key;
+    static const JsonField fields[] = {
+        {JSON_NAME("metadata"), JSON_FIELD_CUSTOM, 0, decode_metadata},
+        {JSON_NAME("spec"), JSON_FIELD_CUSTOM, 0, decode_spec},
+        {JSON_NAME("status"), JSON_FIELD_CUSTOM, 0, decode_status},
+        {JSON_NAME(RELATED_KEY), JSON_FIELD_CUSTOM, POD(related), decode_related},
+    };
+    Decoding *decoding = ARENA_NEW(arena, Decoding);
+    bool has_room;
 
     *ret = (Pod){0};
-    if (!decoding.details) {
+    if (!decoding) {
         json_fail(reader, JSON_E_MEMORY, "a pod");
         return;
     }
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("metadata")))
-            decode_metadata(reader, arena, &decoding);
-        else if (json_key_is(reader, key, STR("spec")))
-            has_room = decode_spec(reader, arena, &decoding);
-        else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, &decoding);
-        else if (json_key_is(reader, key, STR(RELATED_KEY)))
-            ret->related = decode_related(reader, arena);
-        else
-            json_skip(reader, NULL);
-    }
-    has_room &= pod_requests_sum(&decoding.requests, rule, reader, arena, &ret->requests);
+    JSON_READ_KEYS(reader, arena, fields, decoding);
+    has_room = pod_requests_sum(&decoding->requests, rule, reader, arena, &decoding->pod.requests);
     if (!json_error(reader))
-        decode_details(reader, arena, &decoding);
-    if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
+        finish_details(reader, arena, decoding);
+    *ret = decoding->pod;
+    if (!json_error(reader) && (!has_room || decoding->is_cut) && str_is_empty(ret->node_name))
         json_fail(reader, JSON_E_RANGE,
             "a pod with more than 64 resources, 256 containers, 256 tolerations or 256 node "
             "affinity terms");

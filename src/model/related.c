@@ -16,16 +16,12 @@ static void read_namespace(JsonReader *reader, Arena *arena, void *target) {
     *(const Namespace **)target = namespace;
 }
 
-static void read_claim(JsonReader *reader, Arena *arena, void *target) {
-    volume_claim_decode(reader, arena, target);
-}
-
 static void read_claims(JsonReader *reader, Arena *arena, void *target) {
     Related *related = target;
 
     related->knows_claims = true;
     JSON_READ_ITEMS(
-        reader, arena, POD_VOLUMES_MAX, read_claim, related->claims, &related->n_claims);
+        reader, arena, POD_VOLUMES_MAX, volume_claim_decode, related->claims, &related->n_claims);
 }
 
 void related_decode(JsonReader *reader, Arena *arena, Related *ret) {

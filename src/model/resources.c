@@ -4,11 +4,11 @@
 
 #include "model/amounts.h"
 
-void resources_decode(JsonReader *reader, Arena *arena, Resources *ret) {
+void resources_decode(JsonReader *reader, Arena *arena, void *target) {
     Amounts amounts;
 
     (void)amounts_decode(reader, arena, &amounts);
-    if (!json_error(reader) && amounts_round(&amounts, arena, ret) < 0)
+    if (!json_error(reader) && amounts_round(&amounts, arena, target) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/quantity.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 /* Per object. Amounts of "0" give way to others; more are left out: a node offers that much less,
  * for a pod see model/pod.h. */
@@ -25,9 +25,9 @@ typedef struct Resources {
     size_t n;
 } Resources;
 
-/* Reads an object of quantities (strings or numbers), null is empty; of more than RESOURCES_MAX the
- * first. An invalid quantity is the reader's error. */
-void resources_decode(JsonReader *reader, Arena *arena, Resources *ret);
+/* Reads an object of quantities (strings or numbers) into Resources, null is empty; of more than
+ * RESOURCES_MAX the first. An invalid quantity is the reader's error. */
+JsonRead resources_decode;
 
 /* The same amounts in the same order. */
 bool resources_equal(const Resources *a, const Resources *b);

@@ -4,9 +4,6 @@
 
 #include "base/vec.h"
 
-typedef VEC(Taint) TaintVec;
-typedef VEC(Toleration) TolerationVec;
-
 static const Str effect_words[] = {
     [TAINT_ANY] = STR(""),
     [TAINT_NO_SCHEDULE] = STR("NoSchedule"),
@@ -41,45 +38,49 @@ bool taint_parse(Str text, Taint *ret) {
     return true;
 }
 
-/* @operator NULL: it is not read. */
-static void decode_words(
-    JsonReader *reader, Arena *arena, Str *key, Str *value, Str *operator, Str * effect) {
-    Str name;
+/* A taint or a toleration as it is written. */
+typedef struct Words {
+    Str key, operator, value, effect;
+} Words;
 
-    json_object(reader);
-    while (json_key(reader, &name)) {
-        if (json_key_is(reader, name, STR("key")))
-            json_string(reader, arena, key);
-        else if (operator&& json_key_is(reader, name, STR("operator")))
-            json_string(reader, arena, operator);
-        else if (json_key_is(reader, name, STR("value")))
-            json_string(reader, arena, value);
-        else if (json_key_is(reader, name, STR("effect")))
-            json_string(reader, arena, effect);
-        else
-            json_skip(reader, NULL);
-    }
+static Words decode_words(JsonReader *reader, Arena *arena) {
+    static const JsonField fields[] = {
+        {JSON_NAME("key"), JSON_FIELD_TEXT, offsetof(Words, key)},
+        {JSON_NAME("operator"), JSON_FIELD_TEXT, offsetof(Words, operator)},
+        {JSON_NAME("value"), JSON_FIELD_TEXT, offsetof(Words, value)},
+        {JSON_NAME("effect"), JSON_FIELD_TEXT, offsetof(Words, effect)},
+    };
+    Words words = {0};
+
+    JSON_READ_KEYS(reader, arena, fields, &words);
+    return words;
 }
 
-static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
-    Str effect = STR_NULL;
+static Taint taint_decode(JsonReader *reader, Arena *arena) {
+    Words words = decode_words(reader, arena);
 
-    decode_words(reader, arena, &ret->key, &ret->value, NULL, &effect);
-    /* A taint always names its effect; one that does not repels no pod. */
-    ret->effect = str_is_empty(effect) ? TAINT_UNKNOWN : effect_parse(effect);
+    return (Taint){
+        .key = words.key,
+        .value = words.value,
+        /* A taint always names its effect; one that does not repels no pod. */
+        .effect = str_is_empty(words.effect) ? TAINT_UNKNOWN : effect_parse(words.effect),
+    };
 }
 
 /* The operators Gt and Lt (behind a feature gate of Kubernetes 1.35) and words we
  * do not know make a toleration that tolerates nothing, as kube-scheduler has it
  * while the gate is closed. */
-static void toleration_decode(JsonReader *reader, Arena *arena, Toleration *ret) {
-    Str word = STR_NULL, effect = STR_NULL;
+void toleration_decode(JsonReader *reader, Arena *arena, void *target) {
+    Words words = decode_words(reader, arena);
+    bool exists = str_is(words.operator, "Exists");
+    bool is_known = exists || str_is_empty(words.operator) || str_is(words.operator, "Equal");
 
-    decode_words(reader, arena, &ret->key, &ret->value, &word, &effect);
-    ret->exists = str_eq(word, STR("Exists"));
-    ret->effect = effect_parse(effect);
-    if (!ret->exists && !str_is_empty(word) && !str_eq(word, STR("Equal")))
-        ret->effect = TAINT_UNKNOWN;
+    *(Toleration *)target = (Toleration){
+        .key = words.key,
+        .value = words.value,
+        .exists = exists,
+        .effect = is_known ? effect_parse(words.effect) : TAINT_UNKNOWN,
+    };
 }
 
 /* Whether it keeps new pods off. */
@@ -87,45 +88,24 @@ static bool taint_repels(const Taint *taint) {
     return taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
 }
 
-void taints_decode(JsonReader *reader, Arena *arena, Taints *ret) {
+void taints_decode(JsonReader *reader, Arena *arena, void *target) {
     static const Taint for_more = {.key = STR(TAINT_FOR_MORE), .effect = TAINT_NO_SCHEDULE};
-    TaintVec taints = {0};
+    VEC(Taint) taints = {0};
 
     json_array(reader);
     while (json_element(reader)) {
-        Taint more = {0}, *taint = taints.n < TAINTS_MAX ? VEC_PUSH(&taints, arena) : &more;
+        Taint taint = taint_decode(reader, arena);
 
-        if (!taint) {
-            json_fail(reader, JSON_E_MEMORY, "too many taints");
-            return;
-        }
-        taint_decode(reader, arena, taint);
-        if (taint == &more && taint_repels(&more))
-            taints.items[TAINTS_MAX - 1] = for_more;
-    }
-    *ret = (Taints){.items = taints.items, .n = taints.n};
-}
-
-bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
-    TolerationVec tolerations = {0};
-    bool has_room = true;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Toleration *toleration =
-            tolerations.n < TOLERATIONS_MAX ? VEC_PUSH(&tolerations, arena) : NULL;
-
-        if (toleration) {
-            toleration_decode(reader, arena, toleration);
-        } else if (tolerations.n == TOLERATIONS_MAX) {
-            json_skip(reader, NULL);
-            has_room = false;
+        if (taints.n == TAINTS_MAX) {
+            if (taint_repels(&taint))
+                taints.items[TAINTS_MAX - 1] = for_more;
+        } else if (VEC_PUSH(&taints, arena)) {
+            taints.items[taints.n - 1] = taint;
         } else {
-            json_fail(reader, JSON_E_MEMORY, "too many tolerations");
+            json_fail(reader, JSON_E_MEMORY, "too many taints");
         }
     }
-    *ret = (Tolerations){.items = tolerations.items, .n = tolerations.n};
-    return has_room;
+    *(Taints *)target = (Taints){.items = taints.items, .n = taints.n};
 }
 
 bool taints_equal(const Taints *a, const Taints *b) {

@@ -2,7 +2,7 @@
 
 /* Taint and Toleration: which pods a node repels, and which taints a pod tolerates. */
 
-#include "json/read.h"
+#include "json/fields.h"
 
 /* Every toleration may have to be compared with every taint; real objects have a handful.
  *
@@ -42,10 +42,8 @@ typedef struct Tolerations {
     size_t n;
 } Tolerations;
 
-/* Arrays of taints and tolerations; null is empty. Errors are the reader's. Tolerations over the
- * limit are left out; false then. */
-void taints_decode(JsonReader *reader, Arena *arena, Taints *ret);
-bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) MUST_CHECK;
+/* An array of taints into Taints, and a toleration into a Toleration. Errors are the reader's. */
+JsonRead taints_decode, toleration_decode;
 
 /* The same in the same order. */
 bool taints_equal(const Taints *a, const Taints *b);

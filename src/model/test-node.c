@@ -200,11 +200,11 @@ static void test_too_many_annotations(void **state) {
     Node node;
 
     (void)state;
-    for (unsigned i = 0; i < NODE_ANNOTATIONS_MAX; i++)
+    for (unsigned i = 0; i < ANNOTATIONS_MAX; i++)
         buf_printf(&list, "\"k%03u\":\"v%u\",", i, i);
     buf_append(&list, STR("\"a-first-when-sorted\":\"\",\"z\":7"));
     decode_around(",\"annotations\":{", &list, "}}}", arena, &node);
-    assert_int_equal(node.annotations.n, NODE_ANNOTATIONS_MAX);
+    assert_int_equal(node.annotations.n, ANNOTATIONS_MAX);
     assert_text("first", node.annotations.items[0].key, "k000");
     assert_text("last", *labels_find(&node.annotations, STR("k127")), "v127");
 }
@@ -230,12 +230,12 @@ static void test_long_annotations(void **state) {
         size_t count;
         bool is_kept;
     } cases[] = {
-        {"as long as may be", "a", NODE_ANNOTATION_VALUE_MAX, true},
-        {"one more", "a", NODE_ANNOTATION_VALUE_MAX + 1, false},
-        {"its escapes decoded", "\\u0061", NODE_ANNOTATION_VALUE_MAX, true},
-        {"one more escape", "\\u0061", NODE_ANNOTATION_VALUE_MAX + 1, false},
-        {"escapes of two bytes", "\\n", NODE_ANNOTATION_VALUE_MAX + 1, false},
-        {"far too long", "\\u0061", NODE_ANNOTATION_VALUE_MAX * 2, false},
+        {"as long as may be", "a", ANNOTATION_VALUE_MAX, true},
+        {"one more", "a", ANNOTATION_VALUE_MAX + 1, false},
+        {"its escapes decoded", "\\u0061", ANNOTATION_VALUE_MAX, true},
+        {"one more escape", "\\u0061", ANNOTATION_VALUE_MAX + 1, false},
+        {"escapes of two bytes", "\\n", ANNOTATION_VALUE_MAX + 1, false},
+        {"far too long", "\\u0061", ANNOTATION_VALUE_MAX * 2, false},
     };
 
     (void)state;

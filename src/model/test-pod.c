@@ -329,15 +329,15 @@ static void test_annotations_over(void **state) {
 
     (void)state;
     buf_append(&text, STR("{\"metadata\":{\"annotations\":{\"a\":\""));
-    buf_append_repeat(&text, 'x', POD_ANNOTATION_VALUE_MAX);
+    buf_append_repeat(&text, 'x', ANNOTATION_VALUE_MAX);
     buf_append(&text, STR("\",\"b\":\""));
-    buf_append_repeat(&text, 'x', POD_ANNOTATION_VALUE_MAX + 1);
+    buf_append_repeat(&text, 'x', ANNOTATION_VALUE_MAX + 1);
     buf_append_char(&text, '"');
-    for (unsigned i = 0; i < POD_ANNOTATIONS_MAX; i++)
+    for (unsigned i = 0; i < ANNOTATIONS_MAX; i++)
         buf_printf(&text, ",\"c%u\":\"%u\"", i, i);
     buf_append(&text, STR("}}}"));
     assert_int_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
-    assert_int_equal(pod.details->annotations.n, POD_ANNOTATIONS_MAX);
+    assert_int_equal(pod.details->annotations.n, ANNOTATIONS_MAX);
     assert_non_null(labels_find(&pod.details->annotations, STR("a")));
     assert_null(labels_find(&pod.details->annotations, STR("b")));
     assert_non_null(labels_find(&pod.details->annotations, STR("c126")));

@@ -5,6 +5,15 @@
 #include "base/test-assert.h"
 
 /* Makes an array of one of "{'key':'a'}", in JSON, in @out. */
+/* False: some were left out. */
+static bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
+    bool is_cut = false;
+
+    ret->items = json_read_items(
+        reader, arena, TOLERATIONS_MAX, sizeof(Toleration), toleration_decode, &ret->n, &is_cut);
+    return !is_cut;
+}
+
 static JsonReader read_one(const char *text, Buf *out) {
     JsonReader reader;
 

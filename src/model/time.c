@@ -8,7 +8,7 @@ bool time_parse(Str text, int64_t *ret_sec) {
     return calendar_parse(text, ret_sec, &nanos);
 }
 
-void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec) {
+void time_decode(JsonReader *reader, Arena *arena, void *target) {
     Str text = STR_NULL;
 
     if (json_null(reader))
@@ -17,8 +17,8 @@ void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec) {
         json_string(reader, arena, &text);
     else
         json_skip(reader, NULL);
-    if (!json_error(reader) && !time_parse(text, ret_sec))
-        *ret_sec = 0;
+    if (!json_error(reader) && !time_parse(text, target))
+        *(int64_t *)target = 0;
 }
 
 void time_print(int64_t sec, Buf *out) {

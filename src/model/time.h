@@ -12,7 +12,7 @@
  */
 
 #include "base/calendar.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 /* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or outside of
  * CALENDAR_FIRST to CALENDAR_LAST. */
@@ -22,6 +22,6 @@ bool time_parse(Str text, int64_t *ret_sec);
  * the nearer limit. */
 void time_print(int64_t sec, Buf *out);
 
-/* Reads a timestamp; null leaves @ret_sec untouched. A value that is no time is as good as none:
- * 0. No decision hangs on a time, and an object must not be lost for one. */
-void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec);
+/* Reads a timestamp into an int64_t; null leaves it untouched. A value that is no time is as good
+ * as none: 0. No decision hangs on a time, and an object must not be lost for one. */
+JsonRead time_decode;

@@ -4,7 +4,6 @@
 
 #include "base/quantity.h"
 #include "base/vec.h"
-#include "json/fields.h"
 
 #define ZONE_LABEL "topology.kubernetes.io/zone"
 #define OLD_ZONE_LABEL "failure-domain.beta.kubernetes.io/zone"
@@ -12,10 +11,6 @@
 typedef VEC(Str) TextVec;
 
 /* --- volumes ------------------------------------------------------------------------------- */
-
-static void read_terms(JsonReader *reader, Arena *arena, void *target) {
-    terms_decode_required(reader, arena, target);
-}
 
 static bool add_zone(TextVec *zones, Arena *arena, Str zone) {
     Str *added;
@@ -67,14 +62,14 @@ static void read_is_limited(JsonReader *reader, Arena *arena, void *target) {
 #define LIMITED(field)                                                                             \
     { "spec." field, JSON_FIELD_CUSTOM, offsetof(PersistentVolume, is_limited), read_is_limited }
 
-void persistent_volume_decode(JsonReader *reader, Arena *arena, PersistentVolume *ret) {
+void persistent_volume_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, offsetof(PersistentVolume, name)},
         {"metadata.labels." ZONE_LABEL, JSON_FIELD_TEXT, offsetof(PersistentVolume, zone_label)},
         {"metadata.labels." OLD_ZONE_LABEL, JSON_FIELD_TEXT,
             offsetof(PersistentVolume, zone_label)},
         {"spec.nodeAffinity.required", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, terms),
-            read_terms},
+            terms_decode_required},
         LIMITED("csi"),
         LIMITED("awsElasticBlockStore"),
         LIMITED("gcePersistentDisk"),
@@ -82,6 +77,7 @@ void persistent_volume_decode(JsonReader *reader, Arena *arena, PersistentVolume
         LIMITED("cinder"),
         LIMITED("vsphereVolume"),
     };
+    PersistentVolume *ret = target;
     TextVec zones = {0};
 
     *ret = (PersistentVolume){0};
@@ -117,11 +113,7 @@ static void read_storage(JsonReader *reader, Arena *arena, void *target) {
         *(int64_t *)target = quantity_value(quantity);
 }
 
-static void read_volume(JsonReader *reader, Arena *arena, void *target) {
-    persistent_volume_decode(reader, arena, target);
-}
-
-void volume_claim_decode(JsonReader *reader, Arena *arena, VolumeClaim *ret) {
+void volume_claim_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, offsetof(VolumeClaim, name)},
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(VolumeClaim, namespace)},
@@ -133,9 +125,9 @@ void volume_claim_decode(JsonReader *reader, Arena *arena, VolumeClaim *ret) {
             read_storage},
         {"status.phase", JSON_FIELD_TEXT, offsetof(VolumeClaim, phase)},
         {"status.capacity", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, capacity), read_storage},
-        {"volume", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, volume), read_volume},
+        {"volume", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, volume), persistent_volume_decode},
     };
 
-    *ret = (VolumeClaim){0};
-    JSON_READ_FIELDS(reader, arena, fields, ret);
+    *(VolumeClaim *)target = (VolumeClaim){0};
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }

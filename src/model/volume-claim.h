@@ -7,7 +7,6 @@
  */
 
 #include "model/node-affinity.h"
-#include "json/read.h"
 
 /* Beyond that the rest is left out. */
 #define CLAIM_ACCESS_MODES_MAX 16u
@@ -34,7 +33,6 @@ typedef struct VolumeClaim {
     PersistentVolume volume; /* empty: it is not bound, or the volume is not known */
 } VolumeClaim;
 
-/* Read objects of the API. A recorded claim has its volume in a field "volume". Errors are the
- * reader's. */
-void volume_claim_decode(JsonReader *reader, Arena *arena, VolumeClaim *ret);
-void persistent_volume_decode(JsonReader *reader, Arena *arena, PersistentVolume *ret);
+/* Read objects of the API into a VolumeClaim and a PersistentVolume. A recorded claim has its
+ * volume in a field "volume". Errors are the reader's. */
+JsonRead volume_claim_decode, persistent_volume_decode;

@@ -302,11 +302,10 @@ static void fill_in(JsonReader *reader, Arena *arena, Str name, Str amount, Amou
 
 static void fill_in_all(
     JsonReader *reader, Arena *arena, Str name, Str amount, PodSpecRequests *spec) {
-    Container *lists[] = {spec->containers, spec->init_containers};
-
-    for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
-        for (Container *container = lists[i]; container; container = container->next)
-            fill_in(reader, arena, name, amount, &container->of.requests);
+    for (size_t i = 0; i < spec->n_containers; i++)
+        fill_in(reader, arena, name, amount, &spec->containers[i].requests);
+    for (size_t i = 0; i < spec->n_init_containers; i++)
+        fill_in(reader, arena, name, amount, &spec->init_containers[i].requests);
 }
 
 static NonzeroRequests sum_nonzero(JsonReader *reader, Arena *arena, PodRequests *requests) {

@@ -25,7 +25,7 @@ static CelValue labels_at(CelRun *run, const Pod *pod, size_t labels) {
     X(labels, VALUE(schema_labels_type, LABELS_ASSUMED),                                           \
         labels_at(run, pod, offsetof(Namespace, labels)),                                          \
         "its labels; labels[?'key'] where one may be missing")                                     \
-    X(annotations, VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                 \
+    X(annotations, VALUE(schema_labels_type, ANNOTATIONS_MAX),                                     \
         labels_at(run, pod, offsetof(Namespace, annotations)),                                     \
         "its annotations; those with a value over 4 KiB are left out")
 SCHEMA_RECORD(schema_namespace_metadata, "NamespaceMetadata",

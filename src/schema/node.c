@@ -102,7 +102,7 @@ SCHEMA_LIST_TYPE(images_type, &schema_image.of);
     X(uid, TEXT(WORD_MAX_BYTES), schema_text(node->uid), "its UID", PART_REST)                     \
     X(labels, VALUE(schema_labels_type, LABELS_ASSUMED), schema_labels(run, &node->labels),        \
         "its labels; labels[?'key'] where one may be missing", PART_LABELS)                        \
-    X(annotations, VALUE(schema_labels_type, NODE_ANNOTATIONS_MAX),                                \
+    X(annotations, VALUE(schema_labels_type, ANNOTATIONS_MAX),                                     \
         schema_labels(run, &node->annotations),                                                    \
         "its annotations; those with a value over 4 KiB are left out", PART_REST)                  \
     X(creationTimestamp, TIME, schema_time(node->created_at), "when it was created", PART_REST)

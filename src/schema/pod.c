@@ -85,14 +85,14 @@ static CelValue owners(CelRun *run, const Pod *pod) {
 
 #define POD_METADATA(X)                                                                            \
     METADATA(X)                                                                                    \
-    X(annotations, VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                 \
+    X(annotations, VALUE(schema_labels_type, ANNOTATIONS_MAX),                                     \
         schema_labels(run, &details_of(pod)->annotations),                                         \
         "its annotations; those with a value over 4 KiB are left out")
 SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_VALUE(metadata), POD_METADATA);
 
 #define NODE_POD_METADATA(X)                                                                       \
     METADATA(X)                                                                                    \
-    X(annotations, VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                 \
+    X(annotations, VALUE(schema_labels_type, ANNOTATIONS_MAX),                                     \
         schema_labels(run, &details_of(pod)->annotations),                                         \
         "its annotations, by a constant key: annotations['key'], annotations[?'key']; others are " \
         "not kept",                                                                                \
