@@ -81,7 +81,7 @@ static bool print_to(FILE *stream, const Command *command, void (*print)(const C
 }
 
 int command_misused(const Command *command, const char *wrong) {
-    (void)fprintf(stderr, "berth %s: %s\n", command->name, wrong);
+    (void)terminal_refuse(EXIT_USAGE, "%s", wrong);
     (void)print_to(stderr, command, command_print_usage);
     (void)fprintf(stderr, "Try: %s %s --help\n", program_name, command->name);
     return EXIT_USAGE;
@@ -141,11 +141,8 @@ static int store(Parser *parser, const Option *option, const char *value) {
     if (option_store(option, parser->settings, value, wanted))
         return 0;
     if (option->argument)
-        (void)fprintf(
-            stderr, "berth %s: --%s %s: %s\n", parser->command->name, option->name, value, wanted);
-    else
-        (void)fprintf(stderr, "berth %s: --%s %s\n", parser->command->name, option->name, wanted);
-    return EXIT_USAGE;
+        return terminal_refuse(EXIT_USAGE, "--%s %s: %s", option->name, value, wanted);
+    return terminal_refuse(EXIT_USAGE, "--%s %s", option->name, wanted);
 }
 
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
@@ -213,6 +210,7 @@ static int run(Parser *parser, Arguments *arguments) {
     char text[512];
     int r;
 
+    terminal_command = command->name;
     if (command->init)
         command->init(parser->settings);
     r = parse(parser, arguments);
@@ -234,7 +232,7 @@ int command_run(const Command *command, int argc, char *argv[]) {
     void *settings = calloc(1, command->settings_size + 1);
     Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
     int r = settings && arguments.items ? run(&parser, &arguments)
-                                        : terminal_out_of_memory("berth", "the options", NULL);
+                                        : terminal_out_of_memory("the options", NULL);
 
     free(settings);
     free(arguments.items);

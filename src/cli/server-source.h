@@ -68,9 +68,9 @@ bool server_source_is_cluster(const ServerSource *source);
 
 /* For one server: fills in its address and, if it is from there, the credentials of the
  * configuration file, and checks that the token can be read. 0; or an exit code, after an error
- * message of @who. server_source_done() ends it. */
-int server_source_open(ServerSource *source, const char *who);
+ * message. server_source_done() ends it. */
+int server_source_open(ServerSource *source);
 
 /* Only the last of it, for commands with servers of their own. */
-int server_source_check_token(const ServerSource *source, const char *who);
+int server_source_check_token(const ServerSource *source);
 void server_source_done(ServerSource *source);

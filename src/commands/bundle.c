@@ -22,7 +22,6 @@
 #include "history/recorder.h"
 #include "model/time.h"
 
-#define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define REPORT_MAX ((size_t)1024 * 1024)
 #define PATH_TEXT_MAX 64u
@@ -151,25 +150,15 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-static int complain_file(const char *path, int r) {
-    char text[512];
-
-    (void)snprintf(text, sizeof(text), "%s: %s", path, strerror(-r));
-    return terminal_complain(WHO, text);
-}
-
 /* Readable by its owner only: it holds a cluster. */
 static int save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r;
+    int r = fd < 0 ? -errno : fd_write(fd, file);
 
-    if (fd < 0)
-        return complain_file(path, -errno);
-    r = fd_write(fd, file);
-    if (fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
+    if (fd >= 0 && fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
         r = -errno;
-    return r < 0 ? complain_file(path, r) : 0;
+    return r < 0 ? terminal_complain("%s: %s", path, strerror(-r)) : 0;
 }
 
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
@@ -203,7 +192,7 @@ static int save_file(
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
     char name[PATH_TEXT_MAX];
-    int r = bundle_source_unpack(file, replicas->items[i].server, WHO, &bundle);
+    int r = bundle_source_unpack(file, replicas->items[i].server, &bundle);
 
     if (r != 0)
         return r;
@@ -213,7 +202,7 @@ static int save_file(
     if (replicas->n > 1)
         path = name_for(path, replicas->names[i], arena).ptr;
     if (!path)
-        return terminal_out_of_memory(WHO, "the bundle", arena);
+        return terminal_out_of_memory("the bundle", arena);
     r = save(path, file);
     if (r != 0)
         return r;
@@ -237,7 +226,7 @@ static int save_all(const Settings *settings, const Replicas *replicas) {
                   : -1;
         progress_end();
         if (r < 0)
-            return terminal_out_of_memory(WHO, "the bundle", arena);
+            return terminal_out_of_memory("the bundle", arena);
         if (r == 0)
             r = save_file(settings, replicas, i, file, arena);
         else {
@@ -246,19 +235,19 @@ static int save_all(const Settings *settings, const Replicas *replicas) {
         }
     }
     if (n_errors == replicas->n)
-        return terminal_complain(WHO, errors[0]);
+        return terminal_complain("%s", errors[0]);
     for (size_t i = 0; i < n_errors; i++)
-        replicas_complain(replicas, WHO, errors[i]);
+        replicas_complain(replicas, errors[i]);
     return r == EXIT_FINE && n_errors > 0 ? EXIT_UNREACHABLE : r;
 }
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(replicas_done) Replicas replicas = {0};
-    int r = replicas_open(&settings->source, WHO, &replicas);
+    int r = replicas_open(&settings->source, &replicas);
 
     if (r == 0 && replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
-        r = terminal_complain(WHO, "there are several replicas, and each has a file: use -o FILE");
+        r = terminal_complain("there are several replicas, and each has a file: use -o FILE");
     if (r == 0)
         r = save_all(settings, &replicas);
     server_source_done(&settings->source);

@@ -229,8 +229,7 @@ static const ModeFunction mode_functions[] = {
 
 /* Wrong content (1), or a folder that is unavailable (3). */
 static int complain(const char *error, int r) {
-    terminal_complain("berth certs", error);
-    return r == -EINVAL || r == -EEXIST || r == -E2BIG ? EXIT_FAILED : EXIT_UNREACHABLE;
+    return terminal_report(r == -EEXIST || r == -E2BIG ? -EINVAL : r, error);
 }
 
 static int change_folder(Settings *settings, const char *path) {

@@ -20,7 +20,6 @@
 #include "schema/schema.h"
 #include "json/read.h"
 
-#define WHO "berth check"
 #define PODS_BUDGET ((size_t)1024 * 1024 * 1024)
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 
@@ -286,19 +285,17 @@ int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the pods of the cluster", NULL);
-    r = cluster_source_load(cluster, WHO, program->related, &snapshot);
+        return terminal_out_of_memory("the pods of the cluster", NULL);
+    r = cluster_source_load(cluster, program->related, &snapshot);
     if (r != 0)
         return r;
-    if (snapshot_table(snapshot)->names->n_nodes == 0) {
-        terminal_complain(WHO, "the cluster has no nodes to check against");
-        return EXIT_FAILED;
-    }
+    if (snapshot_table(snapshot)->names->n_nodes == 0)
+        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to check against");
     r = view_new(
         &(ViewParts){.snapshot = snapshot, .program = program, .zones = zones_finder(zones)},
         /* before= */ NULL, &view);
     check.view = view;
     if (r == 0)
         r = check_all(&check, cluster->file);
-    return r < 0 ? terminal_failed(WHO, "the rules for the cluster", r, arena) : 0;
+    return r < 0 ? terminal_failed("the rules for the cluster", r, arena) : 0;
 }

@@ -17,7 +17,6 @@
 #include "commands/counting-rules.h"
 #include "input/file.h"
 
-#define WHO "berth check"
 #define ROUND_BUDGET ((size_t)512 * 1024 * 1024)
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NOTES_MAX ((size_t)256 * 1024)
@@ -117,7 +116,7 @@ static int read_configs(
     InstallationCheck *check, const char *const *paths, size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++)
         if (!read_config(paths[i], arena, &check->collect.configs[i]))
-            return terminal_out_of_memory(WHO, "a configuration file", arena);
+            return terminal_out_of_memory("a configuration file", arena);
     check->collect.n_configs = n;
     return 0;
 }
@@ -125,20 +124,19 @@ static int read_configs(
 /* A misspelt --only is reported before any request. */
 static int check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
+    _cleanup_(buf_done) Buf groups = BUF_INIT(NOTES_MAX);
     Str unknown = STR_NULL;
     Checkup checkup;
     int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO, "the checks", arena);
+        return terminal_out_of_memory("the checks", arena);
     if (r == 0)
         return 0;
-    (void)fprintf(
-        stderr, WHO ": --only \"%.*s\": no such group or code; groups are", STR_FMT(unknown));
     for (int i = 0; i < _CHECK_GROUPS; i++)
-        (void)fprintf(stderr, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
-    (void)fprintf(stderr, "\n");
-    return EXIT_USAGE;
+        buf_printf(&groups, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
+    return terminal_refuse(EXIT_USAGE, "--only \"%.*s\": no such group or code; groups are%.*s",
+        STR_FMT(unknown), STR_FMT(buf_str(&groups)));
 }
 
 /* --- a round --------------------------------------------------------------------------------- */
@@ -242,7 +240,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
             &round->checkup, terminal_has_colour(stdout), &out);
     if (check->form == OUTPUT_TABLE && check->prints_counts)
         print_counts(&round->facts, check->bind, &out);
-    if (terminal_finish_as(&out, check->form, WHO) != EXIT_FINE || !round->is_anything_reached)
+    if (terminal_finish_as(&out, check->form) != EXIT_FINE || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
 }
@@ -271,12 +269,12 @@ static int run_rounds(InstallationCheck *check, Client *client) {
     Round round;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the checks", NULL);
+        return terminal_out_of_memory("the checks", NULL);
     progress_begin(
         check->wait_nsec > 0 ? "waiting until no check fails" : "checking the installation");
     for (;;) {
         if (run_round(check, client, arena, &notes, &round) < 0)
-            return terminal_out_of_memory(WHO, "the facts about the installation", arena);
+            return terminal_out_of_memory("the facts about the installation", arena);
         check->bind = bind_wiring(&round.facts);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(check, &round);
@@ -289,14 +287,14 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
+    int r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
 
     if (r == 0)
-        r = server_source_check_token(&check->source, WHO);
+        r = server_source_check_token(&check->source);
     if (r == 0)
         r = read_configs(check, check->configs, check->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))
-        r = cluster_source_access(cluster, WHO, &access);
+        r = cluster_source_access(cluster, &access);
     if (r != 0)
         return r;
     check->collect.access = check->source.access;
@@ -304,7 +302,7 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     if (access) {
         client = client_new(access);
         if (!client)
-            return terminal_out_of_memory(WHO, "the connection to the API server", NULL);
+            return terminal_out_of_memory("the connection to the API server", NULL);
     }
     return run_rounds(check, client);
 }
@@ -314,11 +312,9 @@ int installation_check_run_offline(
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     int r;
 
-    if (n_configs > FACTS_CONFIGS_MAX) {
-        (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
-        return EXIT_USAGE;
-    }
-    r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
+    if (n_configs > FACTS_CONFIGS_MAX)
+        return terminal_refuse(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
+    r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
     if (r == 0)
         r = read_configs(check, configs, n_configs, arena);
     return r != 0 ? r : run_rounds(check, NULL);

@@ -14,7 +14,6 @@
 #include "input/zones.h"
 #include "json/read.h"
 
-#define WHO "berth check"
 #define TEXT_MAX ((size_t)1024 * 1024)
 #define ARENA_BUDGET ((size_t)16 * 1024 * 1024)
 
@@ -180,22 +179,20 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     Prediction prediction = {.check = check, .is_made_up = !is_given};
-    int r = is_given ? cluster_source_load(cluster, WHO, program->related, &snapshot) : 0;
+    int r = is_given ? cluster_source_load(cluster, program->related, &snapshot) : 0;
 
     if (r != 0)
         return r;
     if (!is_given)
         snapshot = make_nodes(check->n_nodes);
     if (!snapshot)
-        return terminal_out_of_memory(WHO, "the nodes to estimate from", NULL);
+        return terminal_out_of_memory("the nodes to estimate from", NULL);
     prediction.n_sampled = snapshot_table(snapshot)->names->n_nodes;
-    if (prediction.n_sampled == 0) {
-        terminal_complain(WHO, "the cluster has no nodes to estimate from");
-        return EXIT_FAILED;
-    }
+    if (prediction.n_sampled == 0)
+        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to estimate from");
     prediction.factor = (double)check->n_nodes / (double)prediction.n_sampled;
     if (evaluate(program, snapshot, &prediction) < 0)
-        return terminal_out_of_memory(WHO, "the results of the rules", NULL);
+        return terminal_out_of_memory("the results of the rules", NULL);
     print_totals(&prediction, &out);
     print_worst(&prediction, &out);
     if (is_exceeded(&prediction))

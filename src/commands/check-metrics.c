@@ -7,7 +7,6 @@
 #include "input/zones.h"
 #include "policy/metric.h"
 
-#define WHO "berth check"
 #define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define LIVE_BUDGET ((size_t)64 * 1024 * 1024)
 #define INDENT 10
@@ -100,10 +99,10 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.program = program, .zones = zones_finder(zones)};
-    int r = cluster_source_load(cluster, WHO, program->related, &snapshot);
+    int r = cluster_source_load(cluster, program->related, &snapshot);
 
     if (r == 0)
-        r = metrics_source_load(metrics, cluster, WHO, program, snapshot, clock_wall_nsec(),
+        r = metrics_source_load(metrics, cluster, program, snapshot, clock_wall_nsec(),
             clock_monotonic_nsec(), &measurements, ret_statuses);
     if (r != 0)
         return r;
@@ -112,7 +111,7 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     parts.now_nsec = clock_wall_nsec();
     parts.uptime_nsec = clock_monotonic_nsec();
     r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
+    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
 }
 
 int metrics_check_run(
@@ -126,7 +125,7 @@ int metrics_check_run(
     int r;
 
     if (!statuses || !zones)
-        return terminal_out_of_memory(WHO, "the states of the metrics", arena);
+        return terminal_out_of_memory("the states of the metrics", arena);
     r = measure(metrics, cluster, program, zones, statuses, &view);
     if (r != 0)
         return r;

@@ -17,7 +17,6 @@
 #include "schema/schema.h"
 #include "serve/daemon.h"
 
-#define WHO "berth check"
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
 /* The output for valid policies. */
@@ -132,12 +131,12 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM, r_cluster = 0;
 
     if (r < 0)
-        return terminal_failed(WHO, "the policies", r, NULL);
+        return terminal_failed("the policies", r, NULL);
     if (r == 0 && settings->cluster.file && !settings->is_live && settings->load.n_nodes == 0)
         r_cluster = cluster_check_run(&settings->cluster, program, &diags);
     print_diags(settings, &diags, &out);
     print_program(settings, &diags, program, &out);
-    if (terminal_finish_as(&out, settings->form, WHO) != EXIT_FINE)
+    if (terminal_finish_as(&out, settings->form) != EXIT_FINE)
         return EXIT_UNREACHABLE;
     if (r != 0)
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;

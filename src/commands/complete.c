@@ -226,7 +226,7 @@ static void complete_decided_pods(const CompleteOptions *options, Arena *arena, 
     char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&source, "berth") == 0 &&
+    if (server_source_open(&source) == 0 &&
         berth_client_get(
             &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
         add_named(reply, true, arena, names);

@@ -8,22 +8,17 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 
-#define WHO "berth config"
-
 static int write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
     for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
         if (!admission_is_needed(policy, kind))
             continue;
-        if (expression_is_given(&policy->match.expression)) {
-            (void)fprintf(stderr,
-                WHO
-                ": the policy %.*s has a match.expression: admission selects pods by labels and "
-                "namespaces only\n",
+        if (expression_is_given(&policy->match.expression))
+            return terminal_refuse(EXIT_FAILED,
+                "the policy %.*s has a match.expression: admission selects pods by labels and "
+                "namespaces only",
                 STR_FMT(policy->name));
-            return EXIT_FAILED;
-        }
         if (admission_write(policy, kind, format, out) < 0)
-            return terminal_out_of_memory(WHO, "the admission policies", NULL);
+            return terminal_out_of_memory("the admission policies", NULL);
     }
     return 0;
 }
@@ -37,13 +32,12 @@ int config_admission_write(
             return r;
     }
     if (!str_is_empty(scheduler) && opt_in_write(scheduler, format, out) < 0)
-        return terminal_out_of_memory(WHO, "the admission policies", NULL);
+        return terminal_out_of_memory("the admission policies", NULL);
     if (out->len > 0 || buf_error(out) < 0)
         return 0;
-    (void)fprintf(stderr, WHO
-        ": no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
-        "label` to one that reads only the node\n");
-    return EXIT_FAILED;
+    return terminal_refuse(EXIT_FAILED,
+        "no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
+        "label` to one that reads only the node");
 }
 
 /* --- Karpenter ------------------------------------------------------------------------------- */
@@ -70,6 +64,5 @@ int config_node_overlay_write(const Program *program, const char *pool, Buf *out
     }
     if (out->len > 0 || buf_error(out) < 0)
         return 0;
-    (void)fprintf(stderr, WHO ": no policy publishes slots\n");
-    return EXIT_FAILED;
+    return terminal_refuse(EXIT_FAILED, "no policy publishes slots");
 }

@@ -25,7 +25,6 @@
 #include "model/node.h"
 #include "wiring/scheduler-config.h"
 
-#define WHO "berth config"
 #define CONFIG_LEASE_NAMESPACE "berth-system"
 
 #define POLICY_FILE_DEFAULT "/etc/kubernetes/berth/policy.json"
@@ -184,7 +183,7 @@ static const char *check_url(const ConfigSettings *settings) {
     Origin origin;
 
     if (complaint) {
-        (void)fprintf(stderr, WHO ": --url %s: it %s\n", settings->url, complaint);
+        (void)terminal_complain("--url %s: it %s", settings->url, complaint);
         return "expected a URL like https://berth.berth-system.svc:8443";
     }
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
@@ -289,11 +288,6 @@ typedef struct BerthFeatures {
     size_t n_managed;
 } BerthFeatures;
 
-static int refuse(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n", what);
-    return EXIT_USAGE;
-}
-
 /* --- features of berth ----------------------------------------------------------------------- */
 
 static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
@@ -315,8 +309,8 @@ static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
 /* About counts that are not exact because berth does not bind. */
 static void print_not_exact(const Buf *names) {
     if (names->len > 0)
-        (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(names)),
-            exactness_text(EXACT_NOT));
+        (void)terminal_complain(
+            "note: counts of %.*s are %s", STR_FMT(buf_str(names)), exactness_text(EXACT_NOT));
 }
 
 /* Recommends --bind to a running berth that does not bind. */
@@ -358,9 +352,9 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     collect_berths(&collector);
     progress_end();
     if (collect_has_failed(&collector) || facts.n_berths != 1)
-        return terminal_out_of_memory(WHO, "the state of berth", arena);
+        return terminal_out_of_memory("the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))
-        return terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
+        return terminal_complain("%s", arena_copy(arena, facts.berths[0].error).ptr);
     take_facts(&facts.berths[0], ret);
     recommend_bind_to(&facts.berths[0]);
     return 0;
@@ -369,7 +363,7 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
 /* Of a berth with these policies. The same. */
 static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_files_load(&settings->policies, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, arena, &program);
 
     if (r != 0)
         return r;
@@ -392,9 +386,8 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeature
     if (settings->policies.n > 0)
         r = load_features(settings, arena, ret);
     else {
-        (void)fprintf(stderr,
-            WHO ": note: no --policy and no --server: written for policies with filters and "
-                "scores\n");
+        (void)terminal_complain(
+            "note: no --policy and no --server: written for policies with filters and scores");
         *ret = (BerthFeatures){.has_filters = true, .has_scores = true, .knows_cluster = true};
     }
     ret->may_bind = settings->may_bind;
@@ -404,20 +397,22 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeature
 static int check_berth(
     const ConfigSettings *settings, const BerthFeatures *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
-        return refuse("that berth has no cluster, so kube-scheduler would have to send whole "
-                      "nodes with every call (and from 1.33 on score them as if they were "
-                      "empty). Start it with --kubeconfig or --in-cluster");
+        return terminal_refuse(EXIT_USAGE,
+            "that berth has no cluster, so kube-scheduler would have to send whole "
+            "nodes with every call (and from 1.33 on score them as if they were "
+            "empty). Start it with --kubeconfig or --in-cluster");
     if (berth->may_bind && settings->is_ignorable)
-        return refuse("--ignorable with a berth that binds: while it does not answer, "
-                      "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
-                      "Leave out one of the two");
+        return terminal_refuse(EXIT_USAGE,
+            "--ignorable with a berth that binds: while it does not answer, "
+            "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
+            "Leave out one of the two");
     if (berth->deadline_nsec > 0 && timeout_nsec <= berth->deadline_nsec)
-        return refuse("--timeout is not longer than berth's own --deadline: kube-scheduler "
-                      "would time out first, and the pod would wait in vain");
+        return terminal_refuse(EXIT_USAGE,
+            "--timeout is not longer than berth's own --deadline: kube-scheduler "
+            "would time out first, and the pod would wait in vain");
     if (berth->wants_certificate && !settings->client_cert)
-        (void)fprintf(stderr,
-            WHO ": note: that berth requires a client certificate: give --client-cert and "
-                "--client-key (berth certs makes them)\n");
+        (void)terminal_complain("note: that berth requires a client certificate: give "
+                                "--client-cert and --client-key (berth certs makes them)");
     return 0;
 }
 
@@ -431,22 +426,17 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     if (!settings->tls_ca)
         return 0;
     if (file_read(settings->tls_ca, &pem, error) < 0)
-        return terminal_complain(WHO, error);
-    if (!pem.data || pem.len == 0 ||
-        !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
-        (void)fprintf(stderr, WHO ": %s holds no certificate (PEM)\n", settings->tls_ca);
-        return EXIT_FAILED;
-    }
-    if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16)) {
-        (void)fprintf(stderr,
-            WHO ": %s holds a private key, which must not get into kube-scheduler's "
-                "configuration; --tls-ca takes the CA's certificate (ca.crt)\n",
+        return terminal_complain("%s", error);
+    if (!pem.data || pem.len == 0 || !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27))
+        return terminal_refuse(EXIT_FAILED, "%s holds no certificate (PEM)", settings->tls_ca);
+    if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16))
+        return terminal_refuse(EXIT_FAILED,
+            "%s holds a private key, which must not get into kube-scheduler's "
+            "configuration; --tls-ca takes the CA's certificate (ca.crt)",
             settings->tls_ca);
-        return EXIT_FAILED;
-    }
     base64_encode(buf_str(&pem), &text);
     *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : terminal_out_of_memory(WHO, "the certificate of --tls-ca", arena);
+    return ret->ptr ? 0 : terminal_out_of_memory("the certificate of --tls-ca", arena);
 }
 
 /* The settings of the running berth, with the reasons. */
@@ -456,7 +446,7 @@ static int set_managed(const ConfigSettings *settings, const BerthFeatures *bert
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
     if (!entry->managed)
-        return terminal_out_of_memory(WHO, "the managed resources", arena);
+        return terminal_out_of_memory("the managed resources", arena);
     for (size_t i = 0; i < n; i++)
         entry->managed[i] = settings->source.access.server
                                 ? (ManagedResource){.name = berth->managed[i]}
@@ -467,11 +457,9 @@ static int set_managed(const ConfigSettings *settings, const BerthFeatures *bert
 
         while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))
             j++;
-        if (j == n) {
-            (void)fprintf(stderr, WHO ": that berth runs without --managed-resource %.*s\n",
+        if (j == n)
+            return terminal_refuse(EXIT_USAGE, "that berth runs without --managed-resource %.*s",
                 STR_FMT(settings->managed[i].name));
-            return EXIT_USAGE;
-        }
         entry->managed[j] = settings->managed[i];
     }
     return 0;
@@ -551,7 +539,7 @@ static int check_text(Str text, bool is_old, Arena *arena) {
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", arena);
+        return terminal_out_of_memory("kube-scheduler's configuration", arena);
     if (r != 0 || !is_old)
         terminal_print_diags(&diags);
     return r == 0 ? 0 : EXIT_USAGE;
@@ -587,7 +575,7 @@ static int print(const SchedulerConfig *config, const BerthFeatures *berth, Aren
         print_head(config, berth, &out);
     scheduler_config_write(config, &out);
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "kube-scheduler's configuration", &out);
+        return terminal_text_failed("kube-scheduler's configuration", &out);
     r = check_text(buf_str(&out), config->api_version.len > 0, arena);
     if (r != 0)
         return r;
@@ -609,7 +597,7 @@ static int make_config(const ConfigSettings *settings) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", NULL);
+        return terminal_out_of_memory("kube-scheduler's configuration", NULL);
     r = find_berth(settings, arena, &berth);
     if (r != 0)
         return r;
@@ -635,8 +623,8 @@ static int make_published(const ConfigSettings *settings) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the policies", NULL);
-    r = settings->policies.n > 0 ? policy_files_load(&settings->policies, WHO, arena, &program) : 0;
+        return terminal_out_of_memory("the policies", NULL);
+    r = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena, &program) : 0;
     if (r == 0)
         r = settings->is_admission
                 ? config_admission_write(program, str_from_c(settings->scheduler_name),
@@ -645,7 +633,7 @@ static int make_published(const ConfigSettings *settings) {
     if (r != 0)
         return r;
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "what is published", &out);
+        return terminal_text_failed("what is published", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 

@@ -88,10 +88,11 @@ static int list_scenarios(void) {
 }
 
 static int refuse_scenario(const char *name, Str nearest) {
-    (void)fprintf(stderr, "berth demo: there is no scenario \"%s\"", name);
-    if (!str_is_empty(nearest))
-        (void)fprintf(stderr, "; did you mean \"%.*s\"?", STR_FMT(nearest));
-    (void)fprintf(stderr, "\nTry: %s demo --scenario list\n", program_name);
+    (void)terminal_refuse(EXIT_USAGE,
+        str_is_empty(nearest) ? "there is no scenario \"%s\""
+                              : "there is no scenario \"%s\"; did you mean \"%.*s\"?",
+        name, STR_FMT(nearest));
+    (void)fprintf(stderr, "Try: %s demo --scenario list\n", program_name);
     return EXIT_USAGE;
 }
 
@@ -110,16 +111,10 @@ static int run_scenario(const Settings *settings) {
     r = scenario_run(scenario, &settings->demo, settings->solves, error);
     if (r == 0)
         return EXIT_FINE;
-    terminal_complain("berth demo", error);
-    return r == SCENARIO_E_UNSOLVED ? EXIT_FAILED : EXIT_UNREACHABLE;
+    return terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
 }
 
 /* --- the demo --------------------------------------------------------------------------- */
-
-/* A broken policy or failed calls are a failed check (1); a port or file may be unavailable (3). */
-static int exit_code_of(int r) {
-    return r == DEMO_E_CALLS || r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
-}
 
 static void init(void *context) {
     bool is_live = isatty(STDOUT_FILENO);
@@ -152,10 +147,9 @@ static int run(void *context, const Arguments *arguments) {
     log_setup(settings->demo.is_live ? LOG_NONE : LOG_WARN, LOG_LOGFMT);
     r = settings->dump_path ? demo_dump(&settings->demo, settings->dump_path, error)
                             : demo_run(&settings->demo, error);
-    if (r == 0)
-        return EXIT_FINE;
-    terminal_complain("berth demo", error);
-    return exit_code_of(r);
+    /* A broken policy or failed calls are a failed check; a port or file may be unavailable. */
+    return r == 0 ? EXIT_FINE
+                  : terminal_report(r == DEMO_E_CALLS || r == -EPERM ? -EINVAL : r, error);
 }
 
 const Command demo_command = {

@@ -17,7 +17,6 @@
 #include "input/policy-diff.h"
 #include "json/write.h"
 
-#define WHO "berth diff"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
 typedef struct Settings {
@@ -50,13 +49,13 @@ static int read_files(const Settings *settings, const Arguments *arguments, cons
 
     for (size_t i = 0; i < paths.n; i++)
         paths.items[i] = arguments->items[i];
-    r = policy_files_read(&paths, WHO, arena, &ret->sources, &ret->n_sources);
+    r = policy_files_read(&paths, arena, &ret->sources, &ret->n_sources);
     if (r != 0)
         return exit_code(r);
     if (settings->keeps_others &&
         policy_diff_keep_others(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources,
             arena, &ret->sources, &ret->n_sources) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     return 0;
 }
 
@@ -66,12 +65,12 @@ static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
 
     if (policy_diff(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources, arena,
             &ret->diff) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     if (ret->diff.n == 0)
         return 0;
     r = exit_code(
-        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, WHO, arena, &ret->program));
-    return r != 0 ? r : recorded_replay(recorded, ret->program, WHO, arena, &ret->report);
+        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, arena, &ret->program));
+    return r != 0 ? r : recorded_replay(recorded, ret->program, arena, &ret->report);
 }
 
 /* --- output ------------------------------------------------------------------------------- */
@@ -190,10 +189,10 @@ static int print(const Settings *settings, const Recorded *recorded, const Compa
     if (settings->form != OUTPUT_TABLE)
         write_json(compared, &out);
     else if (print_policies(settings, &compared->diff, arena, &out) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     else if (compared->program)
         print_replay(settings, recorded, compared, arguments, &out);
-    return terminal_finish_as(&out, settings->form, WHO);
+    return terminal_finish_as(&out, settings->form);
 }
 
 /* --- the command --------------------------------------------------------------------------- */
@@ -206,8 +205,8 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the policies", NULL);
-    r = recorded_load(&settings->source, WHO, arena, &recorded);
+        return terminal_out_of_memory("the policies", NULL);
+    r = recorded_load(&settings->source, arena, &recorded);
     if (r == 0)
         r = read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
     if (r == 0)

@@ -310,7 +310,7 @@ int eval_batch(const char *path, const EvalContext *context) {
     int r = arena && in ? eval_lines(in, context, arena) : -errno;
 
     if (r < 0)
-        (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));
+        (void)terminal_complain("%s: %s", name, strerror(-r));
     if (in && !is_stdin)
         (void)fclose(in);
     return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;

@@ -12,7 +12,6 @@
 #include "commands/eval-internal.h"
 #include "input/workload.h"
 
-#define WHO "berth eval"
 #define NODES_SHOWN 3u
 
 CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot) {
@@ -75,12 +74,10 @@ static int load_node(const EvalData *data, EvalContext *context, EvalValues *val
             context, values, context->schema->node_slot, schema_node(table, row, context->arena));
     near = str_nearest(str_from_c(data->node), table->names->names, table->names->n_rows);
     if (near.len > 0)
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; did you mean \"%.*s\"?\n",
-            data->node, STR_FMT(near));
-    else
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; it has %.*s\n", data->node,
-            STR_FMT(list_nodes(data, context->arena)));
-    return EXIT_UNREACHABLE;
+        return terminal_complain(
+            "the cluster has no node \"%s\"; did you mean \"%.*s\"?", data->node, STR_FMT(near));
+    return terminal_complain("the cluster has no node \"%s\"; it has %.*s", data->node,
+        STR_FMT(list_nodes(data, context->arena)));
 }
 
 /* The one pod of a file, or the first of its one workload. */
@@ -89,16 +86,13 @@ static int load_pod_file(const char *path, Arena *arena, Pod *ret) {
     WorkloadList list;
     int r = workloads_load(path, arena, &list, error);
 
-    if (r == 0 && list.n != 1) {
-        (void)snprintf(error, sizeof(error), "%s has %zu pods and pod templates; --pod takes one",
-            path, list.n);
-        r = -EINVAL;
-    }
-    if (r == 0)
-        *ret = list.items[0].pod;
-    else
-        terminal_complain(WHO, error);
-    return r == 0 ? 0 : r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+    if (r != 0)
+        return terminal_report(r, error);
+    if (list.n != 1)
+        return terminal_refuse(
+            EXIT_FAILED, "%s has %zu pods and pod templates; --pod takes one", path, list.n);
+    *ret = list.items[0].pod;
+    return 0;
 }
 
 static int load_pod(const EvalData *data, EvalContext *context, EvalValues *values) {
@@ -107,9 +101,8 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
 
     if (!pod)
         return eval_out_of_memory(context, "the pod");
-    r = is_pod_name(data->pod)
-            ? cluster_source_pod(&data->cluster, WHO, data->pod, context->arena, pod)
-            : load_pod_file(data->pod, context->arena, pod);
+    r = is_pod_name(data->pod) ? cluster_source_pod(&data->cluster, data->pod, context->arena, pod)
+                               : load_pod_file(data->pod, context->arena, pod);
     if (r != 0)
         return r;
     if (data->snapshot) {
@@ -127,7 +120,7 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
 }
 
 static int load_cluster(EvalData *data, EvalContext *context, EvalValues *values) {
-    int r = cluster_source_load(&data->cluster, WHO, RELATED_ALL, &data->snapshot);
+    int r = cluster_source_load(&data->cluster, RELATED_ALL, &data->snapshot);
 
     if (r != 0)
         return r;

@@ -53,11 +53,6 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
-static int wrong_option(const char *option, const char *wanted) {
-    (void)fprintf(stderr, "berth eval: --var %s: %s\n", option, wanted);
-    return EXIT_USAGE;
-}
-
 /* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
  * object in a JSON or YAML file, "-" is standard input. 0, or an exit code after a message. */
 static int eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
@@ -67,10 +62,12 @@ static int eval_bind_option(EvalContext *context, const char *option, EvalValues
     char error[256];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return wrong_option(option, "expected NAME=JSON, like x=3 or name='\"a\"'");
+        return terminal_refuse(
+            EXIT_USAGE, "--var %s: expected NAME=JSON, like x=3 or name='\"a\"'", option);
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
-        return wrong_option(option, "this name cannot be written in an expression");
+        return terminal_refuse(
+            EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
     json_reader_init(&reader, text);
     v = value_decode(&reader, context->arena);
     json_end(&reader);
@@ -97,11 +94,10 @@ static int data_as_json(const char *path, Str text, Buf *json) {
         return 0;
     }
     if (r == -ENOMEM)
-        return terminal_out_of_memory("berth eval", "the data", arena);
+        return terminal_out_of_memory("the data", arena);
     if (r == 0)
-        (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
-    else
-        terminal_print_diags(&diags);
+        return terminal_refuse(EXIT_FAILED, "%s: one document is wanted", path);
+    terminal_print_diags(&diags);
     return EXIT_FAILED;
 }
 
@@ -115,14 +111,11 @@ static int bind_members(EvalContext *context, const char *path, Str json, EvalVa
     json_end(&reader);
     if (json_error(&reader) != JSON_OK) {
         json_describe(&reader, error, sizeof(error));
-        (void)fprintf(stderr, "berth eval: %s: %s\n", path, error);
-        return EXIT_FAILED;
+        return terminal_refuse(EXIT_FAILED, "%s: %s", path, error);
     }
-    if (data.kind != CEL_MAP) {
-        (void)fprintf(
-            stderr, "berth eval: %s: an object is wanted, its keys are variables\n", path);
-        return EXIT_FAILED;
-    }
+    if (data.kind != CEL_MAP)
+        return terminal_refuse(
+            EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);
     for (uint32_t i = 0; i < data.map->n; i++)
         if (bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) <
             0)
@@ -143,7 +136,7 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
     int r = file_read(path, &file, error);
 
     if (r < 0)
-        return terminal_complain("berth eval", error);
+        return terminal_complain("%s", error);
     text = buf_str(&file);
     if (!looks_like_json(text)) {
         r = data_as_json(path, text, &json);
@@ -208,7 +201,7 @@ CelRun eval_context_run(const EvalContext *context) {
 }
 
 int eval_out_of_memory(const EvalContext *context, const char *what) {
-    return terminal_out_of_memory("berth eval", what, context->arena);
+    return terminal_out_of_memory(what, context->arena);
 }
 
 /* --- one expression ----------------------------------------------------------------- */
@@ -234,11 +227,9 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
     else
         cel_value_print(v, run, /* max= */ 0, &out);
     buf_append_char(&out, '\n');
-    if (buf_error(&out)) {
-        (void)fprintf(stderr, "berth eval: the value is too large to print: over 64 MiB\n");
-        return EXIT_FAILED;
-    }
-    return terminal_finish_as(&out, settings->form, "berth eval");
+    if (buf_error(&out))
+        return terminal_refuse(EXIT_FAILED, "the value is too large to print: over 64 MiB");
+    return terminal_finish_as(&out, settings->form);
 }
 
 /* Stops after the step of --dump. */
@@ -325,7 +316,7 @@ static int read_expression(const Settings *settings, EvalContext *context, Str *
         return 0;
     }
     if (file_read(settings->file, &text, error) < 0)
-        return terminal_complain("berth eval", error);
+        return terminal_complain("%s", error);
     *ret = arena_copy(context->arena, buf_str(&text));
     return ret->ptr ? 0 : eval_out_of_memory(context, "the expression");
 }
@@ -456,7 +447,7 @@ static int run_command(Settings *settings) {
     int r;
 
     if (context_init(&context, settings->batch) < 0)
-        return terminal_out_of_memory("berth eval", "the language", NULL);
+        return terminal_out_of_memory("the language", NULL);
     if (settings->batch)
         return eval_batch(settings->file, &context);
     r = eval_one(settings, &context);

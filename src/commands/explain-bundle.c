@@ -2,24 +2,13 @@
 
 #include "commands/explain-past.h"
 
-#include <stdio.h>
-
 #include "cli/bundle-source.h"
 #include "cli/terminal.h"
 #include "replay/replayed-decision.h"
 
-#define WHO "berth explain"
-
 void bundle_case_done(BundleCase *found) {
     view_unref(found->view);
     bundle_done(&found->bundle);
-}
-
-static int complain(const char *path, const char *text) {
-    char line[BUNDLE_ERROR_MAX];
-
-    (void)snprintf(line, sizeof(line), "%s: %s", path, text);
-    return terminal_complain(WHO, line);
 }
 
 static bool is_about(const RecordedDecision *decision, Str name) {
@@ -43,22 +32,19 @@ static const RecordedDecision *find_decision(const Recording *recording, Str nam
 static int complain_unknown(const char *path, const char *name, const Recording *recording) {
     const RecordedDecision *newest =
         recording->n > 0 ? &recording->decisions[recording->n - 1] : NULL;
-    char text[BUNDLE_ERROR_MAX / 2];
 
-    if (newest)
-        (void)snprintf(text, sizeof(text),
-            "it has no filter for %s; the newest decision is about %.*s/%.*s", name,
-            STR_FMT(str_take(newest->pod_namespace, 64)), STR_FMT(str_take(newest->pod_name, 64)));
-    else
-        (void)snprintf(text, sizeof(text), "it has no decisions");
-    return complain(path, text);
+    if (!newest)
+        return terminal_complain("%s: it has no decisions", path);
+    return terminal_complain("%s: it has no filter for %s; the newest decision is about %.*s/%.*s",
+        path, name, STR_FMT(str_take(newest->pod_namespace, 64)),
+        STR_FMT(str_take(newest->pod_name, 64)));
 }
 
 static int load_program(
     const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
-    return policies->n == 0 ? policy_texts_compile(
-                                  bundle->policies, bundle->n_policies, NULL, 0, WHO, arena, ret)
-                            : policy_files_load(policies, WHO, arena, ret);
+    return policies->n == 0
+               ? policy_texts_compile(bundle->policies, bundle->n_policies, NULL, 0, arena, ret)
+               : policy_files_load(policies, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
@@ -83,7 +69,7 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
     const Zones *zones, Arena *arena, BundleCase *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const RecordedDecision *decision;
-    int r = bundle_source_load(path, WHO, &ret->bundle);
+    int r = bundle_source_load(path, &ret->bundle);
 
     if (r == 0)
         r = load_program(&ret->bundle, policies, arena, &program);
@@ -94,6 +80,6 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
         return complain_unknown(path, name, &ret->bundle.recording);
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
     if (r < 0)
-        return terminal_failed(WHO, "the explanation", r, arena);
-    return r > 0 ? complain(path, replayed_decision_error(r)) : 0;
+        return terminal_failed("the explanation", r, arena);
+    return r > 0 ? terminal_complain("%s: %s", path, replayed_decision_error(r)) : 0;
 }

@@ -149,7 +149,6 @@ static int replayed_filter_fetch(const BerthAccess *access, int64_t id, const ch
     return r > 0 ? refuse(ret, replayed_decision_error(r)) : r;
 }
 
-#define WHO "berth explain"
 #define LAST_BUDGET ((size_t)1024 * 1024 * 1024)
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define LAST_TEXT_MAX ((size_t)256 * 1024 * 1024)
@@ -231,7 +230,7 @@ static bool note_silence(Lookup *lookup, size_t replica) {
         n_silent += lookup->is_silent[i];
     if (n_silent == lookup->replicas.n)
         return false;
-    replicas_complain(&lookup->replicas, WHO, lookup->error);
+    replicas_complain(&lookup->replicas, lookup->error);
     return true;
 }
 
@@ -477,7 +476,7 @@ int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *
     int r;
 
     error[0] = '\0';
-    if (arena && (r = replicas_open(&source, WHO, &lookup.replicas)) != 0)
+    if (arena && (r = replicas_open(&source, &lookup.replicas)) != 0)
         return r;
     if (lookup.replicas.is_cluster)
         lookup.decisions.replicas = lookup.replicas.names;
@@ -501,6 +500,6 @@ int explain_last(const ExplainLastOptions *options) {
     r = explain_last_write(options, terminal_has_colour(stdout), &out, error);
     progress_end();
     if (r != 0)
-        return error[0] ? terminal_complain(WHO, error) : r;
-    return terminal_finish_as(&out, options->form, WHO);
+        return error[0] ? terminal_complain("%s", error) : r;
+    return terminal_finish_as(&out, options->form);
 }

@@ -22,7 +22,6 @@
 #include "input/zones.h"
 #include "model/time.h"
 
-#define WHO "berth explain"
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
@@ -51,14 +50,14 @@ static int load_view(
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
-    int r = policy_files_load(&settings->policies, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, arena, &program);
 
     if (r == 0)
-        r = cluster_source_load(&settings->source, WHO, program->related, &snapshot);
+        r = cluster_source_load(&settings->source, program->related, &snapshot);
     parts.uptime_nsec = clock_monotonic_nsec();
     if (r == 0)
-        r = metrics_source_load(&settings->metrics, &settings->source, WHO, program, snapshot,
-            now_nsec, parts.uptime_nsec, &measurements,
+        r = metrics_source_load(&settings->metrics, &settings->source, program, snapshot, now_nsec,
+            parts.uptime_nsec, &measurements,
             /* ret_statuses= */ NULL);
     if (r != 0)
         return r;
@@ -67,7 +66,7 @@ static int load_view(
     parts.measurements = measurements;
     progress_begin("evaluating the policies");
     r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
+    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
 }
 
 static int load_workloads(const Settings *settings, Arena *arena, WorkloadList *ret) {
@@ -76,10 +75,7 @@ static int load_workloads(const Settings *settings, Arena *arena, WorkloadList *
 
     progress_begin("reading the pods");
     r = workloads_load(settings->file, arena, ret, error);
-    if (r == 0)
-        return 0;
-    terminal_complain(WHO, error);
-    return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+    return r < 0 ? terminal_report(r, error) : 0;
 }
 
 static int print(
@@ -101,11 +97,9 @@ static int print(
     };
 
     if (!scratch)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
-    if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node)))) {
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
-        return EXIT_UNREACHABLE;
-    }
+        return terminal_out_of_memory("the explanation", NULL);
+    if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node))))
+        return terminal_complain("the cluster has no node \"%s\"", settings->node);
     if (settings->form != OUTPUT_TABLE)
         explain_print_json(&printer, only);
     else if (only)
@@ -113,8 +107,8 @@ static int print(
     else
         explain_print_table(&printer);
     if (printer.error < 0)
-        return terminal_failed(WHO, "the details of a rejection", printer.error, scratch);
-    return terminal_finish_as(&out, settings->form, WHO);
+        return terminal_failed("the details of a rejection", printer.error, scratch);
+    return terminal_finish_as(&out, settings->form);
 }
 
 static int explain_pod(
@@ -124,7 +118,7 @@ static int explain_pod(
 
     progress_end();
     if (r < 0)
-        return terminal_failed(WHO, "the explanation", r, arena);
+        return terminal_failed("the explanation", r, arena);
     return print(settings, &explanation, pod, now_nsec);
 }
 
@@ -142,17 +136,15 @@ static int explain_all(
     };
     int r = -ENOMEM;
 
-    if (settings->node) {
-        (void)terminal_complain(WHO, "--node needs one pod: name one of those in the file");
-        return EXIT_USAGE;
-    }
+    if (settings->node)
+        return terminal_refuse(EXIT_USAGE, "--node needs one pod: name one of those in the file");
     if (scratch)
         r = settings->form == OUTPUT_TABLE ? workloads_print_table(&report)
                                            : workloads_print_json(&report);
     progress_end();
     if (r < 0)
-        return terminal_failed(WHO, "the explanations", r, scratch);
-    return terminal_finish_as(&out, settings->form, WHO);
+        return terminal_failed("the explanations", r, scratch);
+    return terminal_finish_as(&out, settings->form);
 }
 
 /* The only pod or template of the file, or the one that was named, is explained in full. */
@@ -167,10 +159,8 @@ static int explain_file(
         return r;
     if (settings->name) {
         one = workloads_find(&list, settings->name, error);
-        if (!one) {
-            (void)terminal_complain(WHO, error);
-            return EXIT_USAGE;
-        }
+        if (!one)
+            return terminal_refuse(EXIT_USAGE, "%s", error);
     } else if (list.n == 1) {
         one = &list.items[0];
     }
@@ -187,12 +177,12 @@ static int explain(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
+        return terminal_out_of_memory("the explanation", NULL);
     r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0 && settings->file)
         return explain_file(settings, view, now_nsec, arena);
     if (r == 0)
-        r = cluster_source_pod(&settings->source, WHO, settings->name, arena, &pod);
+        r = cluster_source_pod(&settings->source, settings->name, arena, &pod);
     return r == 0 ? explain_pod(settings, view, &pod, now_nsec, arena) : r;
 }
 
@@ -214,7 +204,7 @@ static int explain_of_bundle(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
+        return terminal_out_of_memory("the explanation", NULL);
     r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;

@@ -12,7 +12,6 @@
 #include "model/node.h"
 #include "json/fields.h"
 
-#define WHO "berth install"
 #define PATH_MAX_LEN ((size_t)1024)
 
 typedef struct FactReader {
@@ -202,7 +201,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     *ret = (InstallFacts){.minor = -1};
     if (!cluster_source_is_live(source))
         return 0;
-    r = cluster_source_access(source, WHO, &access);
+    r = cluster_source_access(source, &access);
     if (r != 0)
         return r;
     client = client_new(access);
@@ -215,11 +214,11 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
         find_all(&reader, namespace);
     progress_end();
     if (!client || collect_has_failed(&reader.collector))
-        return terminal_out_of_memory(WHO, "the facts about the cluster", arena);
+        return terminal_out_of_memory("the facts about the cluster", arena);
     if (str_is_empty(facts.cluster_error))
         return 0;
-    (void)fprintf(stderr, WHO ": %s cannot be reached\n", access_server(access));
-    return terminal_complain(WHO, arena_copy(arena, facts.cluster_error).ptr);
+    (void)terminal_complain("%s cannot be reached", access_server(access));
+    return terminal_complain("%s", arena_copy(arena, facts.cluster_error).ptr);
 }
 
 bool install_facts_are_managed(const InstallFacts *facts) {

@@ -332,7 +332,6 @@ static int install_plan_print(
     return buf_error(out) < 0 ? -ENOMEM : 0;
 }
 
-#define WHO "berth install"
 #define NAMESPACE "berth-system"
 #define BUDGET ((size_t)64 * 1024 * 1024)
 #define TEXT_MAX ((size_t)1024 * 1024)
@@ -389,20 +388,21 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the plan", NULL);
+        return terminal_out_of_memory("the plan", NULL);
     r = install_facts_collect(&settings->source, settings->namespace, arena, &notes, &facts);
     if (r != 0)
         return r;
     if (settings->mode == INSTALL_DEFAULT_SCHEDULER && install_facts_are_managed(&facts)) {
         (void)fprintf(stderr,
-            WHO ": kube-scheduler does not run in pods here, so the default scheduler cannot be "
-                "edited (a managed control plane?).\nUse a second one: %s install plan --mode "
-                "second-scheduler\n",
+            "berth install: kube-scheduler does not run in pods here, so the default scheduler "
+            "cannot be "
+            "edited (a managed control plane?).\nUse a second one: %s install plan --mode "
+            "second-scheduler\n",
             program_name);
         return EXIT_FAILED;
     }
     if (install_plan_print(settings, &facts, buf_str(&notes), arena, &out) < 0)
-        return terminal_out_of_memory(WHO, "the plan", arena);
+        return terminal_out_of_memory("the plan", arena);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 

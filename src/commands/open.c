@@ -10,9 +10,7 @@
 #include "commands/page-proxy.h"
 #include "json/read.h"
 
-#define WHO "berth open"
 #define OPEN_BUDGET ((size_t)64 * 1024 * 1024)
-#define TEXT_MAX 1024u
 
 typedef struct Settings {
     ServerSource source;
@@ -60,16 +58,13 @@ static size_t find_busiest(const Replicas *replicas, Arena *arena) {
 /* 0; or an exit code, after complaining. */
 static int choose(const Settings *settings, const Replicas *replicas, size_t *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(OPEN_BUDGET);
-    char text[TEXT_MAX];
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "berth's reply", NULL);
-    if (!replicas->is_cluster) {
-        (void)snprintf(text, sizeof(text),
+        return terminal_out_of_memory("berth's reply", NULL);
+    if (!replicas->is_cluster)
+        return terminal_complain(
             "this command is for a berth in a cluster; this server has its dashboard at %s",
             replicas->names[0]);
-        return terminal_complain(WHO, text);
-    }
     if (!settings->replica) {
         *ret = find_busiest(replicas, arena);
         return 0;
@@ -77,9 +72,8 @@ static int choose(const Settings *settings, const Replicas *replicas, size_t *re
     for (*ret = 0; *ret < replicas->n; ++*ret)
         if (strcmp(replicas->names[*ret], settings->replica) == 0)
             return 0;
-    (void)snprintf(text, sizeof(text), "there is no replica %s; `%s status` lists them",
-        settings->replica, program_name);
-    return terminal_complain(WHO, text);
+    return terminal_complain(
+        "there is no replica %s; `%s status` lists them", settings->replica, program_name);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -99,20 +93,17 @@ static void greet(const Replicas *replicas, size_t chosen, const PageProxy *prox
 static int serve(const Settings *settings, const Replicas *replicas, size_t chosen) {
     _cleanup_(page_proxy_freep) PageProxy *proxy = NULL;
     const struct sigaction action = {.sa_handler = stop};
-    char text[TEXT_MAX];
     int r = page_proxy_new(&replicas->items[chosen], (uint16_t)settings->port, &proxy);
 
-    if (r < 0) {
-        (void)snprintf(text, sizeof(text), "cannot listen on 127.0.0.1, port %d: %s",
-            (int)settings->port, strerror(-r));
-        return terminal_complain(WHO, text);
-    }
+    if (r < 0)
+        return terminal_complain(
+            "cannot listen on 127.0.0.1, port %d: %s", (int)settings->port, strerror(-r));
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     greet(replicas, chosen, proxy);
     while (!is_over && r == 0)
         r = page_proxy_step(proxy);
-    return r == 0 ? EXIT_FINE : terminal_failed(WHO, "the requests", r, NULL);
+    return r == 0 ? EXIT_FINE : terminal_failed("the requests", r, NULL);
 }
 
 static int run(void *context, const Arguments *arguments) {
@@ -122,7 +113,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     settings->source.prefers_cluster = true;
-    r = replicas_open(&settings->source, WHO, &replicas);
+    r = replicas_open(&settings->source, &replicas);
     if (r == 0)
         r = choose(settings, &replicas, &chosen);
     if (r == 0)

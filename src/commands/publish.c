@@ -11,7 +11,6 @@
 #include "kube/publish-writer.h"
 #include "policy/publish.h"
 
-#define WHO "berth publish"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WRITE_MAX ((size_t)4 * 1024)
 #define BUDGET ((size_t)64 * 1024 * 1024)
@@ -122,7 +121,7 @@ static int show(const NodeTable *table) {
         "SLOTS", "REQUESTED");
     (void)each_published(table, print_one, &printer);
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "the list", &out);
+        return terminal_text_failed("the list", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
@@ -151,14 +150,12 @@ static int remove_one(void *context, const Published *published) {
             .body = buf_str(&body)},
         remover->arena, &reply, error);
     if (r < 0)
-        return terminal_out_of_memory(WHO, "the request", remover->arena);
+        return terminal_out_of_memory("the request", remover->arena);
     if (r == 0 && reply.status != 200)
         blocking_client_explain(&reply, remover->arena, error);
-    if (r != 0 || reply.status != 200) {
-        (void)fprintf(stderr, WHO ": node %.*s, %.*s: %s\n", STR_FMT(published->removal.node),
+    if (r != 0 || reply.status != 200)
+        return terminal_complain("node %.*s, %.*s: %s", STR_FMT(published->removal.node),
             STR_FMT(published->removal.name), error);
-        return EXIT_UNREACHABLE;
-    }
     arena_reset(remover->arena);
     remover->n_removed++;
     return 0;
@@ -169,13 +166,13 @@ static int clear(const Settings *settings, const NodeTable *table) {
     _cleanup_(client_freep) Client *client = NULL;
     _cleanup_(access_freep) Access *access = NULL;
     Remover remover = {.arena = arena};
-    int r = cluster_source_access(&settings->source, WHO, &access);
+    int r = cluster_source_access(&settings->source, &access);
 
     if (r != 0)
         return r;
     client = client_new(access);
     if (!arena || !client)
-        return terminal_out_of_memory(WHO, "the client", NULL);
+        return terminal_out_of_memory("the client", NULL);
     remover.client = client;
     r = each_published(table, remove_one, &remover);
     (void)printf("removed %zu\n", remover.n_removed);
@@ -185,7 +182,7 @@ static int clear(const Settings *settings, const NodeTable *table) {
 static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    int r = cluster_source_load(&settings->source, WHO, /* related= */ 0, &snapshot);
+    int r = cluster_source_load(&settings->source, /* related= */ 0, &snapshot);
 
     if (r != 0)
         return r;

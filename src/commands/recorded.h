@@ -46,13 +46,13 @@ typedef struct Recorded {
 
 void recorded_done(Recorded *recorded);
 
-/* Each returns 0; or an exit code, after complaining as @who. Strings are in @arena. */
+/* Each returns 0; or an exit code, after complaining. Strings are in @arena. */
 
 /* Warns if replicas have different policies: those of the first count as in force. */
-int recorded_load(RecordedSource *source, const char *who, Arena *arena, Recorded *ret) MUST_CHECK;
+int recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) MUST_CHECK;
 
-int recorded_replay(const Recorded *recorded, Program *program, const char *who, Arena *arena,
-    WhatIfReport *ret) MUST_CHECK;
+int recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret)
+    MUST_CHECK;
 
 /* Of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);

@@ -454,12 +454,6 @@ static void serve_settings_finish(ServeSettings *settings) {
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
 }
 
-/* A broken policy or certificate is the user's to fix (1); a port or file may be unavailable (3).
- */
-static int exit_code_of(int r) {
-    return r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
-}
-
 /* Before the sandbox: it allows only folders that are there. */
 static int make_state_folder(const DaemonOptions *daemon, char *error) {
     int r = daemon->state_dir ? journal_make_folder(daemon->state_dir) : 0;
@@ -493,10 +487,8 @@ static int run(void *context, const Arguments *arguments) {
         log_info(error);
         _exit(EXIT_FINE);
     }
-    if (r < 0) {
-        terminal_complain("berth serve", error);
-        return exit_code_of(r);
-    }
+    if (r < 0) /* a broken policy or certificate is the user's to fix */
+        return terminal_report(r == -EPERM ? -EINVAL : r, error);
     (void)printf("listening on %s\n", daemon_url(daemon));
     if (daemon_pages_url(daemon))
         (void)printf("pages on %s\n", daemon_pages_url(daemon));

@@ -123,7 +123,6 @@ static const char *simulate_settings_check(void *context, const Arguments *argum
     return NULL;
 }
 
-#define WHO "berth simulate"
 #define SCRATCH_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
 #define RUN_TEXT_MAX 160u
@@ -180,16 +179,14 @@ static int find_shapes(Simulation *simulation) {
     if (settings->n_shapes == 0)
         return shapes_find_typical(simulation->input, simulation->scratch, simulation->shapes,
                    &simulation->n_shapes) < 0
-                   ? terminal_out_of_memory(WHO, "the typical pods", simulation->scratch)
+                   ? terminal_out_of_memory("the typical pods", simulation->scratch)
                    : 0;
     for (size_t i = 0; i < settings->n_shapes; i++) {
         const char *wrong =
             shape_parse(settings->shapes[i], simulation->scratch, &simulation->shapes[i]);
 
-        if (wrong) {
-            (void)fprintf(stderr, WHO ": %s\n", wrong);
-            return EXIT_USAGE;
-        }
+        if (wrong)
+            return terminal_refuse(EXIT_USAGE, "%s", wrong);
     }
     simulation->n_shapes = settings->n_shapes;
     return 0;
@@ -261,7 +258,7 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     begin_progress(simulation);
     r = run_simulation(simulation->input, parts, &options, &simulation->runs[simulation->n].result);
     if (r < 0)
-        return terminal_failed(WHO, "the simulation", r, NULL);
+        return terminal_failed("the simulation", r, NULL);
     simulation->n++;
     return 0;
 }
@@ -276,7 +273,7 @@ static int run_policy(Simulation *simulation, Program *program) {
         .now_nsec = simulation->now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
     };
-    int r = metrics_source_load(&metrics, &cluster, WHO, program, simulation->input->snapshot,
+    int r = metrics_source_load(&metrics, &cluster, program, simulation->input->snapshot,
         parts.now_nsec, parts.uptime_nsec, &measurements,
         /* ret_statuses= */ NULL);
 
@@ -290,7 +287,7 @@ static int run_policy(Simulation *simulation, Program *program) {
 
 /* The policies of one column. */
 static int load_program(const char *path, Arena *scratch, Program **ret) {
-    return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, WHO, scratch, ret);
+    return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, scratch, ret);
 }
 
 /* Policies are read before anything is run, so that a mistake is reported at once. */
@@ -319,17 +316,11 @@ static int write_chart(const SimulateReport *report, const char *path) {
 
     simulate_chart(report, &svg);
     if (buf_error(&svg))
-        return terminal_text_failed(WHO, "the chart", &svg);
+        return terminal_text_failed("the chart", &svg);
     file = fopen(path, "we");
-    if (!file) {
-        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
-        return EXIT_UNREACHABLE;
-    }
-    is_fine = terminal_print(file, buf_str(&svg));
-    is_fine = fclose(file) == 0 && is_fine;
-    if (!is_fine)
-        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
-    return is_fine ? 0 : EXIT_UNREACHABLE;
+    is_fine = file && terminal_print(file, buf_str(&svg));
+    is_fine = file && fclose(file) == 0 && is_fine;
+    return is_fine ? 0 : terminal_complain("cannot write %s: %s", path, strerror(errno));
 }
 
 static int print(const Simulation *simulation) {
@@ -359,8 +350,8 @@ static int print(const Simulation *simulation) {
     else
         simulate_table(&report, &out);
     if (arena_has_failed(simulation->scratch))
-        return terminal_out_of_memory(WHO, "the report", simulation->scratch);
-    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE, WHO);
+        return terminal_out_of_memory("the report", simulation->scratch);
+    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE);
     return r == EXIT_FINE && is_interrupted ? EXIT_FAILED : r;
 }
 
@@ -386,13 +377,11 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!simulation.scratch || !simulation.zones)
-        return terminal_out_of_memory(WHO, "the simulation", NULL);
+        return terminal_out_of_memory("the simulation", NULL);
     progress_begin("reading the cluster and the pods");
     r = simulation_input_load(&settings->files, &simulation.input, error);
-    if (r < 0) {
-        terminal_complain(WHO, error);
-        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-    }
+    if (r < 0)
+        return terminal_report(r, error);
     name_runs(&simulation);
     r = find_shapes(&simulation);
     if (r != 0)

@@ -11,7 +11,6 @@
 #include "json/fields.h"
 #include "json/write.h"
 
-#define WHO "berth status"
 #define STATUS_BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define DIGEST_SHOWN 8u
@@ -283,7 +282,7 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
         progress_count(i, replicas->n);
         list[i] = (ReplicaStatus){.name = replicas->names[i]};
         if (!fetch(&replicas->items[i], arena, &list[i]))
-            return terminal_out_of_memory(WHO, "berth's reply", arena);
+            return terminal_out_of_memory("berth's reply", arena);
     }
     if (settings->json)
         print_json(list, replicas->n, &out);
@@ -293,7 +292,7 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
         print_table(list, replicas->n, arena, &out);
         print_notes(list, replicas->n, &out);
     }
-    r = terminal_finish(&out, WHO);
+    r = terminal_finish(&out);
     return r == EXIT_FINE ? judge(list, replicas->n) : r;
 }
 
@@ -304,8 +303,8 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "berth's reply", NULL);
-    r = replicas_open(&settings->source, WHO, &replicas);
+        return terminal_out_of_memory("berth's reply", NULL);
+    r = replicas_open(&settings->source, &replicas);
     if (r == 0)
         r = show(settings, &replicas, arena);
     server_source_done(&settings->source);

@@ -12,7 +12,6 @@
 #include "suite/suite-files.h"
 #include "yaml/document.h"
 
-#define WHO "berth test"
 #define TEST_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define OUTPUT_MAX ((size_t)512 * 1024 * 1024)
 
@@ -41,7 +40,7 @@ static int run_file(Testing *testing, const char *path, SuiteResult *ret) {
     r = suite_run(path, testing->zones, coverage_note, &testing->coverage, testing->arena,
         &ret->diags, &ret->suite);
     ret->is_unreadable = r == SUITE_E_UNREADABLE;
-    return r < 0 ? terminal_failed(WHO, path, r, testing->arena) : 0;
+    return r < 0 ? terminal_failed(path, r, testing->arena) : 0;
 }
 
 /* In place, so that links and permissions stay. */
@@ -51,7 +50,7 @@ static int write_file(const char *path, Str text) {
 
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
-    return r < 0 ? terminal_failed(WHO, path, r, NULL) : 0;
+    return r < 0 ? terminal_failed(path, r, NULL) : 0;
 }
 
 /* Accepts what berth answers, and runs the file again. */
@@ -64,13 +63,13 @@ static int update_file(Testing *testing, const char *path, SuiteResult *result) 
         return 0;
     r = suite_update(&result->suite, testing->arena, &text, &n);
     if (r != 0)
-        return terminal_failed(WHO, path, r < 0 ? r : -EINVAL, testing->arena);
+        return terminal_failed(path, r < 0 ? r : -EINVAL, testing->arena);
     if (n == 0)
         return 0;
     r = write_file(path, buf_str(&text));
     if (r != 0)
         return r;
-    (void)fprintf(stderr, WHO ": updated %zu value%s of %s\n", n, n == 1 ? "" : "s", path);
+    (void)terminal_complain("updated %zu value%s of %s", n, n == 1 ? "" : "s", path);
     return run_file(testing, path, result);
 }
 
@@ -89,7 +88,7 @@ static int print(const Settings *settings, SuiteReport *report) {
     else
         suite_report_json(report);
     return terminal_finish_as(
-        &out, settings->form == OUTPUT_JUNIT ? OUTPUT_TABLE : (OutputForm)settings->form, WHO);
+        &out, settings->form == OUTPUT_JUNIT ? OUTPUT_TABLE : (OutputForm)settings->form);
 }
 
 static int judge(const Settings *settings, const SuiteReport *report) {
@@ -111,7 +110,7 @@ static int run_files(const Settings *settings, Testing *testing, const SuiteFile
     int r = 0;
 
     if (!report.items)
-        return terminal_out_of_memory(WHO, "the results", testing->arena);
+        return terminal_out_of_memory("the results", testing->arena);
     progress_begin("running the tests");
     for (; r == 0 && report.n < files->paths.n; report.n++) {
         const char *path = files->paths.items[report.n];
@@ -136,10 +135,10 @@ static int run(void *context, const Arguments *arguments) {
     SuiteFiles files;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the tests", NULL);
+        return terminal_out_of_memory("the tests", NULL);
     if (suite_files_find(arguments->n > 0 ? arguments->items : here,
             arguments->n > 0 ? arguments->n : 1, arena, &files, error) < 0)
-        return terminal_complain(WHO, error);
+        return terminal_complain("%s", error);
     return run_files(context, &testing, &files);
 }
 

@@ -17,7 +17,6 @@
 #include "commands/explain-past.h"
 #include "commands/top-screen.h"
 
-#define WHO "berth top"
 #define EVENTS_PATH "/api/v1/events"
 #define TOP_BUDGET ((size_t)16 * 1024 * 1024)
 #define SCREEN_MAX ((size_t)1024 * 1024)
@@ -189,17 +188,18 @@ static bool explain_selected(Top *top) {
     if (!redraw(top))
         return false;
     buf_reset(&top->explanation);
+    terminal_command = "explain";
     if (explain_last_write(&options, /* has_colour= */ false, &top->explanation, error) != 0) {
         buf_reset(&top->explanation);
         buf_printf(&top->explanation, "%s", error[0] ? error : "the server cannot be used");
     }
+    terminal_command = "top";
     show_text(top, title, buf_str(&top->explanation));
     return true;
 }
 
 static int out_of_memory(void) {
-    terminal_complain(WHO, "out of memory for the updates of the screen");
-    return EXIT_FAILED;
+    return terminal_refuse(EXIT_FAILED, "out of memory for the updates of the screen");
 }
 
 static int watch(Top *top) {
@@ -249,7 +249,7 @@ static int show_once(Top *top) {
     while (count_awaited(top) > 0)
         step(top, /* fd= */ -1);
     if (count_lost(top) == top->replicas.n)
-        return terminal_complain(WHO, top->items[0].problem);
+        return terminal_complain("%s", top->items[0].problem);
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -286,7 +286,7 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     top->given = top->source;
-    r = replicas_open(&top->source, WHO, &top->replicas);
+    r = replicas_open(&top->source, &top->replicas);
     top->explanation = (Buf)BUF_INIT(EXPLANATION_MAX);
     top->scratch = arena_new(TOP_BUDGET);
     top->state = calloc(1, sizeof(*top->state));

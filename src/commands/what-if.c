@@ -14,7 +14,6 @@
 #include "commands/what-if-print.h"
 #include "input/policy-set.h"
 
-#define WHO "berth what-if"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
 
@@ -46,22 +45,18 @@ static int load_program(
     int r = 0;
 
     if (settings->policies.n > 0)
-        r = policy_files_read(&settings->policies, WHO, arena, &sources, &n);
+        r = policy_files_read(&settings->policies, arena, &sources, &n);
     if (r != 0)
         return r;
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
-        return terminal_out_of_memory(WHO, "the changed policies", arena);
+        return terminal_out_of_memory("the changed policies", arena);
     r = policy_set(sources, n, settings->settings, settings->n_settings, arena, changed, error);
     if (r < 0)
-        return terminal_failed(WHO, "the changed policies", r, arena);
-    if (r > 0) {
-        progress_end();
-        (void)fprintf(stderr, WHO ": --set %s\n", error);
-        return EXIT_USAGE;
-    }
-    return policy_texts_compile(
-        changed, n, settings->settings, settings->n_settings, WHO, arena, ret);
+        return terminal_failed("the changed policies", r, arena);
+    if (r > 0)
+        return terminal_refuse(EXIT_USAGE, "--set %s", error);
+    return policy_texts_compile(changed, n, settings->settings, settings->n_settings, arena, ret);
 }
 
 /* --- output ---------------------------------------------------------------------- */
@@ -102,7 +97,7 @@ static int print(const Settings *settings, const Recorded *recorded, const Progr
         what_if_write(report, &out);
     else
         what_if_print(&printer);
-    return terminal_finish_as(&out, settings->form, WHO);
+    return terminal_finish_as(&out, settings->form);
 }
 
 static int judge(const Settings *settings, const WhatIfReport *report) {
@@ -125,12 +120,12 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the replayed decisions", NULL);
-    r = recorded_load(&settings->source, WHO, arena, &recorded);
+        return terminal_out_of_memory("the replayed decisions", NULL);
+    r = recorded_load(&settings->source, arena, &recorded);
     if (r == 0)
         r = load_program(settings, &recorded.bundles[0], arena, &program);
     if (r == 0)
-        r = recorded_replay(&recorded, program, WHO, arena, &report);
+        r = recorded_replay(&recorded, program, arena, &report);
     if (r == 0)
         r = print(settings, &recorded, program, &report, arena);
     return r == 0 ? judge(settings, &report) : r;
