@@ -140,9 +140,8 @@ static int store(Parser *parser, const Option *option, const char *value) {
     }
     if (option_store(option, parser->settings, value, wanted))
         return 0;
-    if (option->argument)
-        return terminal_refuse(EXIT_USAGE, "--%s %s: %s", option->name, value, wanted);
-    return terminal_refuse(EXIT_USAGE, "--%s %s", option->name, wanted);
+    return value ? terminal_refuse(EXIT_USAGE, "--%s %s: %s", option->name, value, wanted)
+                 : terminal_refuse(EXIT_USAGE, "--%s %s", option->name, wanted);
 }
 
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
@@ -211,6 +210,8 @@ static int run(Parser *parser, Arguments *arguments) {
     int r;
 
     terminal_command = command->name;
+    if (command->defaults)
+        memcpy(parser->settings, command->defaults, command->settings_size);
     if (command->init)
         command->init(parser->settings);
     r = parse(parser, arguments);
@@ -228,11 +229,12 @@ static int run(Parser *parser, Arguments *arguments) {
 }
 
 int command_run(const Command *command, int argc, char *argv[]) {
-    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *))};
+    _cleanup_(arena_freep) Arena *arena = arena_new(command->budget);
+    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *)), .arena = arena};
     void *settings = calloc(1, command->settings_size + 1);
     Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
-    int r = settings && arguments.items ? run(&parser, &arguments)
-                                        : terminal_out_of_memory("the options", NULL);
+    int r = settings && arguments.items && arena ? run(&parser, &arguments)
+                                                 : terminal_out_of_memory("the options", NULL);
 
     free(settings);
     free(arguments.items);

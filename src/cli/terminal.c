@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "yaml/write.h"
 
-#define COMPLAINT_MAX ((size_t)1024 * 1024)
+#define COMPLAINT_MAX ((size_t)64 * 1024)
 #define DIAGS_MAX ((size_t)64 * 1024 * 1024)
 
 const char *terminal_command = "";
@@ -54,20 +54,23 @@ static bool has_heading(Str text) {
 }
 
 int terminal_refuse(int code, const char *format, ...) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(8 * COMPLAINT_MAX);
+    static char text[COMPLAINT_MAX]; /* there may be no room for it on the stack */
     va_list arguments;
-    char *text = NULL;
     Str rest, line;
 
     va_start(arguments, format);
-    rest = vasprintf(&text, format, arguments) < 0 ? STR("out of memory") : str_from_c(text);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    rest = str_from_c(text);
     buf_printf(&out, "berth%s%s: %s", terminal_command[0] ? " " : "", terminal_command,
         has_heading(rest) ? "cannot start:\n" : "");
     while (str_split(&rest, '\n', &line))
         visible_print(&out, "{}\n", line);
-    (void)terminal_print(stderr, buf_str(&out));
-    free(text);
+    if (buf_error(&out)) /* it may be about memory */
+        (void)fprintf(stderr, "berth %s: %s\n", terminal_command, text);
+    else
+        (void)terminal_print(stderr, buf_str(&out));
     return code;
 }
 
@@ -91,6 +94,14 @@ int terminal_text_failed(const char *what, const Buf *text) {
         return terminal_failed(what, buf_error(text), NULL);
     return terminal_complain(
         "%s is larger than %zu MiB, which is the limit", what, text->ceiling >> 20);
+}
+
+const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(GROUPED_MAX);
+
+    buf_append_grouped(&text, n);
+    (void)snprintf(ret, GROUPED_MAX, "%.*s", STR_FMT(buf_str(&text)));
+    return ret;
 }
 
 int terminal_finish(const Buf *out) {

@@ -39,6 +39,14 @@ int terminal_out_of_memory(const char *what, const Arena *arena);
 int terminal_failed(const char *what, int r, const Arena *arena);
 int terminal_text_failed(const char *what, const Buf *text);
 
+/* 4,203, as a C string that lives until the end of the block. */
+#define GROUPED(n) terminal_grouped((n), (char[GROUPED_MAX]){0})
+#define GROUPED_MAX 32u
+const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]);
+
+/* The end of a noun: "2 nodes". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /* Errors and warnings in files, on stderr. */
 void terminal_print_diags(const DiagList *diags);
 

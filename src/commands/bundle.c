@@ -59,25 +59,19 @@ static size_t count_pods(const Recording *recording, Arena *arena) {
 }
 
 static void print_decisions(const Recording *recording, Arena *arena, Buf *out) {
-    size_t n_replayable = 0, n_pods;
+    size_t n_replayable = 0, n_pods = count_pods(recording, arena);
 
     for (size_t i = 0; i < recording->n; i++)
         n_replayable += !recorded_obstacle(&recording->decisions[i]);
-    buf_append(out, STR("  "));
-    buf_append_grouped(out, recording->n);
-    buf_append(out, recording->n == 1 ? STR(" decision about ") : STR(" decisions about "));
-    n_pods = count_pods(recording, arena);
-    buf_append_grouped(out, n_pods);
-    buf_append(out, n_pods == 1 ? STR(" pod") : STR(" pods"));
+    buf_printf(out, "  %s decision%s about %s pod%s", GROUPED(recording->n), PLURAL(recording->n),
+        GROUPED(n_pods), PLURAL(n_pods));
     if (recording->n > 0) {
         buf_append(out, STR(", "));
         time_print(recording->decisions[0].now_nsec / NSEC_PER_SEC, out);
         buf_append(out, STR(" to "));
         time_print(recording->decisions[recording->n - 1].now_nsec / NSEC_PER_SEC, out);
     }
-    buf_append(out, STR("\n  "));
-    buf_append_grouped(out, n_replayable);
-    buf_append(out, STR(" of them can be replayed\n"));
+    buf_printf(out, "\n  %s of them can be replayed\n", GROUPED(n_replayable));
 }
 
 static void print_cluster(const Bundle *bundle, Buf *out) {
@@ -85,24 +79,18 @@ static void print_cluster(const Bundle *bundle, Buf *out) {
     const SavedView *newest =
         recording->n_saved_views > 0 ? recording->saved_views[recording->n_saved_views - 1] : NULL;
 
-    if (!bundle->has_cluster) {
+    if (!bundle->has_cluster)
         buf_append(out, STR("  only a digest of the cluster: no decision can be replayed\n"));
-        return;
-    }
-    if (!newest || !newest->snapshot) {
+    else if (!newest || !newest->snapshot)
         buf_append(out, STR("  no cluster\n"));
-        return;
-    }
-    buf_append(out, STR("  a cluster of "));
-    buf_append_grouped(out, snapshot_table(newest->snapshot)->names->n_nodes);
-    buf_append(out, STR(" nodes, at "));
-    buf_append_grouped(out, recording->n_saved_views);
-    buf_append(out, recording->n_saved_views == 1 ? STR(" time\n") : STR(" times\n"));
+    else
+        buf_printf(out, "  a cluster of %s nodes, at %s time%s\n",
+            GROUPED(snapshot_table(newest->snapshot)->names->n_nodes),
+            GROUPED(recording->n_saved_views), PLURAL(recording->n_saved_views));
 }
 
 static void print_policies(const Bundle *bundle, Buf *out) {
-    buf_printf(
-        out, "  %zu polic%s", bundle->n_policies, bundle->n_policies == 1 ? "y file" : "y files");
+    buf_printf(out, "  %zu policy file%s", bundle->n_policies, PLURAL(bundle->n_policies));
     for (size_t i = 0; i < bundle->n_policies; i++) {
         buf_append(out, i == 0 ? STR(": ") : STR(", "));
         (void)visible_append(out, bundle->policies[i].file);
@@ -137,8 +125,7 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
     bool is_stdout = strcmp(path, "-") == 0;
 
-    buf_append(&out, is_stdout ? STR("standard output") : str_from_c(path));
-    buf_append(&out, STR(": "));
+    buf_printf(&out, "%s: ", is_stdout ? "standard output" : path);
     print_size(&out, size);
     buf_append_char(&out, '\n');
     print_decisions(&bundle->recording, arena, &out);
@@ -164,14 +151,12 @@ static int save(const char *path, Str file) {
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
 static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     _cleanup_(buf_done) Buf time = BUF_INIT(PATH_TEXT_MAX);
-    Str text;
+    const char *text;
 
     time_print(made_at_nsec / NSEC_PER_SEC, &time); /* 2026-01-31T20:00:00Z */
-    text = buf_str(&time);
-    if (text.len < 19)
-        text = STR("1970-01-01T00:00:00Z");
-    (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text.ptr,
-        text.ptr + 11, text.ptr + 14, text.ptr + 17);
+    text = time.len < 19 ? "1970-01-01T00:00:00Z" : time.data;
+    (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text, text + 11,
+        text + 14, text + 17);
 }
 
 /* --- the command ------------------------------------------------------------------------- */
@@ -272,10 +257,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    ((Settings *)context)->request.last = RECORDER_LAST_DEFAULT;
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
@@ -297,7 +278,7 @@ const Command bundle_command = {
              "environment variables, no contents of volumes, no commands.",
     .options = options,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.request.last = RECORDER_LAST_DEFAULT},
     .check = check,
     .run = run,
 };

@@ -50,8 +50,8 @@ typedef struct Settings {
 
 static void print_summary(const Program *program, Buf *out) {
     buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
-        program->n_policies == 1 ? "y" : "ies", program->n_filters,
-        program->n_filters == 1 ? "" : "s", program->n_scores, program->n_scores == 1 ? "" : "s");
+        program->n_policies == 1 ? "y" : "ies", program->n_filters, PLURAL(program->n_filters),
+        program->n_scores, PLURAL(program->n_scores));
     for (unsigned i = 0; i < _RELATED_KINDS; i++)
         if (program->related & RELATED_BIT(i))
             buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
@@ -123,12 +123,11 @@ static int check_further(Settings *settings, Program *program) {
     return settings->is_live ? check_live(settings, program) : EXIT_FINE;
 }
 
-static int check(Settings *settings, const char *const *paths, size_t n_paths) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
+static int check(Settings *settings, const Arguments *arguments) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM, r_cluster = 0;
+    DiagList diags = DIAG_LIST_IN(arguments->arena);
+    int r = policies_load(arguments->items, arguments->n, &diags, &program), r_cluster = 0;
 
     if (r < 0)
         return terminal_failed("the policies", r, NULL);
@@ -146,16 +145,35 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     return r == EXIT_FINE && settings->fails_on_warning && diags.n_warnings > 0 ? EXIT_FAILED : r;
 }
 
-static int run_check(Settings *settings, const char *const *paths, size_t n_paths) {
+static int print_page(Page page) {
+    static void (*const print[])(Buf * out) = {
+        [PAGE_JSON_SCHEMA] = policy_json_schema,
+        [PAGE_CRD] = policy_crd,
+        [PAGE_FORMAT] = policy_describe,
+        [PAGE_FIELDS] = schema_describe,
+        [PAGE_CODES] = checkup_print_codes,
+    };
+    _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
+
+    print[page](&out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+
+    if (settings->page != PAGE_NONE)
+        return print_page(settings->page);
     if (settings->show != SHOW_JSON)
         settings->form = OUTPUT_TABLE;
     settings->installation.form = settings->form;
     if (settings->is_offline)
-        return installation_check_run_offline(&settings->installation, paths, n_paths);
-    settings->installation.prints_counts = n_paths == 0;
-    if (n_paths == 0)
+        return installation_check_run_offline(
+            &settings->installation, arguments->items, arguments->n);
+    settings->installation.prints_counts = arguments->n == 0;
+    if (arguments->n == 0)
         return installation_check_run(&settings->installation, &settings->cluster);
-    return check(settings, paths, n_paths);
+    return check(settings, arguments);
 }
 
 /* --- options --------------------------------------------------------------------- */
@@ -263,20 +281,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static int print_page(Page page) {
-    static void (*const print[])(Buf * out) = {
-        [PAGE_JSON_SCHEMA] = policy_json_schema,
-        [PAGE_CRD] = policy_crd,
-        [PAGE_FORMAT] = policy_describe,
-        [PAGE_FIELDS] = schema_describe,
-        [PAGE_CODES] = checkup_print_codes,
-    };
-    _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
-
-    print[page](&out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
 static bool has_metrics(const MetricsSource *metrics) {
     return metrics->prometheus || metrics->sources;
 }
@@ -345,19 +349,6 @@ static const char *check_settings(void *context, const Arguments *arguments) {
     return NULL;
 }
 
-static void init_settings(void *context) {
-    *(Settings *)context = (Settings){
-        .load = {.cpu_nsec = DAEMON_LOAD_TIME_DEFAULT, .bytes = DAEMON_LOAD_MEMORY_DEFAULT}};
-}
-
-static int run(void *context, const Arguments *arguments) {
-    Settings *settings = context;
-
-    if (settings->page != PAGE_NONE)
-        return print_page(settings->page);
-    return run_check(settings, (const char *const *)arguments->items, arguments->n);
-}
-
 const Command check_command = {
     .name = "check",
     .summary = "check policy files, or an installation",
@@ -372,8 +363,10 @@ const Command check_command = {
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
+    .budget = CHECK_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init_settings,
+    .defaults = &(const Settings){.load = {.cpu_nsec = DAEMON_LOAD_TIME_DEFAULT,
+                                      .bytes = DAEMON_LOAD_MEMORY_DEFAULT}},
     .check = check_settings,
     .run = run,
 };

@@ -6,7 +6,7 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 
 #include "base/base64.h"
 #include "base/label.h"
@@ -19,10 +19,10 @@
 #include "cli/terminal.h"
 #include "collect/collect.h"
 #include "commands/commands.h"
-#include "commands/config-admission.h"
 #include "commands/counting-rules.h"
 #include "input/file.h"
 #include "model/node.h"
+#include "policy/admission.h"
 #include "wiring/scheduler-config.h"
 
 #define CONFIG_LEASE_NAMESPACE "berth-system"
@@ -270,7 +270,6 @@ static const char *config_settings_check(void *context, const Arguments *argumen
     return check_url(settings);
 }
 
-#define BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define PEM_MAX ((size_t)1024 * 1024)
 #define NOTES_MAX ((size_t)64 * 1024)
@@ -582,8 +581,7 @@ static int print(const SchedulerConfig *config, const BerthFeatures *berth, Aren
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int make_config(const ConfigSettings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+static int make_config(const ConfigSettings *settings, Arena *arena) {
     ExtenderEntry entry = {.url_prefix = str_from_c(settings->url),
         .is_node_cache_capable = true,
         .is_ignorable = settings->is_ignorable};
@@ -594,11 +592,8 @@ static int make_config(const ConfigSettings *settings) {
     };
     BerthFeatures berth = {0};
     Str ca = STR_NULL, name;
-    int r;
+    int r = find_berth(settings, arena, &berth);
 
-    if (!arena)
-        return terminal_out_of_memory("kube-scheduler's configuration", NULL);
-    r = find_berth(settings, arena, &berth);
     if (r != 0)
         return r;
     entry.timeout_nsec =
@@ -616,20 +611,79 @@ static int make_config(const ConfigSettings *settings) {
     return print(&config, &berth, arena);
 }
 
-static int make_published(const ConfigSettings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+/* --- what is published besides -------------------------------------------------------------- */
+
+static int write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
+    for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
+        if (!admission_is_needed(policy, kind))
+            continue;
+        if (expression_is_given(&policy->match.expression))
+            return terminal_refuse(EXIT_FAILED,
+                "the policy %.*s has a match.expression: admission selects pods by labels and "
+                "namespaces only",
+                STR_FMT(policy->name));
+        if (admission_write(policy, kind, format, out) < 0)
+            return terminal_out_of_memory("the admission policies", NULL);
+    }
+    return 0;
+}
+
+/* For all policies of @program that publish something, and for namespaces that opt in to
+ * @scheduler. Either may be missing. 0 or an exit code. */
+static int write_admission(
+    const Program *program, Str scheduler, AdmissionFormat format, Buf *out) {
+    for (size_t i = 0; program && i < program->n_policies; i++) {
+        int r = write_policy(&program->policies[i], format, out);
+
+        if (r != 0)
+            return r;
+    }
+    if (!str_is_empty(scheduler) && opt_in_write(scheduler, format, out) < 0)
+        return terminal_out_of_memory("the admission policies", NULL);
+    if (out->len > 0 || buf_error(out) < 0)
+        return 0;
+    return terminal_refuse(EXIT_FAILED,
+        "no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
+        "label` to one that reads only the node");
+}
+
+/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
+ * same. */
+static int write_node_overlays(const Program *program, const char *pool, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const SlotRule *slots = policy->is_observed ? NULL : policy_slots(policy);
+
+        if (!slots)
+            continue;
+        if (out->len > 0)
+            buf_append(out, STR("---\n"));
+        buf_printf(out,
+            "# What new nodes of Karpenter's NodePool %s offer. Needs its feature gate "
+            "NodeOverlay.\n"
+            "apiVersion: karpenter.sh/v1alpha1\n"
+            "kind: NodeOverlay\n"
+            "metadata: {name: berth-slots.%.*s.%s}\n"
+            "spec:\n"
+            "  requirements: [{key: karpenter.sh/nodepool, operator: In, values: [%s]}]\n"
+            "  capacity: {%.*s: \"%" PRId64 "\"}\n",
+            pool, STR_FMT(policy->name), pool, pool, STR_FMT(slots->resource), slots->limit);
+    }
+    if (out->len > 0 || buf_error(out) < 0)
+        return 0;
+    return terminal_refuse(EXIT_FAILED, "no policy publishes slots");
+}
+
+static int make_published(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r;
+    int r = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena, &program) : 0;
 
-    if (!arena)
-        return terminal_out_of_memory("the policies", NULL);
-    r = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena, &program) : 0;
     if (r == 0)
         r = settings->is_admission
-                ? config_admission_write(program, str_from_c(settings->scheduler_name),
+                ? write_admission(program, str_from_c(settings->scheduler_name),
                       settings->is_kyverno ? ADMISSION_KYVERNO : settings->admission_version, &out)
-                : config_node_overlay_write(program, settings->node_overlay, &out);
+                : write_node_overlays(program, settings->node_overlay, &out);
     if (r != 0)
         return r;
     if (buf_error(&out) < 0)
@@ -637,16 +691,11 @@ static int make_published(const ConfigSettings *settings) {
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static void init(void *context) {
-    ConfigSettings *settings = context;
-
-    *settings = (ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1};
-}
-
 static int run(void *settings, const Arguments *arguments) {
     const ConfigSettings *given = settings;
 
-    return given->is_admission || given->node_overlay ? make_published(given) : make_config(given);
+    return given->is_admission || given->node_overlay ? make_published(given, arguments->arena)
+                                                      : make_config(given, arguments->arena);
 }
 
 const Command config_command = {
@@ -659,8 +708,10 @@ const Command config_command = {
         "them, or the "
         "file for its --policy-config-file (1.16 to 1.22).",
     .options = config_options,
+    .budget = (size_t)256 * 1024 * 1024,
     .settings_size = sizeof(ConfigSettings),
-    .init = init,
+    .defaults =
+        &(const ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1},
     .check = config_settings_check,
     .run = run,
 };

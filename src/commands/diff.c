@@ -75,22 +75,12 @@ static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
 
 /* --- output ------------------------------------------------------------------------------- */
 
-static void print_counts(const PolicyDiff *diff, Buf *out) {
-    size_t n[POLICY_REMOVED + 1] = {0};
-
-    for (size_t i = 0; i < diff->n; i++)
-        n[diff->items[i].kind]++;
-    buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
-        n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
-}
-
 static void print_change(const PolicyChange *change, Buf *out) {
     buf_printf(out, "  %-8s ", policy_change_name(change->kind));
     (void)visible_append(out, change->name);
-    for (size_t i = 0; i < change->n_parts; i++) {
-        buf_printf(out, "%s%s ", i == 0 ? ": " : ", ", policy_change_name(change->parts[i].kind));
-        (void)visible_append(out, change->parts[i].path);
-    }
+    for (size_t i = 0; i < change->n_parts; i++)
+        visible_print(out, i == 0 ? ": {} {}" : ", {} {}",
+            str_from_c(policy_change_name(change->parts[i].kind)), change->parts[i].path);
     buf_append_char(out, '\n');
 }
 
@@ -111,9 +101,13 @@ static int print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
 
 static int print_policies(
     const Settings *settings, const PolicyDiff *diff, Arena *arena, Buf *out) {
+    size_t n[POLICY_REMOVED + 1] = {0};
     int r = 0;
 
-    print_counts(diff, out);
+    for (size_t i = 0; i < diff->n; i++)
+        n[diff->items[i].kind]++;
+    buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
+        n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
     for (size_t i = 0; i < diff->n; i++)
         print_change(&diff->items[i], out);
     for (size_t i = 0; r == 0 && i < diff->n; i++)
@@ -199,14 +193,11 @@ static int print(const Settings *settings, const Recorded *recorded, const Compa
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
     _cleanup_(recorded_done) Recorded recorded = {0};
+    Arena *arena = arguments->arena;
     Compared compared = {0};
-    int r;
+    int r = recorded_load(&settings->source, arena, &recorded);
 
-    if (!arena)
-        return terminal_out_of_memory("the policies", NULL);
-    r = recorded_load(&settings->source, arena, &recorded);
     if (r == 0)
         r = read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
     if (r == 0)
@@ -238,12 +229,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    Settings *settings = context;
-
-    settings->source.last = RECORDER_LAST_DEFAULT;
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
@@ -270,8 +255,9 @@ const Command diff_command = {
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
+    .budget = RECORDED_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT},
     .check = check,
     .run = run,
 };

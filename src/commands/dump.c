@@ -80,10 +80,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    ((Settings *)context)->output = "-";
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     return cluster_source_check(&((Settings *)context)->source);
 }
@@ -96,7 +92,7 @@ const Command dump_command = {
              "`berth serve` does the same on SIGUSR2.",
     .options = options,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.output = "-"},
     .check = check,
     .run = run,
 };

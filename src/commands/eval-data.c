@@ -46,7 +46,7 @@ static int bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValu
     CelValue *place = value.kind == CEL_ABSENT ? NULL : eval_slot(context, values, slot);
 
     if (!place)
-        return eval_out_of_memory(context, "the data");
+        return terminal_out_of_memory("the data", context->arena);
     *place = value;
     return 0;
 }
@@ -100,7 +100,7 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
     int r;
 
     if (!pod)
-        return eval_out_of_memory(context, "the pod");
+        return terminal_out_of_memory("the pod", context->arena);
     r = is_pod_name(data->pod) ? cluster_source_pod(&data->cluster, data->pod, context->arena, pod)
                                : load_pod_file(data->pod, context->arena, pod);
     if (r != 0)
@@ -110,7 +110,7 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
 
         if (!related || related_objects_find(
                             snapshot_related(data->snapshot), pod, context->arena, related) < 0)
-            return eval_out_of_memory(context, "the pod");
+            return terminal_out_of_memory("the pod", context->arena);
         pod->related = related;
     }
     r = bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
@@ -119,30 +119,20 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
                         schema_namespace(pod, context->arena));
 }
 
-static int load_cluster(EvalData *data, EvalContext *context, EvalValues *values) {
-    int r = cluster_source_load(&data->cluster, RELATED_ALL, &data->snapshot);
-
-    if (r != 0)
-        return r;
-    return bind(context, values, context->schema->cluster_slot,
-        schema_cluster(snapshot_table(data->snapshot), context->arena));
-}
-
 int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
     int64_t now_nsec = data->now_nsec ? data->now_nsec : clock_wall_nsec();
     int r = bind(context, values, context->schema->now_slot, schema_now(now_nsec));
 
     if (r == 0 && has_cluster(data))
-        r = load_cluster(data, context, values);
+        r = cluster_source_load(&data->cluster, RELATED_ALL, &data->snapshot);
+    if (r == 0 && has_cluster(data))
+        r = bind(context, values, context->schema->cluster_slot,
+            schema_cluster(snapshot_table(data->snapshot), context->arena));
     if (r == 0 && data->node)
         r = load_node(data, context, values);
     if (r == 0 && data->pod)
         r = load_pod(data, context, values);
     return r;
-}
-
-void eval_data_done(EvalData *data) {
-    data->snapshot = snapshot_unref(data->snapshot);
 }
 
 /* The option that gives the variable of slot @slot; STR_NULL: it is given. */

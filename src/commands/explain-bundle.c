@@ -1,6 +1,6 @@
 /* berth explain --bundle: explains a recorded decision. */
 
-#include "commands/explain-past.h"
+#include "commands/explain-internal.h"
 
 #include "cli/bundle-source.h"
 #include "cli/terminal.h"

@@ -2,7 +2,7 @@
 
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 #include "json/write.h"
 
 #define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
@@ -213,7 +213,7 @@ static void write_score(
     json_member_double(writer, "score", node->score);
     if (node->outcome == NODE_PASSED) {
         json_member_int(writer, "wireScore", node->wire_score);
-        json_member_int(writer, "added", explain_print_points(printer, node->wire_score));
+        json_member_int(writer, "added", score_points(node->wire_score, printer->weight));
     }
     json_member_array(writer, "parts");
     for (size_t i = 0; i < printer->explanation->n_scores; i++) {

@@ -1,6 +1,6 @@
 /* Reads decisions of /api/v1/decisions by tables of their fields. */
 
-#include "commands/explain-last-print.h"
+#include "commands/explain-internal.h"
 
 #include "base/calendar.h"
 #include "base/nsec.h"

@@ -1,6 +1,6 @@
 /* Explains every pod template of a file, a row for each. */
 
-#include "commands/explain-workloads.h"
+#include "commands/explain-internal.h"
 
 #include <errno.h>
 #include <stdio.h>

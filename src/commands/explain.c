@@ -1,7 +1,7 @@
 /*
  * berth explain: which nodes are eligible for a pod, and why.
  *
- * Options and sources are here; explain-print.h prints.
+ * Options and sources are here; explain-internal.h has the rest.
  */
 
 #include <errno.h>
@@ -15,9 +15,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-past.h"
-#include "commands/explain-print.h"
-#include "commands/explain-workloads.h"
+#include "commands/explain-internal.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 #include "model/time.h"

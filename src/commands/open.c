@@ -6,11 +6,9 @@
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-last-print.h"
+#include "commands/explain-internal.h"
 #include "commands/page-proxy.h"
 #include "json/read.h"
-
-#define OPEN_BUDGET ((size_t)64 * 1024 * 1024)
 
 typedef struct Settings {
     ServerSource source;
@@ -56,11 +54,7 @@ static size_t find_busiest(const Replicas *replicas, Arena *arena) {
 }
 
 /* 0; or an exit code, after complaining. */
-static int choose(const Settings *settings, const Replicas *replicas, size_t *ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(OPEN_BUDGET);
-
-    if (!arena)
-        return terminal_out_of_memory("berth's reply", NULL);
+static int choose(const Settings *settings, const Replicas *replicas, Arena *arena, size_t *ret) {
     if (!replicas->is_cluster)
         return terminal_complain(
             "this command is for a berth in a cluster; this server has its dashboard at %s",
@@ -110,12 +104,10 @@ static int run(void *context, const Arguments *arguments) {
     _cleanup_(replicas_done) Replicas replicas = {0};
     Settings *settings = context;
     size_t chosen = 0;
-    int r;
+    int r = replicas_open(&settings->source, &replicas);
 
-    settings->source.prefers_cluster = true;
-    r = replicas_open(&settings->source, &replicas);
     if (r == 0)
-        r = choose(settings, &replicas, &chosen);
+        r = choose(settings, &replicas, arguments->arena, &chosen);
     if (r == 0)
         r = serve(settings, &replicas, chosen);
     server_source_done(&settings->source);
@@ -151,7 +143,9 @@ const Command open_command = {
              "port is on 127.0.0.1, and answers only browsers that were given the URL, which has a "
              "random key.",
     .options = options,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(Settings),
+    .defaults = &(const Settings){.source.prefers_cluster = true},
     .check = check,
     .run = run,
 };

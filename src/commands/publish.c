@@ -13,7 +13,6 @@
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WRITE_MAX ((size_t)4 * 1024)
-#define BUDGET ((size_t)64 * 1024 * 1024)
 
 typedef struct Settings {
     ClusterSource source;
@@ -161,8 +160,7 @@ static int remove_one(void *context, const Published *published) {
     return 0;
 }
 
-static int clear(const Settings *settings, const NodeTable *table) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+static int clear(const Settings *settings, const NodeTable *table, Arena *arena) {
     _cleanup_(client_freep) Client *client = NULL;
     _cleanup_(access_freep) Access *access = NULL;
     Remover remover = {.arena = arena};
@@ -170,10 +168,9 @@ static int clear(const Settings *settings, const NodeTable *table) {
 
     if (r != 0)
         return r;
-    client = client_new(access);
-    if (!arena || !client)
+    client = remover.client = client_new(access);
+    if (!client)
         return terminal_out_of_memory("the client", NULL);
-    remover.client = client;
     r = each_published(table, remove_one, &remover);
     (void)printf("removed %zu\n", remover.n_removed);
     return r;
@@ -186,7 +183,7 @@ static int run(void *context, const Arguments *arguments) {
 
     if (r != 0)
         return r;
-    return settings->clears ? clear(settings, snapshot_table(snapshot))
+    return settings->clears ? clear(settings, snapshot_table(snapshot), arguments->arena)
                             : show(snapshot_table(snapshot));
 }
 
@@ -216,6 +213,7 @@ const Command publish_command = {
              "(closed.berth.dev/POLICY). With --clear it removes them; needs permission to patch "
              "nodes/status, and nodes for labels.",
     .options = options,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

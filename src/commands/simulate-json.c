@@ -7,6 +7,13 @@ static void write_string(JsonWriter *writer, const char *key, Str value) {
     json_write_member(writer, str_from_c(key), value);
 }
 
+void shape_print(const Resources *shape, Buf *out) {
+    for (size_t i = 0; i < shape->n; i++) {
+        buf_printf(out, "%s%.*s=", i > 0 ? "," : "", STR_FMT(shape->items[i].name));
+        resource_amount_print(shape->items[i].name, shape->items[i].amount, out);
+    }
+}
+
 /* --- one policy ------------------------------------------------------------------------------- */
 
 static void write_reasons(JsonWriter *writer, const SimulationResult *result) {

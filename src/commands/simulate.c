@@ -123,7 +123,6 @@ static const char *simulate_settings_check(void *context, const Arguments *argum
     return NULL;
 }
 
-#define SCRATCH_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
 #define RUN_TEXT_MAX 160u
 
@@ -171,6 +170,65 @@ static void begin_progress(Simulation *simulation) {
         STR_FMT(str_take(simulation->runs[simulation->n].name, 64)), simulation->n + 1,
         simulation->settings->n_policies + !simulation->settings->has_no_baseline);
     progress_begin(simulation->running);
+}
+
+/* --- shapes: sizes of pods, of which it is counted how many more would fit ------------------ */
+
+#define WANTED "--shape takes amounts like cpu=2,memory=8Gi"
+
+/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else the error. */
+static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
+    Str rest = str_from_c(text), part;
+
+    *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, RESOURCES_MAX)};
+    while (ret->items && str_split(&rest, ',', &part)) {
+        size_t equals = str_find(part, '=');
+        Resource *resource;
+
+        if (equals == SIZE_MAX || equals == 0 || ret->n == RESOURCES_MAX)
+            return WANTED;
+        resource = &ret->items[ret->n++];
+        resource->name = str_take(part, equals);
+        if (!resource_amount_parse(resource->name, str_skip(part, equals + 1), &resource->amount) ||
+            resource->amount <= 0)
+            return WANTED ", more than 0";
+    }
+    return ret->n > 0 ? NULL : WANTED;
+}
+
+/* The request that this fraction of all pods does not exceed. */
+static int find_quantile(
+    const SimulationInput *input, double quantile, Arena *arena, Resources *ret) {
+    static const Str names[] = {STR("cpu"), STR("memory")};
+
+    *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
+    if (!ret->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        int64_t amount = simulation_input_quantile(input, names[i], quantile, arena);
+
+        if (amount > 0)
+            ret->items[ret->n++] = (Resource){.name = names[i], .amount = amount};
+    }
+    return 0;
+}
+
+/* Half of the pods, nine of ten, all of them are no larger. */
+static int shapes_find_typical(
+    const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
+    static const double quantiles[] = {0.5, 0.9, 1};
+
+    *ret_n = 0;
+    for (size_t i = 0; i < ELEMENTS_OF(quantiles); i++) {
+        Resources *shape = &ret[*ret_n];
+        int r = find_quantile(input, quantiles[i], arena, shape);
+
+        if (r < 0)
+            return r;
+        if (shape->n > 0 && (*ret_n == 0 || !resources_equal(shape, shape - 1)))
+            ++*ret_n;
+    }
+    return 0;
 }
 
 static int find_shapes(Simulation *simulation) {
@@ -362,21 +420,20 @@ static void simulation_done(Simulation *simulation) {
         simulation_result_free(simulation->runs[i].result);
     simulation_input_free(simulation->input);
     zones_free(simulation->zones);
-    arena_free(simulation->scratch);
 }
 
 static int run(void *context, const Arguments *arguments) {
     const SimulateSettings *settings = context;
     _cleanup_(simulation_done) Simulation simulation = {
         .settings = settings,
-        .scratch = arena_new(SCRATCH_BUDGET),
+        .scratch = arguments->arena,
         .zones = zones_new(),
         .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
     };
     char error[SIMULATION_ERROR_MAX];
     int r;
 
-    if (!simulation.scratch || !simulation.zones)
+    if (!simulation.zones)
         return terminal_out_of_memory("the simulation", NULL);
     progress_begin("reading the cluster and the pods");
     r = simulation_input_load(&settings->files, &simulation.input, error);
@@ -392,12 +449,6 @@ static int run(void *context, const Arguments *arguments) {
     return r == 0 ? print(&simulation) : r;
 }
 
-static void init(void *context) {
-    SimulateSettings *settings = context;
-
-    *settings = (SimulateSettings){.weight = 1, .seed = 1, .until = -1};
-}
-
 const Command simulate_command = {
     .name = "simulate",
     .summary = "place pods under several policies, and compare",
@@ -408,8 +459,9 @@ const Command simulate_command = {
         "policy, and compares: placed and pending pods and the reasons, nodes in use, room for "
         "more pods.",
     .options = simulate_options,
+    .budget = (size_t)2 * 1024 * 1024 * 1024,
     .settings_size = sizeof(SimulateSettings),
-    .init = init,
+    .defaults = &(const SimulateSettings){.weight = 1, .seed = 1, .until = -1},
     .check = simulate_settings_check,
     .run = run,
 };

@@ -11,7 +11,6 @@
 #include "json/fields.h"
 #include "json/write.h"
 
-#define STATUS_BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define DIGEST_SHOWN 8u
 #define COLUMNS 9u
@@ -297,16 +296,12 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
 }
 
 static int run(void *context, const Arguments *arguments) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STATUS_BUDGET);
     _cleanup_(replicas_done) Replicas replicas = {0};
     Settings *settings = context;
-    int r;
+    int r = replicas_open(&settings->source, &replicas);
 
-    if (!arena)
-        return terminal_out_of_memory("berth's reply", NULL);
-    r = replicas_open(&settings->source, &replicas);
     if (r == 0)
-        r = show(settings, &replicas, arena);
+        r = show(settings, &replicas, arguments->arena);
     server_source_done(&settings->source);
     return r;
 }
@@ -336,6 +331,7 @@ const Command status_command = {
         "replica "
         "is not ready, and 3 when none replies.",
     .options = options,
+    .budget = (size_t)256 * 1024 * 1024,
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

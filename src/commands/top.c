@@ -14,7 +14,7 @@
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-past.h"
+#include "commands/explain-internal.h"
 #include "commands/top-screen.h"
 
 #define EVENTS_PATH "/api/v1/events"

@@ -113,15 +113,12 @@ static int judge(const Settings *settings, const WhatIfReport *report) {
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(recorded_done) Recorded recorded = {0};
+    Arena *arena = arguments->arena;
     WhatIfReport report;
-    int r;
+    int r = recorded_load(&settings->source, arena, &recorded);
 
-    if (!arena)
-        return terminal_out_of_memory("the replayed decisions", NULL);
-    r = recorded_load(&settings->source, arena, &recorded);
     if (r == 0)
         r = load_program(settings, &recorded.bundles[0], arena, &program);
     if (r == 0)
@@ -166,17 +163,8 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    Settings *settings = context;
-
-    settings->source.last = RECORDER_LAST_DEFAULT;
-    settings->weight = 1;
-}
-
 static const char *check(void *context, const Arguments *arguments) {
-    const Settings *settings = context;
-
-    return recorded_check(&settings->source);
+    return recorded_check(&((Settings *)context)->source);
 }
 
 const Command what_if_command = {
@@ -191,8 +179,9 @@ const Command what_if_command = {
         "where other nodes would be best, and which rule causes it. With neither --policy nor "
         "--set it is a self-check: with the same policies every decision should be equal.",
     .options = options,
+    .budget = RECORDED_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT, .weight = 1},
     .check = check,
     .run = run,
 };
