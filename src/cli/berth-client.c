@@ -196,8 +196,6 @@ Str berth_client_escape(Str text, Arena *arena) {
     return arena_copy(arena, buf_str(&out));
 }
 
-/* --- streams ---------------------------------------------------------------------------------- */
-
 struct BerthStream {
     const BerthAccess *access;
     void (*line)(void *context, Str line);

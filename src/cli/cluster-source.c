@@ -3,11 +3,9 @@
 #include "cli/cluster-source.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/diag.h"
 #include "base/nsec.h"
-#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "input/measurements.h"

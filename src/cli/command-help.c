@@ -10,8 +10,6 @@
 #define WIDTH 80u
 #define HELP_COLUMN 25u
 
-/* --- text ------------------------------------------------------------------------------- */
-
 /* Words of @text from column @at on, with further lines set in by @indent. Returns the column. */
 static size_t print_wrapped(Str text, size_t indent, size_t at, Buf *out) {
     Str word;
@@ -127,8 +125,6 @@ void command_print_help(const Command *command, Buf *out) {
         print_paragraphs(command->notes, out);
     }
 }
-
-/* --- JSON ------------------------------------------------------------------------------- */
 
 static void write_member(JsonWriter *writer, const char *key, const char *text) {
     if (text && text[0])

@@ -24,8 +24,6 @@ const Command *command_find(const char *name) {
     return NULL;
 }
 
-/* --- options ---------------------------------------------------------------------------- */
-
 static bool is_option(const Option *option) {
     return option->kind != OPTION_HEADING;
 }
@@ -70,8 +68,6 @@ static Str find_nearest(const Option *options, Str word) {
             known[n++] = str_from_c(option->name);
     return str_nearest(str_skip(word, 2), known, n);
 }
-
-/* --- wrong usage ------------------------------------------------------------------------ */
 
 static bool print_to(FILE *stream, const Command *command, void (*print)(const Command *, Buf *)) {
     _cleanup_(buf_done) Buf out = BUF_INIT(HELP_MAX);
@@ -120,8 +116,6 @@ static int misused_option(const Command *command, const Option *option, bool nee
         option->argument);
     return command_misused(command, text);
 }
-
-/* --- parsing ---------------------------------------------------------------------------- */
 
 typedef struct Parser {
     const Command *command;

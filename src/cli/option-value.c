@@ -14,8 +14,6 @@
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
 
-/* --- names ----------------------------------------------------------------------------- */
-
 bool value_is_label(Str text) {
     if (text.len == 0 || text.len > 63 || text.ptr[0] == '-' || text.ptr[text.len - 1] == '-')
         return false;
@@ -32,8 +30,6 @@ const char *value_check_namespace(const char *value) {
 const char *value_check_given(const char *value) {
     return value[0] ? NULL : "expected a value that is not empty";
 }
-
-/* --- kinds ----------------------------------------------------------------------------- */
 
 static bool fail(char *wanted, const char *text) {
     (void)snprintf(wanted, OPTION_WANTED_MAX, "%s", text);

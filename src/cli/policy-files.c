@@ -3,7 +3,6 @@
 #include "cli/policy-files.h"
 
 #include "base/diag.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/policies.h"
 

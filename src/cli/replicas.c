@@ -3,7 +3,6 @@
 #include "cli/replicas.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/base64.h"
 #include "cli/berth-pods.h"
@@ -22,8 +21,6 @@ typedef struct Search {
     Replicas *replicas;
     BerthPods pods;
 } Search;
-
-/* --- requests --------------------------------------------------------------------------------- */
 
 /* Each returns 0; or an exit code, after complaining. */
 
@@ -61,8 +58,6 @@ static int complain_of_reply(const Search *search, const BlockingReply *reply) {
     blocking_client_explain(reply, search->replicas->arena, error);
     return terminal_complain("%s", error);
 }
-
-/* --- pods ------------------------------------------------------------------------------------- */
 
 /* @namespace NULL: all. */
 static Str pods_path(const Search *search, const char *namespace) {
@@ -126,8 +121,6 @@ static int check_installation(const Search *search) {
                              "--berth-namespace NAME, or by --server URL:%.*s",
         STR_FMT(buf_str(&text)));
 }
-
-/* --- the token -------------------------------------------------------------------------------- */
 
 /* A Secret's data.token, decoded; NULL: there is none. The caller's. */
 static char *token_of(Str secret, Arena *arena) {
@@ -197,8 +190,6 @@ static int find_token(Search *search) {
         "(pages.generateToken or pages.tokenSecret of the chart), or use --server URL with a "
         "certificate");
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static int add_replica(Search *search, const BerthPod *pod) {
     Replicas *replicas = search->replicas;

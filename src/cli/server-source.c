@@ -3,11 +3,9 @@
 #include "cli/server-source.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 #include "yaml/document.h"
@@ -33,8 +31,6 @@ static const char *variable(const char *name) {
 
     return value && value[0] != '\0' ? value : NULL;
 }
-
-/* --- the configuration file ------------------------------------------------------------------- */
 
 #define CONFIG_MAX ((size_t)64 * 1024)
 #define CONFIG_BUDGET ((size_t)4 * 1024 * 1024)
@@ -121,8 +117,6 @@ static int load_config(Arena *arena, BerthAccess *ret) {
         return terminal_complain("%s", error);
     return read_config(path, arena_copy(arena, buf_str(&text)), arena, ret);
 }
-
-/* --- which server ----------------------------------------------------------------------------- */
 
 static bool has_config_file(void) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CONFIG_BUDGET);

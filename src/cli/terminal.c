@@ -56,6 +56,7 @@ static bool has_heading(Str text) {
 int terminal_refuse(int code, const char *format, ...) {
     _cleanup_(buf_done) Buf out = BUF_INIT(8 * COMPLAINT_MAX);
     static char text[COMPLAINT_MAX]; /* there may be no room for it on the stack */
+    const char *between = terminal_command[0] ? " " : "";
     va_list arguments;
     Str rest, line;
 
@@ -63,12 +64,12 @@ int terminal_refuse(int code, const char *format, ...) {
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     rest = str_from_c(text);
-    buf_printf(&out, "berth%s%s: %s", terminal_command[0] ? " " : "", terminal_command,
+    buf_printf(&out, "berth%s%s: %s", between, terminal_command,
         has_heading(rest) ? "cannot start:\n" : "");
     while (str_split(&rest, '\n', &line))
         visible_print(&out, "{}\n", line);
     if (buf_error(&out)) /* it may be about memory */
-        (void)fprintf(stderr, "berth %s: %s\n", terminal_command, text);
+        (void)fprintf(stderr, "berth%s%s: %s\n", between, terminal_command, text);
     else
         (void)terminal_print(stderr, buf_str(&out));
     return code;

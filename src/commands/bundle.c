@@ -32,8 +32,6 @@ typedef struct Settings {
     const char *path; /* NULL: a name with the time; "-": standard output */
 } Settings;
 
-/* --- summary ----------------------------------------------------------------------- */
-
 static void print_size(Buf *out, size_t bytes) {
     if (bytes < 10 * 1024)
         buf_printf(out, "%zu bytes", bytes);
@@ -135,8 +133,6 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
     return terminal_print(is_stdout ? stderr : stdout, buf_str(&out));
 }
 
-/* --- the file ---------------------------------------------------------------------------- */
-
 /* Readable by its owner only: it holds a cluster. */
 static int save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
@@ -158,8 +154,6 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text, text + 11,
         text + 14, text + 17);
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 /* "FILE.tar.gz" of a replica, where there are several: "FILE-POD.tar.gz". */
 static Str name_for(const char *path, const char *replica, Arena *arena) {

@@ -35,8 +35,6 @@ typedef struct ClusterCheck {
     unsigned known_related, reported_related; /* RELATED_BIT()s */
 } ClusterCheck;
 
-/* --- the pods ------------------------------------------------------------------------------ */
-
 static int add_pod(ClusterCheck *check, const Pod *pod) {
     const Pod **place = VEC_PUSH(&check->pods, check->arena);
 
@@ -78,8 +76,6 @@ static int gather_pods(ClusterCheck *check, const char *path, const NodeTable *t
     }
     return r == 0 ? objects_each(path, add_pending, check, error) : r;
 }
-
-/* --- rules that reject every node ---------------------------------------------------------- */
 
 /* The pods that one policy is tried with, and its rules that have rejected every node so far. */
 typedef struct Trial {
@@ -228,8 +224,6 @@ static int try_policy(const ClusterCheck *check, const Policy *policy) {
     return r;
 }
 
-/* --- objects that the cluster does not have ------------------------------------------------- */
-
 /* Warns once about a kind that policies read. */
 static void check_related(void *context, const Policy *policy, const Expression *expression) {
     ClusterCheck *check = context;
@@ -259,8 +253,6 @@ static void check_related_kinds(ClusterCheck *check) {
         check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
     program_each_expression(check->program, check_related, check);
 }
-
-/* --- all of it ------------------------------------------------------------------------------ */
 
 static int check_all(ClusterCheck *check, const char *path) {
     int r = gather_pods(check, path, check->view->table);

@@ -23,8 +23,6 @@
 #define PAUSE_SEC 1
 #define WAIT_MAX_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
-/* --- options --------------------------------------------------------------------------------- */
-
 const char *installation_check_only(Str names[], size_t *n, const char *value) {
     Str rest = str_from_c(value), name;
 
@@ -92,8 +90,6 @@ const char *installation_check_validate(
     return NULL;
 }
 
-/* --- facts that are read once ---------------------------------------------------------------- */
-
 static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX] = "";
@@ -138,8 +134,6 @@ static int check_only(const InstallationCheck *check, Arena *arena) {
     return terminal_refuse(EXIT_USAGE, "--only \"%.*s\": no such group or code; groups are%.*s",
         STR_FMT(unknown), STR_FMT(buf_str(&groups)));
 }
-
-/* --- a round --------------------------------------------------------------------------------- */
 
 typedef struct Round {
     Collector collector;

@@ -23,8 +23,6 @@
 /* A sample ends when it is clear that the budget is exceeded, by this factor. */
 #define ENOUGH 4
 
-/* --- made-up nodes ------------------------------------------------------------------------- */
-
 static const char node_text[] =
     "{\"metadata\": {\"name\": \"node-%05u\", \"labels\": {"
     "\"kubernetes.io/hostname\": \"node-%05u\", \"kubernetes.io/os\": \"linux\", "
@@ -80,8 +78,6 @@ static Snapshot *make_nodes(size_t n_nodes) {
     }
     return r >= 0 && store_publish(store, &snapshot) == 0 ? snapshot : NULL;
 }
-
-/* --- the prediction ------------------------------------------------------------------------ */
 
 typedef struct Prediction {
     const LoadCheck *check;

@@ -136,8 +136,6 @@ bool check_is_slow(const Program *program, uint32_t root) {
     return plan_falls_back(program->plan, root, &node);
 }
 
-/* --- costs ------------------------------------------------------------------------ */
-
 /* The table while it is printed. */
 typedef struct Costs {
     const Program *program;
@@ -214,8 +212,6 @@ void check_print_costs(const Program *program, Buf *out) {
     }
 }
 
-/* --- counts of pods --------------------------------------------------------------------- */
-
 static bool print_counts_of(
     const Policy *policy, BindWiring bind, Exactness exactness, bool is_first, Buf *out) {
     const Filter *filter = counting_rules_next(policy, bind, exactness, NULL);
@@ -240,8 +236,6 @@ void check_print_counts(const Program *program, BindWiring bind, Buf *out) {
                 is_first = false;
     }
 }
-
-/* --- as CEL -------------------------------------------------------------------------- */
 
 /* A comment with the policy and rule, then the expression. */
 static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,

@@ -5,10 +5,7 @@
  * All policy files are checked together, because names must be unique across them.
  */
 
-#include <errno.h>
-
 #include "base/diag.h"
-#include "cli/command.h"
 #include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "commands/commands.h"

@@ -16,7 +16,6 @@
 #include "base/vec.h"
 #include "checkup/check.h"
 #include "cli/berth-client.h"
-#include "cli/command.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "cluster/snapshot.h"
@@ -65,16 +64,6 @@ static void add(NameList *names, Str name, Arena *arena) {
     at = name.ptr ? VEC_PUSH(names, arena) : NULL;
     if (at)
         *at = name;
-}
-
-static void add_pod(NameList *names, Str namespace, Str name, Arena *arena) {
-    Str both;
-
-    if (!is_plain(namespace) || !is_plain(name)) /* a NUL would end it here */
-        return;
-    both = arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
-    if (both.ptr)
-        add(names, both, arena);
 }
 
 /* --- kubeconfigs ------------------------------------------------------------------ */
@@ -147,10 +136,11 @@ static void read_named(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, &named);
     if (json_error(reader) != JSON_OK)
         return;
-    if (into->is_pod)
-        add_pod(into->names, named.namespace, named.name, arena);
-    else
+    if (!into->is_pod)
         add(into->names, named.name, arena);
+    else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would end it here */
+        add(into->names,
+            arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)), arena);
 }
 
 /* Names of the objects in a list of the API server, or of the pods of berth's decisions. */
@@ -180,28 +170,19 @@ static void add_from_server(
         add_named(reply.body, is_pod, arena, names);
 }
 
-/* --- files -------------------------------------------------------------------------- */
-
-static void add_nodes_of(const char *path, Arena *arena, NameList *names) {
+static void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[OBJECTS_ERROR_MAX];
     const NodeTable *table;
 
-    if (cluster_load(path, &snapshot, error) < 0)
+    if (!options->cluster)
+        add_from_server(options, "/api/v1/nodes?limit=" PAGE_NAMES, false, arena, names);
+    if (!options->cluster || cluster_load(options->cluster, &snapshot, error) < 0)
         return;
     table = snapshot_table(snapshot);
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
             add(names, table_node(table, row)->name, arena);
-}
-
-/* --- names -------------------------------------------------------------- */
-
-static void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names) {
-    if (options->cluster)
-        add_nodes_of(options->cluster, arena, names);
-    else
-        add_from_server(options, "/api/v1/nodes?limit=" PAGE_NAMES, false, arena, names);
 }
 
 /* NAMESPACE/NAME; @prefix is the part typed so far. */
@@ -230,24 +211,6 @@ static void complete_decided_pods(const CompleteOptions *options, Arena *arena, 
         berth_client_get(
             &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
         add_named(reply, true, arena, names);
-}
-
-static void add_check(
-    const char *name, const char *about, Arena *arena, NameList *names, NameList *abouts) {
-    Str *name_at = VEC_PUSH(names, arena), *about_at = VEC_PUSH(abouts, arena);
-
-    if (!name_at || !about_at)
-        return;
-    *name_at = str_from_c(name);
-    *about_at = str_from_c(about);
-}
-
-/* Groups and codes of checks; and what each is, in the same order. */
-static void complete_checks(Arena *arena, NameList *names, NameList *abouts) {
-    for (int i = 0; i < _CHECK_GROUPS; i++)
-        add_check(check_group_name((CheckGroup)i), "all of this group", arena, names, abouts);
-    for (size_t i = 0; i < n_checks; i++)
-        add_check(checks[i].code, checks[i].title, arena, names, abouts);
 }
 
 #define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
@@ -311,22 +274,25 @@ static void give_up(int signal) {
     _exit(EXIT_FINE);
 }
 
-/* For names from outside only. All else is in the program, and is offered on a busy machine, too.
- */
-static void limit_time(void) {
-    const struct itimerval limit = {
-        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
-
-    (void)signal(SIGALRM, give_up);
-    (void)setitimer(ITIMER_REAL, &limit, NULL);
+/* Groups and codes of checks, and what each is. */
+static void offer_checks(Line *line) {
+    for (int i = 0; i < _CHECK_GROUPS; i++)
+        offer(line, str_from_c(check_group_name((CheckGroup)i)), STR("all of this group"));
+    for (size_t i = 0; i < n_checks; i++)
+        offer(line, str_from_c(checks[i].code), str_from_c(checks[i].title));
 }
 
-/* Names that are found in the cluster or a running berth. */
+/* Names that are found in the cluster or a running berth. For these the time is limited; all else
+ * is in the program, and is offered on a busy machine, too. */
 static void offer_names(Line *line, OptionCompletion complete) {
-    NameList names = {0}, abouts = {0};
+    const struct itimerval limit = {
+        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
+    NameList names = {0};
 
-    if (complete != COMPLETE_FILES && complete != COMPLETE_CHECKS)
-        limit_time();
+    if (complete != COMPLETE_FILES && complete != COMPLETE_CHECKS) {
+        (void)signal(SIGALRM, give_up);
+        (void)setitimer(ITIMER_REAL, &limit, NULL);
+    }
     switch (complete) {
     case COMPLETE_FILES:
         line->wants_files = true;
@@ -344,13 +310,13 @@ static void offer_names(Line *line, OptionCompletion complete) {
         complete_decided_pods(&line->options, line->arena, &names);
         break;
     case COMPLETE_CHECKS:
-        complete_checks(line->arena, &names, &abouts);
+        offer_checks(line);
         break;
     default:
         break;
     }
     for (size_t i = 0; i < names.n; i++)
-        offer(line, names.items[i], abouts.n > 0 ? abouts.items[i] : STR_NULL);
+        offer(line, names.items[i], STR_NULL);
 }
 
 static void offer_values(Line *line, const Option *option) {
@@ -365,21 +331,6 @@ static void offer_values(Line *line, const Option *option) {
         offer_choices(line, option->values ? option->values : option->argument);
     else
         offer_names(line, option->kind == OPTION_FILE ? COMPLETE_FILES : option->complete);
-}
-
-static void offer_options(Line *line) {
-    for (const Option *option = line->command->options; option && option->name; option++)
-        if (option->kind != OPTION_HEADING)
-            offer(line, arena_printf(line->arena, "--%s", option->name), str_from_c(option->help));
-    offer(line, STR("--help"), STR("print the help of this command"));
-}
-
-static void offer_arguments(Line *line, size_t n_before) {
-    if (n_before >= line->command->max_completed)
-        return;
-    if (line->command->values)
-        offer_choices(line, line->command->values);
-    offer_names(line, line->command->complete);
 }
 
 /* --- the line ----------------------------------------------------------------------- */
@@ -435,13 +386,6 @@ static void offer_commands(Line *line) {
         offer(line, str_from_c(commands[i]->name), str_from_c(commands[i]->summary));
 }
 
-static void complete_command(Line *line) {
-    offer_commands(line);
-    offer(line, STR("help"), STR("print the help of a command"));
-    offer(line, STR("--help"), STR("list the commands"));
-    offer(line, STR("--version"), STR("version, build and libraries"));
-}
-
 static void complete_after_command(Line *line) {
     size_t n_arguments, equals = str_find(line->typed, '=');
     bool is_after_dashes;
@@ -452,7 +396,11 @@ static void complete_after_command(Line *line) {
         return;
     }
     if (is_after_dashes || !str_has_prefix(line->typed, STR("-"))) {
-        offer_arguments(line, n_arguments);
+        if (n_arguments >= line->command->max_completed)
+            return;
+        if (line->command->values)
+            offer_choices(line, line->command->values);
+        offer_names(line, line->command->complete);
         return;
     }
     option = equals == SIZE_MAX
@@ -464,26 +412,23 @@ static void complete_after_command(Line *line) {
         offer_values(line, option);
         return;
     }
-    offer_options(line);
+    for (option = line->command->options; option && option->name; option++)
+        if (option->kind != OPTION_HEADING)
+            offer(line, arena_printf(line->arena, "--%s", option->name), str_from_c(option->help));
+    offer(line, STR("--help"), STR("print the help of this command"));
 }
 
 static void complete_line(Line *line) {
+    line->command = line->n > 0 ? command_find(line->words[0]) : NULL;
     if (line->n == 0) {
-        complete_command(line);
-        return;
-    }
-    line->command = command_find(line->words[0]);
-    if (line->command)
+        offer_commands(line);
+        offer(line, STR("help"), STR("print the help of a command"));
+        offer(line, STR("--help"), STR("list the commands"));
+        offer(line, STR("--version"), STR("version, build and libraries"));
+    } else if (line->command)
         complete_after_command(line);
     else if (line->n == 1 && strcmp(line->words[0], "help") == 0)
         offer_commands(line);
-}
-
-static void be_silent(void) {
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    if (null >= 0)
-        (void)dup2(null, STDERR_FILENO);
 }
 
 int complete(int n_words, char *words[]) {
@@ -496,10 +441,13 @@ int complete(int n_words, char *words[]) {
         .out = BUF_INIT(OUTPUT_MAX),
     };
 
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
     if (!arena)
         return EXIT_FINE;
     program_name = "berth";
-    be_silent();
+    if (null >= 0)
+        (void)dup2(null, STDERR_FILENO);
     complete_line(&line);
     buf_append(&line.out, line.wants_files ? STR(":0\n") : STR(":4\n"));
     (void)signal(SIGALRM, SIG_IGN); /* the reply is whole: a second end would spoil it */

@@ -12,7 +12,6 @@
 #include "base/label.h"
 #include "base/nsec.h"
 #include "base/origin.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
 #include "cli/server-source.h"

@@ -29,8 +29,6 @@ typedef struct Settings {
     bool solves;
 } Settings;
 
-/* --- options ---------------------------------------------------------------------------- */
-
 static const char *check_loopback(const char *value) {
     Str text = str_from_c(value);
 
@@ -77,8 +75,6 @@ static const char *check(void *context, const Arguments *arguments) {
     return settings->solves && !settings->scenario ? "--solve needs --scenario NAME" : NULL;
 }
 
-/* --- scenarios -------------------------------------------------------------------------- */
-
 static int list_scenarios(void) {
     _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
 
@@ -113,8 +109,6 @@ static int run_scenario(const Settings *settings) {
         return EXIT_FINE;
     return terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
 }
-
-/* --- the demo --------------------------------------------------------------------------- */
 
 static void init(void *context) {
     bool is_live = isatty(STDOUT_FILENO);

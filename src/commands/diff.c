@@ -35,8 +35,6 @@ typedef struct Compared {
     WhatIfReport report;
 } Compared;
 
-/* --- comparing ---------------------------------------------------------------------------- */
-
 /* The exit code of a policy with mistakes: 1 means that there are differences. */
 static int exit_code(int r) {
     return r == EXIT_FAILED ? EXIT_USAGE : r;
@@ -72,8 +70,6 @@ static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
         policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, arena, &ret->program));
     return r != 0 ? r : recorded_replay(recorded, ret->program, arena, &ret->report);
 }
-
-/* --- output ------------------------------------------------------------------------------- */
 
 static void print_change(const PolicyChange *change, Buf *out) {
     buf_printf(out, "  %-8s ", policy_change_name(change->kind));
@@ -188,8 +184,6 @@ static int print(const Settings *settings, const Recorded *recorded, const Compa
         print_replay(settings, recorded, compared, arguments, &out);
     return terminal_finish_as(&out, settings->form);
 }
-
-/* --- the command --------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;

@@ -6,7 +6,6 @@
 
 #include "cel/program.h"
 #include "cel/type.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/eval-internal.h"
 #include "json/fields.h"

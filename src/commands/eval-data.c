@@ -1,13 +1,11 @@
 /* The pod, node, cluster and time of `berth eval`: as policies see them, with their types. */
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cel/program.h"
 #include "cel/report.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/eval-internal.h"
 #include "input/workload.h"

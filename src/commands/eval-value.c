@@ -16,8 +16,6 @@
 
 #define VALUE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
-/* --- reading ---------------------------------------------------------------------- */
-
 /* The members of a typed value, before it is known which of them its type needs. */
 typedef struct Typed {
     Str type, text, base64, seconds;
@@ -190,8 +188,6 @@ CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     /* an error may be in the arena of a run that has ended: it is not returned */
     return json_error(reader) == JSON_OK ? v : cel_absent();
 }
-
-/* --- writing ---------------------------------------------------------------------- */
 
 /* "9007199254740992.0", "1e+16", "NaN", "-Infinity": the fewest digits that read back. */
 static void write_double(JsonWriter *writer, double d) {

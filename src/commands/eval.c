@@ -13,8 +13,6 @@
 #include "cel/parse.h"
 #include "cel/program.h"
 #include "cel/report.h"
-#include "cel/type.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/eval-internal.h"

@@ -56,6 +56,9 @@ void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
 /* How @filter failed on @node; NULL: it did not. */
 const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter *filter);
 
+/* "allow" or "reject": what counted where a filter failed. */
+Str explain_fallback(const RuleErrors *errors);
+
 /* The node of this name; NULL: none. */
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
 

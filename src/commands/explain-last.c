@@ -6,7 +6,6 @@
 
 #include "base/diag.h"
 #include "cli/berth-client.h"
-#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"

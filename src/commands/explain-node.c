@@ -28,8 +28,6 @@ static void print_outcome(ExplainPrinter *printer, const NodeExplanation *node) 
     buf_append_char(printer->out, '\n');
 }
 
-/* --- rules -------------------------------------------------------------------------------- */
-
 /* The tree of an expression, moved to the right. */
 static void print_tree(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
@@ -110,8 +108,6 @@ static void print_exactness(ExplainPrinter *printer) {
             buf_printf(printer->out, ":\n" INDENT "%s\n", exactness_text(exactness));
     }
 }
-
-/* --- score ------------------------------------------------------------------------------------ */
 
 /* The better one to compare with; NULL: it is the best. */
 static const NodeExplanation *best_beside(
@@ -211,8 +207,6 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
     for (size_t i = 0; i < explanation->n_scores; i++)
         print_score_rule(printer, node, explanation->scores[i]);
 }
-
-/* --- bind --------------------------------------------------------------------------------- */
 
 static void print_annotation(ExplainPrinter *printer, const BindValue *value, size_t width) {
     buf_append(printer->out, STR("    "));

@@ -58,6 +58,12 @@ const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter 
     return NULL;
 }
 
+Str explain_fallback(const RuleErrors *errors) {
+    Fallback fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
+
+    return fallback == FALLBACK_ALLOW ? STR("allow") : STR("reject");
+}
+
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name) {
     for (size_t i = 0; i < printer->explanation->n_nodes; i++)
         if (str_eq(printer->explanation->nodes[i].node, name))
@@ -70,8 +76,6 @@ void explain_print_share(ExplainPrinter *printer) {
     score_share_print(printer->explanation->wire_max, printer->weight, printer->out);
     buf_printf(printer->out, "%s\n", printer->paint.off);
 }
-
-/* --- head --------------------------------------------------------------------------------- */
 
 void explain_print_asks(ExplainPrinter *printer) {
     const Pod *pod = printer->pod;

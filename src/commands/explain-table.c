@@ -3,16 +3,12 @@
  * with one node of each group as an example. --all shows every node in its place.
  */
 
-#include <stdio.h>
-
 #include "base/visible.h"
 #include "commands/explain-internal.h"
 
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
 #define PART_COLUMNS_MIN 5u
-
-/* --- nodes that pass -------------------------------------------------------------------------- */
 
 static size_t name_width(const NodeExplanation *const *nodes, size_t n) {
     size_t widest = strlen("NODE");
@@ -125,8 +121,6 @@ static void print_summary(ExplainPrinter *printer) {
             GROUPED(explanation->n_narrowed));
     buf_append_char(printer->out, '\n');
 }
-
-/* --- nodes that do not ------------------------------------------------------------------------ */
 
 typedef struct Group {
     const Filter *filter;
@@ -249,20 +243,14 @@ static void print_groups(ExplainPrinter *printer, bool observed, const char *tit
                 print_groups_of(printer, explanation->policies[i].policy, is_closest > 0, &title);
 }
 
-/* --- errors and their effect ------------------------------------------------------------------ */
-
 /* "(onMissing: allow)": what counts where it failed. */
 static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
-    Fallback fallback;
-
     buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
-    if (errors->score) {
+    if (errors->score)
         buf_printf(printer->out, "%g)",
             errors->is_missing ? errors->score->on_missing : errors->score->on_error);
-        return;
-    }
-    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
-    buf_append(printer->out, fallback == FALLBACK_ALLOW ? STR("allow)") : STR("reject)"));
+    else
+        buf_printf(printer->out, "%.*s)", STR_FMT(explain_fallback(errors)));
 }
 
 static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors) {

@@ -3,7 +3,6 @@
 #include "commands/explain-internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/visible.h"
@@ -11,8 +10,6 @@
 #include "json/write.h"
 
 #define NAME_COLUMNS_MAX 60u
-
-/* --- reasons --------------------------------------------------------------------------------- */
 
 /* Nodes whose verdict is one filter. */
 typedef struct Rejected {
@@ -70,8 +67,6 @@ static int explain(
     r = extender_explain(report->view, report->now_nsec, &pod->pod, report->scratch, ret);
     return r < 0 ? r : find_rejections(ret, report->scratch, ret_rejections);
 }
-
-/* --- the table ------------------------------------------------------------------------------- */
 
 static size_t print_name(const WorkloadObject *workload, Buf *out) {
     _cleanup_(buf_done) Buf name = BUF_INIT(4096);
@@ -160,8 +155,6 @@ int workloads_print_table(WorkloadReport *report) {
         report->out, "{}/{}\n", list->items[0].workload.kind, list->items[0].workload.name);
     return r;
 }
-
-/* --- for programs ---------------------------------------------------------------------------- */
 
 static void write_rejections(const Rejections *rejections, JsonWriter *writer) {
     json_member_array(writer, "rejectedBy");

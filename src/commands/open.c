@@ -22,8 +22,6 @@ static void stop(int number) {
     is_over = 1;
 }
 
-/* --- which replica ---------------------------------------------------------------------------- */
-
 /* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     char error[BERTH_CLIENT_ERROR_MAX];
@@ -69,8 +67,6 @@ static int choose(const Settings *settings, const Replicas *replicas, Arena *are
     return terminal_complain(
         "there is no replica %s; `%s status` lists them", settings->replica, program_name);
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static void greet(const Replicas *replicas, size_t chosen, const PageProxy *proxy) {
     char url[PAGE_PROXY_URL_MAX];

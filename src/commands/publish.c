@@ -81,8 +81,6 @@ static int each_published(const NodeTable *table, PublishedVisit *visit, void *c
     return r;
 }
 
-/* --- showing ---------------------------------------------------------------------------------- */
-
 typedef struct Printer {
     int node, name; /* widths */
     Buf *out;
@@ -123,8 +121,6 @@ static int show(const NodeTable *table) {
         return terminal_text_failed("the list", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
-
-/* --- removing --------------------------------------------------------------------------------- */
 
 typedef struct Remover {
     Client *client;

@@ -2,8 +2,6 @@
 
 #include "commands/recorded.h"
 
-#include <stdio.h>
-
 #include "cli/bundle-source.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/nsec.h"
 #include "base/vec.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"

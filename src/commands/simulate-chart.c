@@ -53,8 +53,6 @@ static const struct {
     {"#000000", "1 4"},
 };
 
-/* --- text ------------------------------------------------------------------------------------- */
-
 /* Names of policies come from files: markup in them is escaped. Bytes other than printable ASCII
  * become '?'. */
 static void append_escaped(Buf *out, Str text) {
@@ -71,8 +69,6 @@ static void append_escaped(Buf *out, Str text) {
             buf_append_char(out, c < 0x20 || c >= 0x7f ? '?' : (char)c);
     }
 }
-
-/* --- scales ----------------------------------------------------------------------------------- */
 
 typedef struct Scale {
     double x_max, y_max;
@@ -114,8 +110,6 @@ static Scale find_scale(const SimulateReport *report, size_t number) {
     scale.x_max = scale.x_max > 0 ? scale.x_max : 1;
     return scale;
 }
-
-/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void draw_y_axis(const Scale *scale, Buf *out) {
     for (int i = 0; i <= TICKS; i++) {

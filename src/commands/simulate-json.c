@@ -14,8 +14,6 @@ void shape_print(const Resources *shape, Buf *out) {
     }
 }
 
-/* --- one policy ------------------------------------------------------------------------------- */
-
 static void write_reasons(JsonWriter *writer, const SimulationResult *result) {
     json_member_array(writer, "pendingReasons");
     for (size_t i = 0; i < result->n_reasons; i++) {
@@ -179,8 +177,6 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
         write_pods(report, writer, result);
     json_write_end_object(writer);
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static void write_scenario(const SimulateReport *report, JsonWriter *writer) {
     const SimulationInput *input = report->input;

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "cli/cluster-source.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"

@@ -33,8 +33,6 @@ typedef struct ReplicaStatus {
     bool holds_lease;
 } ReplicaStatus;
 
-/* --- requests --------------------------------------------------------------------------------- */
-
 static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Scheduler {
         int64_t n;
@@ -115,8 +113,6 @@ static bool fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
         ret->readiness = failed_checks(health.body, arena);
     return true;
 }
-
-/* --- for people ------------------------------------------------------------------------------- */
 
 /* "3d4h", "5h12m", "7m3s", "12s". */
 static void print_age(Buf *out, double sec) {
@@ -232,8 +228,6 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
         }
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
-
 static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
@@ -256,8 +250,6 @@ static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static int judge(const ReplicaStatus *list, size_t n) {
     size_t n_ready = 0, n_silent = 0;

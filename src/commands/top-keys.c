@@ -9,8 +9,6 @@ static bool is_enter(char key) {
     return key == '\r' || key == '\n';
 }
 
-/* --- the filter ----------------------------------------------------------------------------- */
-
 static void type(TopScreen *screen, char key) {
     size_t n = strlen(screen->filter);
 
@@ -26,8 +24,6 @@ static void type(TopScreen *screen, char key) {
         screen->filter[n + 1] = '\0';
     }
 }
-
-/* --- the selected row ----------------------------------------------------------------------- */
 
 /* The shown decision @number, from 0; NULL: there are fewer. */
 static const TopDecision *find_shown(
@@ -72,8 +68,6 @@ static void move(TopScreen *screen, const TopState *state, bool is_down) {
         select_row(screen, state, is_down ? at + 1 : at - (at > 0));
 }
 
-/* --- the explanation ------------------------------------------------------------------------ */
-
 static void scroll(TopScreen *screen, char key) {
     size_t page = screen->height > 4 ? screen->height - 4 : 1;
 
@@ -107,8 +101,6 @@ static void scroll(TopScreen *screen, char key) {
         break;
     }
 }
-
-/* --- all of them ---------------------------------------------------------------------------- */
 
 bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
     bool is_list = !screen->is_typing && !screen->text.ptr;

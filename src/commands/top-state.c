@@ -10,8 +10,6 @@
 #include "base/utf8.h"
 #include "json/fields.h"
 
-/* --- counters ------------------------------------------------------------------------------- */
-
 static void count(TopCounter *counter, int64_t value) {
     if (counter->n_before == 0 ||
         value < counter->last) /* the first, or berth has been restarted */
@@ -36,8 +34,6 @@ const TopDecision *top_state_decision(const TopState *state, size_t back) {
         return NULL;
     return &state->decisions[(n - 1 - back) % TOP_DECISIONS_MAX];
 }
-
-/* --- reading -------------------------------------------------------------------------------- */
 
 /* A copy that is cut, but not inside a character. */
 static void copy(char *to, size_t size, Str text) {

@@ -54,8 +54,6 @@ struct Top {
     Buf explanation;
 };
 
-/* --- what comes in -------------------------------------------------------------------------- */
-
 static void take_line(void *context, Str line) {
     TopReplica *replica = context;
     Top *top = replica->top;
@@ -122,8 +120,6 @@ static void merge(Top *top) {
     }
     top_state_merge(states, top->replicas.n, top->state);
 }
-
-/* --- screen --------------------------------------------------------------------------------- */
 
 static bool print_screen(Top *top, const char *before, const char *after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SCREEN_MAX), whole = BUF_INIT(SCREEN_MAX);
@@ -265,8 +261,6 @@ static int show(Top *top) {
     keyboard_close();
     return r;
 }
-
-/* --- the command ---------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const Option options[] = {

@@ -13,8 +13,6 @@
 #define ROWS_SHOWN 10u
 #define NAME_COLUMNS_MAX 48u
 
-/* --- words ------------------------------------------------------------------------------- */
-
 static void heading(WhatIfPrinter *printer, const char *text) {
     buf_printf(printer->out, "\n%s%s%s\n", printer->paint.bold, text, printer->paint.off);
 }
@@ -28,8 +26,6 @@ static void more(WhatIfPrinter *printer, size_t n) {
 static void padded(WhatIfPrinter *printer, Str text, size_t width) {
     visible_append_padded(printer->out, visible_take(text, width), width);
 }
-
-/* --- the head ---------------------------------------------------------------------------- */
 
 /* The oldest and the newest that are in the report. */
 static void print_span(WhatIfPrinter *printer) {
@@ -86,8 +82,6 @@ static void print_head(WhatIfPrinter *printer) {
             report->skipped_why ? report->skipped_why : "not all is kept");
 }
 
-/* --- counts ------------------------------------------------------------------------------ */
-
 static const struct {
     WhatIfChange change;
     const char *what, *about;
@@ -134,8 +128,6 @@ static void print_counts(WhatIfPrinter *printer) {
         printer->paint.bold);
 }
 
-/* --- rules -------------------------------------------------------------------------- */
-
 static size_t shown(const WhatIfPrinter *printer, size_t n) {
     return printer->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
 }
@@ -166,8 +158,6 @@ static void print_rules(WhatIfPrinter *printer) {
     }
     more(printer, printer->report->n_rules - n);
 }
-
-/* --- cases ------------------------------------------------------------------------------- */
 
 static void print_filter(WhatIfPrinter *printer, const WhatIfCase *one) {
     buf_printf(
@@ -241,8 +231,6 @@ static void print_nodes(WhatIfPrinter *printer) {
     }
     more(printer, printer->report->n_nodes - n);
 }
-
-/* --- limits -------------------------------------------------------------------- */
 
 static void print_bounds(WhatIfPrinter *printer) {
     int64_t points = score_points(program_wire_max(printer->program), printer->weight);

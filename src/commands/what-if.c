@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "cli/policy-files.h"
-#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/recorded.h"
@@ -34,8 +33,6 @@ typedef struct Settings {
     OutputForm form;
 } Settings;
 
-/* --- inputs ----------------------------------------------------------------------- */
-
 static int load_program(
     const Settings *settings, const Bundle *bundle, Arena *arena, Program **ret) {
     const PolicySource *sources = bundle->policies;
@@ -58,8 +55,6 @@ static int load_program(
         return terminal_refuse(EXIT_USAGE, "--set %s", error);
     return policy_texts_compile(changed, n, settings->settings, settings->n_settings, arena, ret);
 }
-
-/* --- output ---------------------------------------------------------------------- */
 
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64 * 1024);
@@ -108,8 +103,6 @@ static int judge(const Settings *settings, const WhatIfReport *report) {
         return report->n_changes[WHAT_IF_NEWLY_REJECTED] > 0 ? EXIT_FAILED : EXIT_FINE;
     return settings->fail_on == FAIL_ON_ANY && n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
