@@ -222,9 +222,6 @@ void api_decision_decode_page(
 /* When it was made, in nanoseconds since 1970; 0: none. */
 int64_t api_decision_time(const ApiDecision *decision);
 
-/* Whether the berth binds whose /api/v1/status is @page. */
-BindWiring api_status_wiring(Str page, Arena *arena);
-
 /*
  * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
  * they are printed as by `berth explain`: values, limits, parts of scores.

@@ -28,15 +28,6 @@ static void add_counter(TopCounter *to, const TopCounter *from) {
     *to = sum;
 }
 
-static void add_rules(TopState *to, const TopState *from) {
-    for (size_t i = 0; i < from->n_rules; i++) {
-        TopRule *rule = top_state_rule(to, from->rules[i].name);
-
-        if (rule)
-            add_counter(&rule->rejected, &from->rules[i].rejected);
-    }
-}
-
 static size_t n_decisions(const TopState *state) {
     return state->n_decisions < TOP_DECISIONS_MAX ? state->n_decisions : TOP_DECISIONS_MAX;
 }
@@ -65,10 +56,6 @@ static void add_decisions(const TopState *const *parts, size_t n, TopState *ret)
     }
 }
 
-static bool is_healthy(const TopState *state) {
-    return strcmp(state->health, "healthy") == 0;
-}
-
 static double worse(double a, double b) {
     return isnan(a) || b > a ? b : a;
 }
@@ -81,7 +68,7 @@ static int64_t larger(int64_t a, int64_t b) {
 static void add_figures(TopState *to, const TopState *from) {
     if (strcmp(from->time, to->time) > 0)
         memcpy(to->time, from->time, sizeof(to->time));
-    if (!to->has_update || (is_healthy(to) && !is_healthy(from))) {
+    if (!to->has_update || (top_state_is_healthy(to) && !top_state_is_healthy(from))) {
         memcpy(to->health, from->health, sizeof(to->health));
         memcpy(to->summary, from->summary, sizeof(to->summary));
     }
@@ -91,6 +78,12 @@ static void add_figures(TopState *to, const TopState *from) {
     to->n_pending = larger(to->n_pending, from->n_pending);
     add_counter(&to->filters, &from->filters);
     add_counter(&to->rejected, &from->rejected);
+    for (size_t i = 0; i < from->n_rules; i++) {
+        TopRule *rule = top_state_rule(to, from->rules[i].name);
+
+        if (rule)
+            add_counter(&rule->rejected, &from->rules[i].rejected);
+    }
     to->has_update = true;
 }
 
@@ -100,12 +93,9 @@ void top_state_merge(const TopState *const *parts, size_t n, TopState *ret) {
         return;
     }
     *ret = (TopState){0};
-    for (size_t i = 0; i < n; i++) {
-        if (!parts[i]->has_update)
-            continue;
-        add_figures(ret, parts[i]);
-        add_rules(ret, parts[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (parts[i]->has_update)
+            add_figures(ret, parts[i]);
     top_state_sort_rules(ret);
     add_decisions(parts, n, ret);
 }

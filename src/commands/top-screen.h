@@ -59,6 +59,10 @@ typedef struct TopState {
     size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
 } TopState;
 
+static inline bool top_state_is_healthy(const TopState *state) {
+    return strcmp(state->health, "healthy") == 0;
+}
+
 /* Applies one update, the JSON of an event. @scratch is reset. False: invalid, and nothing has
  * changed. */
 bool top_state_take(TopState *state, Str json, Arena *scratch);

@@ -51,14 +51,7 @@ static void copy_time(char *to, size_t size, Str text) {
     copy(to, size, t == SIZE_MAX ? text : str_take(str_skip(text, t + 1), 8));
 }
 
-static int64_t parse_time(Str text) {
-    uint32_t nanos = 0;
-    int64_t sec = 0;
-
-    return calendar_parse(text, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
-}
-
-static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decision) {
+static void take_decision(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Texts {
         int64_t id, asked, passed;
         Str time, verb, namespace, name, node, reason;
@@ -74,12 +67,15 @@ static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decisio
         {"node", JSON_FIELD_TEXT, offsetof(Texts, node)},
         {"reason", JSON_FIELD_TEXT, offsetof(Texts, reason)},
     };
+    TopDecision *decision = target;
+    uint32_t nanos = 0;
+    int64_t sec = 0;
     Texts texts = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &texts);
     *decision = (TopDecision){
         .id = texts.id,
-        .at_nsec = parse_time(texts.time),
+        .at_nsec = calendar_parse(texts.time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0,
         .asked = texts.asked,
         .passed = texts.passed,
     };
@@ -118,30 +114,6 @@ void top_state_add(TopState *state, const TopDecision *decision) {
         copy(filter->node, sizeof(filter->node), str_from_c(decision->node));
 }
 
-/* An update may tell of some again. */
-static void take_newer(TopState *state, const TopDecision *decision) {
-    if (decision->id <= state->newest_id)
-        return;
-    state->newest_id = decision->id;
-    top_state_add(state, decision);
-}
-
-/* The newest comes first; here it is last. */
-static void take_decisions(JsonReader *reader, Arena *arena, TopState *state) {
-    TopDecision *list = ARENA_ARRAY(arena, TopDecision, DECISIONS_IN_UPDATE_MAX);
-    size_t n = 0;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        if (list && n < DECISIONS_IN_UPDATE_MAX)
-            take_decision(reader, arena, &list[n++]);
-        else
-            json_skip(reader, NULL);
-    }
-    while (json_error(reader) == JSON_OK && n > 0)
-        take_newer(state, &list[--n]);
-}
-
 TopRule *top_state_rule(TopState *state, const char *name) {
     TopRule *rule;
 
@@ -154,28 +126,6 @@ TopRule *top_state_rule(TopState *state, const char *name) {
     *rule = (TopRule){0};
     copy(rule->name, sizeof(rule->name), str_from_c(name));
     return rule;
-}
-
-static void take_rule(JsonReader *reader, Arena *arena, TopState *state) {
-    typedef struct Rule {
-        Str policy, name;
-        int64_t rejected;
-    } Rule;
-    static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
-        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
-        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
-    };
-    char name[TOP_NAME_MAX];
-    Rule read = {0};
-    TopRule *rule;
-
-    JSON_READ_FIELDS(reader, arena, fields, &read);
-    copy(name, sizeof(name),
-        arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
-    rule = top_state_rule(state, name);
-    if (rule)
-        count(&rule->rejected, read.rejected);
 }
 
 static int compare_rules(const void *a, const void *b) {
@@ -193,31 +143,37 @@ void top_state_sort_rules(TopState *state) {
     qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
 }
 
-static void take_rules(JsonReader *reader, Arena *arena, TopState *state) {
-    json_array(reader);
-    while (json_element(reader))
-        take_rule(reader, arena, state);
-    top_state_sort_rules(state);
-}
-
-/* The plain fields of an update. */
+/* The fields of an update. */
 typedef struct Update {
     TopState *state;
     Str time, health, summary;
     double error_rate, p99_sec;
     int64_t n_nodes, n_pending, newest_id, n_filters, n_rejected;
+    TopDecision *decisions; /* the newest first */
+    size_t n_decisions;
 } Update;
 
-static void read_rules(JsonReader *reader, Arena *arena, void *target) {
-    take_rules(reader, arena, ((Update *)target)->state);
-}
-
-static void read_decisions(JsonReader *reader, Arena *arena, void *target) {
+static void take_rule(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Rule {
+        Str policy, name;
+        int64_t rejected;
+    } Rule;
+    static const JsonField fields[] = {
+        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
+        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
+        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
+    };
+    char name[TOP_NAME_MAX];
     Update *update = target;
+    Rule read = {0};
+    TopRule *rule;
 
-    if (update->newest_id < update->state->newest_id) /* ids start again with a new process */
-        update->state->newest_id = 0;
-    take_decisions(reader, arena, update->state);
+    JSON_READ_FIELDS(reader, arena, fields, &read);
+    copy(name, sizeof(name),
+        arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
+    rule = top_state_rule(update->state, name);
+    if (rule)
+        count(&rule->rejected, read.rejected);
 }
 
 static void apply_update(TopState *state, const Update *update) {
@@ -230,6 +186,15 @@ static void apply_update(TopState *state, const Update *update) {
     state->n_pending = update->n_pending;
     count(&state->filters, update->n_filters);
     count(&state->rejected, update->n_rejected);
+    top_state_sort_rules(state);
+    if (update->newest_id < state->newest_id) /* ids start again with a new process */
+        state->newest_id = 0;
+    for (size_t i = update->n_decisions; i-- > 0;) {
+        if (update->decisions[i].id <= state->newest_id) /* an update may tell of some again */
+            continue;
+        state->newest_id = update->decisions[i].id;
+        top_state_add(state, &update->decisions[i]);
+    }
     state->has_update = true;
 }
 
@@ -245,8 +210,9 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
         {"newest", JSON_FIELD_INT, offsetof(Update, newest_id)},
         {"requests.filter", JSON_FIELD_INT, offsetof(Update, n_filters)},
         {"rejectedNodes", JSON_FIELD_INT, offsetof(Update, n_rejected)},
-        {"rules", JSON_FIELD_CUSTOM, .read = read_rules},
-        {"decisions", JSON_FIELD_CUSTOM, .read = read_decisions},
+        {"rules", JSON_FIELD_ARRAY, .read = take_rule},
+        JSON_LIST(
+            "decisions", Update, decisions, n_decisions, DECISIONS_IN_UPDATE_MAX, take_decision),
     };
     Update update = {.error_rate = NAN, .p99_sec = NAN};
     TopState *next;

@@ -151,15 +151,6 @@ static bool redraw(Top *top) {
     return print_screen(top, "\033[H", "\033[K");
 }
 
-static const TopDecision *find_selected(const Top *top) {
-    const TopDecision *decision = NULL;
-
-    for (size_t back = 0; (decision = top_state_decision(top->state, back)); back++)
-        if (decision->id == top->screen.selected)
-            break;
-    return decision;
-}
-
 static void show_text(Top *top, const char *title, Str text) {
     (void)snprintf(top->screen.text_title, sizeof(top->screen.text_title), "%s", title);
     top->screen.text = text;
@@ -170,11 +161,13 @@ static void show_text(Top *top, const char *title, Str text) {
 /* What `berth explain --last` prints about the selected pod. It may take a moment: the screen
  * reports that. False: the terminal is gone. */
 static bool explain_selected(Top *top) {
-    const TopDecision *decision = find_selected(top);
+    const TopDecision *decision = top_state_decision(top->state, 0);
     ExplainLastOptions options = {.source = top->given, .weight = 1};
     char error[BERTH_CLIENT_ERROR_MAX], title[TOP_TEXT_MAX], pod[TOP_NAME_MAX];
 
     top->screen.wants_explanation = false;
+    for (size_t back = 1; decision && decision->id != top->screen.selected; back++)
+        decision = top_state_decision(top->state, back);
     if (!decision)
         return true;
     (void)snprintf(pod, sizeof(pod), "%s", decision->pod);
@@ -219,32 +212,24 @@ static int watch(Top *top) {
     return EXIT_FINE;
 }
 
-/* Replicas that an update is still expected of. */
-static size_t count_awaited(const Top *top) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < top->replicas.n; i++)
-        n += !top->items[i].problem[0] && top->items[i].n_updates < ONCE_UPDATES;
-    return n;
-}
-
-static size_t count_lost(const Top *top) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < top->replicas.n; i++)
-        n += top->items[i].problem[0] != '\0';
-    return n;
-}
-
 static int show_once(Top *top) {
+    size_t n_awaited, n_lost;
+
     top->screen.is_once = true;
     top->screen.width = ONCE_WIDTH;
     top->screen.height = ONCE_LINES;
     if (!connect_again(top, clock_monotonic_nsec()))
         return out_of_memory();
-    while (count_awaited(top) > 0)
-        step(top, /* fd= */ -1);
-    if (count_lost(top) == top->replicas.n)
+    do {
+        n_awaited = n_lost = 0;
+        for (size_t i = 0; i < top->replicas.n; i++) {
+            n_lost += top->items[i].problem[0] != '\0';
+            n_awaited += !top->items[i].problem[0] && top->items[i].n_updates < ONCE_UPDATES;
+        }
+        if (n_awaited > 0)
+            step(top, /* fd= */ -1);
+    } while (n_awaited > 0);
+    if (n_lost == top->replicas.n)
         return terminal_complain("%s", top->items[0].problem);
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
@@ -283,8 +268,8 @@ static int run(void *context, const Arguments *arguments) {
     r = replicas_open(&top->source, &top->replicas);
     top->explanation = (Buf)BUF_INIT(EXPLANATION_MAX);
     top->scratch = arena_new(TOP_BUDGET);
-    top->state = calloc(1, sizeof(*top->state));
-    top->items = calloc(top->replicas.n + 1, sizeof(*top->items));
+    top->state = ARENA_NEW(arguments->arena, TopState);
+    top->items = ARENA_ARRAY(arguments->arena, TopReplica, top->replicas.n + 1);
     if (!top->scratch || !top->state || !top->items)
         r = out_of_memory();
     for (size_t i = 0; r == EXIT_FINE && i < top->replicas.n; i++)
@@ -293,9 +278,7 @@ static int run(void *context, const Arguments *arguments) {
         r = show(top);
     for (size_t i = 0; top->items && i < top->replicas.n; i++)
         berth_stream_free(top->items[i].stream);
-    free(top->items);
     buf_done(&top->explanation);
-    free(top->state);
     arena_free(top->scratch);
     replicas_done(&top->replicas);
     server_source_done(&top->source);
@@ -312,6 +295,7 @@ const Command top_command = {
         "Enter explains the selected pod, p pause, / filter, w only pods without a node, ? help. "
         "Without a terminal it prints once and ends.",
     .options = options,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(Top),
     .check = check,
     .run = run,
