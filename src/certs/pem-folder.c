@@ -141,10 +141,7 @@ static int make_folder(PemFolder *folder, char *error) {
     if (mkdir(folder->path, 0700) < 0)
         return fail(folder, NULL, -errno, error);
     r = lock_folder(folder, error);
-    if (r < 0 || folder->fd >= 0)
-        return r;
-    (void)fail(folder, NULL, -ENOENT, error); /* gone again */
-    return -ENOENT;
+    return r < 0 || folder->fd >= 0 ? r : fail(folder, NULL, -ENOENT, error); /* gone again */
 }
 
 static void remove_beside(const PemFolder *folder) {

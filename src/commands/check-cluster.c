@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cluster/snapshot.h"
 #include "commands/check-internal.h"
-#include "extender/explain.h"
+#include "commands/explain-internal.h"
 #include "input/objects.h"
 #include "input/zones.h"
 #include "policy/lint.h"
@@ -99,32 +99,22 @@ static bool applies(const Explanation *explanation, const Policy *policy) {
     return false;
 }
 
-static const FailedRule *find_failed(const NodeExplanation *node, const Filter *filter) {
-    for (size_t i = 0; i < node->n_failed; i++)
-        if (node->failed[i].filter == filter)
-            return &node->failed[i];
-    return NULL;
-}
-
-static bool fails_everywhere(const Explanation *explanation, const Filter *filter) {
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (!find_failed(&explanation->nodes[i], filter))
-            return false;
-    return true;
-}
-
 static void note_failures(const ClusterCheck *check, Trial *trial, const Explanation *explanation) {
     for (size_t i = 0; i < trial->policy->n_filters; i++) {
         const Filter *filter = &trial->policy->filters[i];
         const NodeExplanation *first = &explanation->nodes[0];
+        size_t n_failing = 0;
 
         if (!trial->is_suspect[i])
             continue;
-        if (!fails_everywhere(explanation, filter)) {
+        while (n_failing < explanation->n_nodes &&
+               explain_failed_rule(&explanation->nodes[n_failing], filter))
+            n_failing++;
+        if (n_failing < explanation->n_nodes) {
             trial->is_suspect[i] = false;
             trial->n_suspects--;
         } else if (!trial->details[i].ptr) {
-            Str detail = find_failed(first, filter)->detail;
+            Str detail = explain_failed_rule(first, filter)->detail;
 
             trial->details[i] =
                 detail.len > 0 ? arena_printf(check->diags->arena, "on %.*s: %.*s",
@@ -246,20 +236,15 @@ static void check_related(void *context, const Policy *policy, const Expression 
     }
 }
 
-static void check_related_kinds(ClusterCheck *check) {
-    const RelatedObjects *related = snapshot_related(check->view->snapshot);
-
-    for (unsigned i = 0; i < _RELATED_KINDS; i++)
-        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
-    program_each_expression(check->program, check_related, check);
-}
-
 static int check_all(ClusterCheck *check, const char *path) {
+    const RelatedObjects *related = snapshot_related(check->view->snapshot);
     int r = gather_pods(check, path, check->view->table);
 
     if (r < 0)
         return r;
-    check_related_kinds(check);
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
+    program_each_expression(check->program, check_related, check);
     lint_cluster(
         check->program, check->view->table, check->pods.items, check->pods.n, check->diags);
     for (size_t i = 0; r == 0 && i < check->program->n_policies; i++)

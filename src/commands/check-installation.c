@@ -108,15 +108,6 @@ static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     return r < 0 ? ret->error.ptr != NULL : ret->text.ptr != NULL;
 }
 
-static int read_configs(
-    InstallationCheck *check, const char *const *paths, size_t n, Arena *arena) {
-    for (size_t i = 0; i < n; i++)
-        if (!read_config(paths[i], arena, &check->collect.configs[i]))
-            return terminal_out_of_memory("a configuration file", arena);
-    check->collect.n_configs = n;
-    return 0;
-}
-
 /* A misspelt --only is reported before any request. */
 static int check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
@@ -281,35 +272,25 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
+    bool is_live = !check->collect.is_offline;
     int r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
 
-    if (r == 0)
+    if (r == 0 && is_live)
         r = server_source_check_token(&check->source);
-    if (r == 0)
-        r = read_configs(check, check->configs, check->n_configs, arena);
-    if (r == 0 && cluster_source_is_live(cluster))
+    for (size_t i = 0; r == 0 && i < check->n_configs; i++)
+        if (!read_config(check->configs[i], arena, &check->collect.configs[i]))
+            r = terminal_out_of_memory("a configuration file", arena);
+    if (r == 0 && is_live && cluster_source_is_live(cluster))
         r = cluster_source_access(cluster, &access);
     if (r != 0)
         return r;
+    check->collect.n_configs = check->n_configs;
     check->collect.access = check->source.access;
-    check->collect.is_self = cluster->is_in_cluster;
+    check->collect.is_self = is_live && cluster->is_in_cluster;
     if (access) {
         client = client_new(access);
         if (!client)
             return terminal_out_of_memory("the connection to the API server", NULL);
     }
     return run_rounds(check, client);
-}
-
-int installation_check_run_offline(
-    InstallationCheck *check, const char *const *configs, size_t n_configs) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
-    int r;
-
-    if (n_configs > FACTS_CONFIGS_MAX)
-        return terminal_refuse(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
-    r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
-    if (r == 0)
-        r = read_configs(check, configs, n_configs, arena);
-    return r != 0 ? r : run_rounds(check, NULL);
 }

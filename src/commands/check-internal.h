@@ -77,10 +77,6 @@ const char *installation_check_validate(
 /* Prints the findings. @cluster may name no API server. Returns the exit code. */
 int installation_check_run(InstallationCheck *check, const ClusterSource *cluster);
 
-/* The same of configurations alone. */
-int installation_check_run_offline(
-    InstallationCheck *check, const char *const *configs, size_t n_configs);
-
 /* LoadCheck: predicts whether berth serve can load policies on a cluster of some size. */
 typedef struct LoadCheck {
     size_t n_nodes; /* 0: not wanted */
@@ -107,15 +103,7 @@ int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster
 bool check_print_managed(const Program *program, Buf *out);
 bool check_write_managed(const Program *program, JsonWriter *writer);
 
-/* Prints the rules of a valid program: as CEL, with costs, as JSON. */
-
-/* How often the value of root @root of the plan is computed, whose expression is @expression. */
-const char *check_time(const Program *program, uint32_t root, const Expression *expression);
-
-/* Whether part of it is computed for one node at a time, by the scalar machine. */
-bool check_is_slow(const Program *program, uint32_t root);
-
-/* One line a rule. */
+/* Prints the rules of a valid program with costs, a line a rule. */
 void check_print_costs(const Program *program, Buf *out);
 
 /* Whether the counts of filters are exact, with a line for each policy that has such filters. */

@@ -38,28 +38,20 @@ static const char pod_text[] =
     "{\"requests\": {\"cpu\": \"250m\", \"memory\": \"512Mi\"}}}]}, "
     "\"status\": {\"phase\": \"Running\"}}";
 
-static int add_node(Store *store, unsigned i, Arena *arena) {
+/* A node, or one of its pods. */
+static int add_object(Store *store, Str text, bool is_node, Arena *arena) {
     JsonReader reader;
     Node node;
-    Str text = arena_printf(arena, node_text, i, i, i % 3);
-
-    if (!text.ptr)
-        return -1;
-    json_reader_init(&reader, text);
-    node_decode(&reader, arena, &node);
-    return json_error(&reader) == JSON_OK ? store_apply_node(store, &node) : -1;
-}
-
-static int add_pod(Store *store, unsigned i, unsigned k, Arena *arena) {
-    JsonReader reader;
     Pod pod;
-    Str text = arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i);
 
-    if (!text.ptr)
-        return -1;
     json_reader_init(&reader, text);
-    pod_decode(&reader, arena, &pod);
-    return json_error(&reader) == JSON_OK ? store_apply_pod(store, &pod) : -1;
+    if (is_node)
+        node_decode(&reader, arena, &node);
+    else
+        pod_decode(&reader, arena, &pod);
+    if (json_error(&reader) != JSON_OK)
+        return -1;
+    return is_node ? store_apply_node(store, &node) : store_apply_pod(store, &pod);
 }
 
 /* One chunk of the table: each further one costs as much. NULL: no memory. */
@@ -71,9 +63,10 @@ static Snapshot *make_nodes(size_t n_nodes) {
     int r = store && arena ? 0 : -1;
 
     for (unsigned i = 0; r >= 0 && i < n; i++) {
-        r = add_node(store, i, arena);
+        r = add_object(store, arena_printf(arena, node_text, i, i, i % 3), true, arena);
         for (unsigned k = 0; r >= 0 && k < PODS_PER_NODE; k++)
-            r = add_pod(store, i, k, arena);
+            r = add_object(
+                store, arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i), false, arena);
         arena_reset(arena);
     }
     return r >= 0 && store_publish(store, &snapshot) == 0 ? snapshot : NULL;

@@ -60,13 +60,6 @@ static bool checks_installation(const Settings *settings) {
     return settings->is_live && installation_check_is_given(&settings->installation);
 }
 
-static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
-    if (settings->show == SHOW_CEL)
-        terminal_print_diags(diags);
-    else if (settings->show != SHOW_JSON)
-        diag_list_print(diags, terminal_has_colour(stdout), out);
-}
-
 static void print_program(
     Settings *settings, const DiagList *diags, const Program *program, Buf *out) {
     if (settings->show == SHOW_JSON) {
@@ -111,15 +104,6 @@ static int check_live(Settings *settings, Program *program) {
     return r != EXIT_FINE ? r : r_installation;
 }
 
-/* What goes beyond the policies themselves. */
-static int check_further(Settings *settings, Program *program) {
-    if (settings->is_managed)
-        return settings->works_managed ? EXIT_FINE : EXIT_FAILED;
-    if (settings->load.n_nodes > 0)
-        return load_check_run(&settings->load, &settings->cluster, program);
-    return settings->is_live ? check_live(settings, program) : EXIT_FINE;
-}
-
 static int check(Settings *settings, const Arguments *arguments) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
@@ -130,7 +114,10 @@ static int check(Settings *settings, const Arguments *arguments) {
         return terminal_failed("the policies", r, NULL);
     if (r == 0 && settings->cluster.file && !settings->is_live && settings->load.n_nodes == 0)
         r_cluster = cluster_check_run(&settings->cluster, program, &diags);
-    print_diags(settings, &diags, &out);
+    if (settings->show == SHOW_CEL)
+        terminal_print_diags(&diags);
+    else if (settings->show != SHOW_JSON)
+        diag_list_print(&diags, terminal_has_colour(stdout), &out);
     print_program(settings, &diags, program, &out);
     if (terminal_finish_as(&out, settings->form) != EXIT_FINE)
         return EXIT_UNREACHABLE;
@@ -138,7 +125,12 @@ static int check(Settings *settings, const Arguments *arguments) {
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
     if (r_cluster != 0)
         return r_cluster;
-    r = check_further(settings, program);
+    if (settings->is_managed)
+        r = settings->works_managed ? EXIT_FINE : EXIT_FAILED;
+    else if (settings->load.n_nodes > 0)
+        r = load_check_run(&settings->load, &settings->cluster, program);
+    else
+        r = settings->is_live ? check_live(settings, program) : EXIT_FINE;
     return r == EXIT_FINE && settings->fails_on_warning && diags.n_warnings > 0 ? EXIT_FAILED : r;
 }
 
@@ -164,21 +156,19 @@ static int run(void *context, const Arguments *arguments) {
     if (settings->show != SHOW_JSON)
         settings->form = OUTPUT_TABLE;
     settings->installation.form = settings->form;
+    if (settings->is_offline && arguments->n > FACTS_CONFIGS_MAX)
+        return terminal_refuse(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
+    for (size_t i = 0; settings->is_offline && i < arguments->n; i++)
+        settings->installation.configs[i] = arguments->items[i];
     if (settings->is_offline)
-        return installation_check_run_offline(
-            &settings->installation, arguments->items, arguments->n);
-    settings->installation.prints_counts = arguments->n == 0;
-    if (arguments->n == 0)
+        settings->installation.n_configs = arguments->n;
+    settings->installation.prints_counts = arguments->n == 0 && !settings->is_offline;
+    if (arguments->n == 0 || settings->is_offline)
         return installation_check_run(&settings->installation, &settings->cluster);
     return check(settings, arguments);
 }
 
 /* --- options --------------------------------------------------------------------- */
-
-static const char *show_cel(void *context, const char *value) {
-    ((Settings *)context)->show = SHOW_CEL;
-    return NULL;
-}
 
 static const char *show_costs(void *context, const char *value) {
     Settings *settings = context;
@@ -216,7 +206,7 @@ static const char *add_only(void *context, const char *value) {
 static const Option options[] = {
     {"cost", OPTION_FLAG, .set = show_costs,
         .help = "each rule: how often it is evaluated, and its maximum cost"},
-    {"print-cel", OPTION_FLAG, .set = show_cel,
+    {"print-cel", OPTION_VALUE, AT(show), .min = SHOW_CEL,
         .help = "each rule as CEL, built-in ones too; errors and warnings go to standard error"},
     {"verbose", OPTION_FLAG, 'v', .set = be_verbose,
         .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
@@ -355,8 +345,7 @@ const Command check_command = {
     .about = "Reads placement policies and prints everything that is wrong with them: "
              "file:line:column, the line, and how to fix it. \"-\" is standard input. Exit code: 0 "
              "when they can be used (warnings are allowed without --fail-on warning), 1 when not, "
-             "3 when "
-             "one cannot be read.",
+             "3 when one cannot be read.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,

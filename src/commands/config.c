@@ -274,36 +274,6 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* The inputs of kube-scheduler's configuration. */
-typedef struct BerthFeatures {
-    bool has_filters, has_scores; /* of its policies */
-    bool may_bind;
-    bool knows_cluster;     /* nodes can be sent by name */
-    int max_score;          /* of its policies, on the wire */
-    int64_t deadline_nsec;  /* of its own, for one request; 0: not known */
-    bool wants_certificate; /* of clients */
-    Str *managed;           /* only pods that request one of these are sent; none: all */
-    size_t n_managed;
-} BerthFeatures;
-
-/* --- features of berth ----------------------------------------------------------------------- */
-
-static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
-    bool has_deadline = fact->deadline_sec > 0 && fact->deadline_sec < DEADLINE_MAX_SEC;
-
-    *ret = (BerthFeatures){
-        .has_filters = fact->has_filters,
-        .has_scores = fact->has_scores,
-        .may_bind = fact->answers_bind,
-        .knows_cluster = fact->knows_cluster,
-        .max_score = fact->max_score,
-        .deadline_nsec = has_deadline ? (int64_t)(fact->deadline_sec * NSEC_PER_SEC) : 0,
-        .wants_certificate = fact->n_client_names > 0,
-        .managed = fact->managed,
-        .n_managed = fact->n_managed,
-    };
-}
-
 /* About counts that are not exact because berth does not bind. */
 static void print_not_exact(const Buf *names) {
     if (names->len > 0)
@@ -340,7 +310,7 @@ static void recommend_bind(const Program *program) {
 }
 
 /* Of a running berth. 0 or an exit code. */
-static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures *ret) {
+static int fetch_features(const BerthAccess *access, Arena *arena, BerthFact *ret) {
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
     CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
     InstallationFacts facts = {0};
@@ -353,13 +323,13 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
         return terminal_out_of_memory("the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))
         return terminal_complain("%s", arena_copy(arena, facts.berths[0].error).ptr);
-    take_facts(&facts.berths[0], ret);
-    recommend_bind_to(&facts.berths[0]);
+    *ret = facts.berths[0];
+    recommend_bind_to(ret);
     return 0;
 }
 
 /* Of a berth with these policies. The same. */
-static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
+static int load_features(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     int r = policy_files_load(&settings->policies, arena, &program);
 
@@ -367,7 +337,7 @@ static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeat
         return r;
     if (!settings->may_bind)
         recommend_bind(program);
-    *ret = (BerthFeatures){
+    *ret = (BerthFact){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,
         .knows_cluster = true,
@@ -376,7 +346,7 @@ static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeat
     return 0;
 }
 
-static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
+static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
     int r = 0;
 
     if (settings->source.access.server)
@@ -386,29 +356,30 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeature
     else {
         (void)terminal_complain(
             "note: no --policy and no --server: written for policies with filters and scores");
-        *ret = (BerthFeatures){.has_filters = true, .has_scores = true, .knows_cluster = true};
+        *ret = (BerthFact){.has_filters = true, .has_scores = true, .knows_cluster = true};
     }
-    ret->may_bind = settings->may_bind;
+    ret->answers_bind = settings->may_bind;
     return r;
 }
 
 static int check_berth(
-    const ConfigSettings *settings, const BerthFeatures *berth, int64_t timeout_nsec) {
+    const ConfigSettings *settings, const BerthFact *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
         return terminal_refuse(EXIT_USAGE,
             "that berth has no cluster, so kube-scheduler would have to send whole "
             "nodes with every call (and from 1.33 on score them as if they were "
             "empty). Start it with --kubeconfig or --in-cluster");
-    if (berth->may_bind && settings->is_ignorable)
+    if (berth->answers_bind && settings->is_ignorable)
         return terminal_refuse(EXIT_USAGE,
             "--ignorable with a berth that binds: while it does not answer, "
             "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
             "Leave out one of the two");
-    if (berth->deadline_nsec > 0 && timeout_nsec <= berth->deadline_nsec)
+    if (berth->deadline_sec > 0 && berth->deadline_sec < DEADLINE_MAX_SEC &&
+        timeout_nsec <= (int64_t)(berth->deadline_sec * NSEC_PER_SEC))
         return terminal_refuse(EXIT_USAGE,
             "--timeout is not longer than berth's own --deadline: kube-scheduler "
             "would time out first, and the pod would wait in vain");
-    if (berth->wants_certificate && !settings->client_cert)
+    if (berth->n_client_names > 0 && !settings->client_cert)
         (void)terminal_complain("note: that berth requires a client certificate: give "
                                 "--client-cert and --client-key (berth certs makes them)");
     return 0;
@@ -438,8 +409,8 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
 }
 
 /* The settings of the running berth, with the reasons. */
-static int set_managed(const ConfigSettings *settings, const BerthFeatures *berth, Arena *arena,
-    ExtenderEntry *entry) {
+static int set_managed(
+    const ConfigSettings *settings, const BerthFact *berth, Arena *arena, ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
@@ -478,7 +449,7 @@ static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry
 
 /* Filter is always configured: by it berth knows which pods were placed, and which bypassed it. */
 static void set_verbs(
-    const ConfigSettings *settings, const BerthFeatures *berth, ExtenderEntry *entry) {
+    const ConfigSettings *settings, const BerthFact *berth, ExtenderEntry *entry) {
     entry->filter_verb = STR("filter");
     if (berth->has_filters)
         entry->preempt_verb = STR("preempt");
@@ -487,7 +458,7 @@ static void set_verbs(
         entry->weight = settings->weight;
         entry->max_score = berth->max_score;
     }
-    if (berth->may_bind)
+    if (berth->answers_bind)
         entry->bind_verb = STR("bind");
 }
 
@@ -543,7 +514,7 @@ static int check_text(Str text, bool is_old, Arena *arena) {
     return r == 0 ? 0 : EXIT_USAGE;
 }
 
-static void print_head(const SchedulerConfig *config, const BerthFeatures *berth, Buf *out) {
+static void print_head(const SchedulerConfig *config, const BerthFact *berth, Buf *out) {
     bool has_policy = config->policy_file.len + config->policy_map_name.len > 0;
 
     buf_printf(out,
@@ -565,7 +536,7 @@ static void print_head(const SchedulerConfig *config, const BerthFeatures *berth
             STR_FMT(config->policy_map_namespace), STR_FMT(config->policy_map_name));
 }
 
-static int print(const SchedulerConfig *config, const BerthFeatures *berth, Arena *arena) {
+static int print(const SchedulerConfig *config, const BerthFact *berth, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     int r;
 
@@ -589,14 +560,14 @@ static int make_config(const ConfigSettings *settings, Arena *arena) {
         .extenders = &entry,
         .n_extenders = 1,
     };
-    BerthFeatures berth = {0};
+    BerthFact berth = {0};
     Str ca = STR_NULL, name;
     int r = find_berth(settings, arena, &berth);
 
     if (r != 0)
         return r;
-    entry.timeout_nsec =
-        settings->timeout_nsec ? settings->timeout_nsec : (berth.may_bind ? 15 : 1) * NSEC_PER_SEC;
+    entry.timeout_nsec = settings->timeout_nsec ? settings->timeout_nsec
+                                                : (berth.answers_bind ? 15 : 1) * NSEC_PER_SEC;
     r = check_berth(settings, &berth, entry.timeout_nsec);
     if (r == 0)
         r = read_ca(settings, arena, &ca);

@@ -67,15 +67,6 @@ static int load_view(
     return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
 }
 
-static int load_workloads(const Settings *settings, Arena *arena, WorkloadList *ret) {
-    char error[OBJECTS_ERROR_MAX];
-    int r;
-
-    progress_begin("reading the pods");
-    r = workloads_load(settings->file, arena, ret, error);
-    return r < 0 ? terminal_report(r, error) : 0;
-}
-
 static int print(
     const Settings *settings, const Explanation *explanation, const Pod *pod, int64_t now) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
@@ -148,35 +139,28 @@ static int explain_all(
 /* The only pod or template of the file, or the one that was named, is explained in full. */
 static int explain_file(
     const Settings *settings, const View *view, int64_t now_nsec, Arena *arena) {
-    char error[WORKLOAD_NAME_ERROR_MAX];
-    const WorkloadPod *one = NULL;
+    char error[OBJECTS_ERROR_MAX + WORKLOAD_NAME_ERROR_MAX];
+    const WorkloadPod *one;
     WorkloadList list;
-    int r = load_workloads(settings, arena, &list);
+    int r;
 
-    if (r != 0)
-        return r;
-    if (settings->name) {
-        one = workloads_find(&list, settings->name, error);
-        if (!one)
-            return terminal_refuse(EXIT_USAGE, "%s", error);
-    } else if (list.n == 1) {
-        one = &list.items[0];
-    }
-    return one ? explain_pod(settings, view, &one->pod, now_nsec, arena)
-               : explain_all(settings, view, &list, now_nsec);
+    progress_begin("reading the pods");
+    r = workloads_load(settings->file, arena, &list, error);
+    if (r < 0)
+        return terminal_report(r, error);
+    one = settings->name ? workloads_find(&list, settings->name, error) : list.items;
+    if (!one)
+        return terminal_refuse(EXIT_USAGE, "%s", error);
+    return settings->name || list.n == 1 ? explain_pod(settings, view, &one->pod, now_nsec, arena)
+                                         : explain_all(settings, view, &list, now_nsec);
 }
 
-static int explain(const Settings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+static int explain(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(view_unrefp) View *view = NULL;
     int64_t now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec();
     Pod pod;
-    int r;
+    int r = load_view(settings, zones, now_nsec, arena, &view);
 
-    if (!arena || !zones)
-        return terminal_out_of_memory("the explanation", NULL);
-    r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0 && settings->file)
         return explain_file(settings, view, now_nsec, arena);
     if (r == 0)
@@ -184,30 +168,22 @@ static int explain(const Settings *settings) {
     return r == 0 ? explain_pod(settings, view, &pod, now_nsec, arena) : r;
 }
 
-static void print_when(const Settings *settings, const BundleCase *found) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
-
-    buf_append(&out, STR("as of "));
-    time_print(found->now_nsec / NSEC_PER_SEC, &out);
-    buf_printf(&out, ", decision %llu of ", (unsigned long long)found->id);
-    visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
-    (void)terminal_print(stdout, buf_str(&out));
-}
-
 /* The cluster, the policies, the pod and the time are those of the recorded decision. */
-static int explain_of_bundle(const Settings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+static int explain_of_bundle(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(bundle_case_done) BundleCase found = {0};
-    int r;
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    int r =
+        explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
 
-    if (!arena || !zones)
-        return terminal_out_of_memory("the explanation", NULL);
-    r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;
-    if (settings->form == OUTPUT_TABLE)
-        print_when(settings, &found);
+    if (settings->form == OUTPUT_TABLE) {
+        buf_append(&out, STR("as of "));
+        time_print(found.now_nsec / NSEC_PER_SEC, &out);
+        buf_printf(&out, ", decision %llu of ", (unsigned long long)found.id);
+        visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
+        (void)terminal_print(stdout, buf_str(&out));
+    }
     return print(settings, &found.explanation, &found.pod, found.now_nsec);
 }
 
@@ -279,14 +255,6 @@ static const char *check_bundle(const Settings *settings) {
     return NULL;
 }
 
-static int explain_past(Settings *settings) {
-    settings->last.node = settings->node;
-    settings->last.all = settings->all;
-    settings->last.form = settings->form;
-    settings->last.weight = settings->weight;
-    return explain_last(&settings->last);
-}
-
 /* Whether the given pod name looks like a file. */
 static bool looks_like_file(const char *name) {
     Str text = str_from_c(name);
@@ -318,8 +286,7 @@ static const char *check(void *context, const Arguments *arguments) {
     }
     if (server_source_is_given(&settings->last.source) || settings->last.source.namespace)
         return "--server, --ca, --cert, --key, --token-file and --berth-namespace are for a "
-               "running "
-               "berth, which has policies of its own";
+               "running berth, which has policies of its own";
     if (settings->name && !settings->file && settings->source.file)
         return "a pod by name is read from the API server: no --cluster";
     if (!settings->name && !settings->file)
@@ -328,16 +295,21 @@ static const char *check(void *context, const Arguments *arguments) {
     return wrong ? wrong : metrics_source_check(&settings->metrics, &settings->source);
 }
 
-static void init(void *context) {
-    ((Settings *)context)->weight = 1;
-}
-
 static int run(void *context, const Arguments *arguments) {
+    _cleanup_(zones_freep) Zones *zones = zones_new();
     Settings *settings = context;
 
+    if (!zones)
+        return terminal_out_of_memory("the explanation", NULL);
     if (settings->bundle)
-        return explain_of_bundle(settings);
-    return settings->last.pod ? explain_past(settings) : explain(settings);
+        return explain_of_bundle(settings, zones, arguments->arena);
+    if (!settings->last.pod)
+        return explain(settings, zones, arguments->arena);
+    settings->last.node = settings->node;
+    settings->last.all = settings->all;
+    settings->last.form = settings->form;
+    settings->last.weight = settings->weight;
+    return explain_last(&settings->last);
 }
 
 const Command explain_command = {
@@ -355,8 +327,9 @@ const Command explain_command = {
     .options = options,
     .complete = COMPLETE_PODS,
     .max_completed = 1,
+    .budget = EXPLAIN_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.weight = 1},
     .check = check,
     .run = run,
 };
