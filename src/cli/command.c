@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 
 #define HELP_MAX ((size_t)256 * 1024)
 #define NAMES_MAX 96u
+#define WRONG_MAX 4096u
 
 /* Every command has it. */
 static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
@@ -76,7 +78,15 @@ static bool print_to(FILE *stream, const Command *command, void (*print)(const C
     return terminal_print(stream, buf_str(&out));
 }
 
-int command_misused(const Command *command, const char *wrong) {
+/* Prints the error, the usage and how to get help on stderr. Returns EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) static int command_misused(
+    const Command *command, const char *format, ...) {
+    char wrong[WRONG_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(wrong, sizeof(wrong), format, arguments);
+    va_end(arguments);
     (void)terminal_refuse(EXIT_USAGE, "%s", wrong);
     (void)print_to(stderr, command, command_print_usage);
     (void)fprintf(stderr, "Try: %s %s --help\n", program_name, command->name);
@@ -86,35 +96,23 @@ int command_misused(const Command *command, const char *wrong) {
 static int unknown_option(const Command *command, Str word) {
     bool is_long = str_has_prefix(word, STR("--"));
     Str nearest = is_long ? find_nearest(command->options, word) : STR_NULL;
-    char text[512];
 
-    (void)snprintf(text, sizeof(text),
+    return command_misused(command,
         str_is_empty(nearest) ? "unknown option %.*s" : "unknown option %.*s; did you mean --%.*s?",
         STR_FMT(word), STR_FMT(nearest));
-    return command_misused(command, text);
 }
 
 static int ambiguous_option(const Command *command, Str word) {
     _cleanup_(buf_done) Buf text = BUF_INIT(HELP_MAX);
-    const char *separator = " is ambiguous: --";
+    const char *separator = "";
 
-    buf_append(&text, word);
     for (const Option *option = command->options; option->name; option++)
         if (is_option(option) && str_has_prefix(str_from_c(option->name), str_skip(word, 2))) {
             buf_printf(&text, "%s%s", separator, option->name);
             separator = ", --";
         }
-    buf_append_char(&text, '\0');
-    return command_misused(command, buf_error(&text) ? "ambiguous option" : buf_str(&text).ptr);
-}
-
-static int misused_option(const Command *command, const Option *option, bool needs_value) {
-    char text[512];
-
-    (void)snprintf(text, sizeof(text),
-        needs_value ? "--%s needs a value: %s" : "--%s takes no value", option->name,
-        option->argument);
-    return command_misused(command, text);
+    return command_misused(
+        command, "%.*s is ambiguous: --%.*s", STR_FMT(word), STR_FMT(buf_str(&text)));
 }
 
 typedef struct Parser {
@@ -141,9 +139,11 @@ static int store(Parser *parser, const Option *option, const char *value) {
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
 static int take(Parser *parser, const Option *option, const char *value) {
     if (!option->argument)
-        return value ? misused_option(parser->command, option, false) : store(parser, option, NULL);
+        return value ? command_misused(parser->command, "--%s takes no value", option->name)
+                     : store(parser, option, NULL);
     if (!value && parser->at + 1 == parser->n)
-        return misused_option(parser->command, option, true);
+        return command_misused(
+            parser->command, "--%s needs a value: %s", option->name, option->argument);
     return store(parser, option, value ? value : parser->words[++parser->at]);
 }
 
@@ -200,7 +200,6 @@ static int parse(Parser *parser, Arguments *arguments) {
 static int run(Parser *parser, Arguments *arguments) {
     const Command *command = parser->command;
     const char *wrong = NULL;
-    char text[512];
     int r;
 
     terminal_command = command->name;
@@ -213,13 +212,13 @@ static int run(Parser *parser, Arguments *arguments) {
         return r;
     if (parser->wants_help)
         return print_to(stdout, command, command_print_help) ? EXIT_FINE : EXIT_UNREACHABLE;
-    if (arguments->n > 0 && command->max_completed == 0) {
-        (void)snprintf(text, sizeof(text), "unexpected argument \"%s\": it takes options only",
-            arguments->items[0]);
-        wrong = text;
-    } else if (command->check)
+    if (arguments->n > 0 && command->max_completed == 0)
+        return command_misused(
+            command, "unexpected argument \"%s\": it takes options only", arguments->items[0]);
+    if (command->check)
         wrong = command->check(parser->settings, arguments);
-    return wrong ? command_misused(command, wrong) : command->run(parser->settings, arguments);
+    return wrong ? command_misused(command, "%s", wrong)
+                 : command->run(parser->settings, arguments);
 }
 
 int command_run(const Command *command, int argc, char *argv[]) {

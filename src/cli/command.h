@@ -59,9 +59,6 @@ const Command *command_find(const char *name);
 /* Parses the words after the command's name, checks and runs. Returns the exit code. */
 int command_run(const Command *command, int argc, char *argv[]);
 
-/* Prints the error, the usage and how to get help on stderr. Returns EXIT_USAGE. */
-int command_misused(const Command *command, const char *wrong);
-
 /* "usage: …" lines; and all of --help. */
 void command_print_usage(const Command *command, Buf *out);
 void command_print_help(const Command *command, Buf *out);

@@ -99,24 +99,19 @@ static int find_pods(Search *search) {
     return search->pods.n > 0 ? 0 : complain_of_none(search, namespace);
 }
 
-static bool is_of_one_installation(const BerthPods *pods) {
-    for (size_t i = 1; i < pods->n; i++)
-        if (!str_eq(pods->items[i].namespace, pods->items[0].namespace) ||
-            !str_eq(pods->items[i].instance, pods->items[0].instance))
-            return false;
-    return true;
-}
-
 /* Replicas of different installations know nothing of each other. */
 static int check_installation(const Search *search) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    const BerthPods *pods = &search->pods;
+    const BerthPod *pods = search->pods.items;
+    bool is_one = true;
 
-    if (is_of_one_installation(pods))
+    for (size_t i = 0; i < search->pods.n; i++) {
+        is_one &= str_eq(pods[i].namespace, pods[0].namespace) &&
+                  str_eq(pods[i].instance, pods[0].instance);
+        buf_printf(&text, "\n  %.*s/%.*s", STR_FMT(pods[i].namespace), STR_FMT(pods[i].name));
+    }
+    if (is_one)
         return 0;
-    for (size_t i = 0; i < pods->n; i++)
-        buf_printf(&text, "\n  %.*s/%.*s", STR_FMT(pods->items[i].namespace),
-            STR_FMT(pods->items[i].name));
     return terminal_complain("there are several installations of berth; choose one by "
                              "--berth-namespace NAME, or by --server URL:%.*s",
         STR_FMT(buf_str(&text)));

@@ -45,16 +45,6 @@ typedef struct Settings {
     LoadCheck load;
 } Settings;
 
-static void print_summary(const Program *program, Buf *out) {
-    buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
-        program->n_policies == 1 ? "y" : "ies", program->n_filters, PLURAL(program->n_filters),
-        program->n_scores, PLURAL(program->n_scores));
-    for (unsigned i = 0; i < _RELATED_KINDS; i++)
-        if (program->related & RELATED_BIT(i))
-            buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
-                related_kind_name((RelatedKind)i));
-}
-
 /* Whether a check of the installation follows, which finds out who binds. */
 static bool checks_installation(const Settings *settings) {
     return settings->is_live && installation_check_is_given(&settings->installation);
@@ -77,7 +67,13 @@ static void print_program(
         check_print_costs(program, out);
     if (settings->fails_on_warning && diags->n_warnings > 0)
         return;
-    print_summary(program, out);
+    buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
+        program->n_policies == 1 ? "y" : "ies", program->n_filters, PLURAL(program->n_filters),
+        program->n_scores, PLURAL(program->n_scores));
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        if (program->related & RELATED_BIT(i))
+            buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
+                related_kind_name((RelatedKind)i));
     if (settings->is_managed)
         settings->works_managed = check_print_managed(program, out);
     else if (!checks_installation(settings))

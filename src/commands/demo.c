@@ -75,14 +75,6 @@ static const char *check(void *context, const Arguments *arguments) {
     return settings->solves && !settings->scenario ? "--solve needs --scenario NAME" : NULL;
 }
 
-static int list_scenarios(void) {
-    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
-
-    scenario_print_list(&list);
-    (void)terminal_print(stdout, buf_str(&list));
-    return EXIT_FINE;
-}
-
 static int refuse_scenario(const char *name, Str nearest) {
     (void)terminal_refuse(EXIT_USAGE,
         str_is_empty(nearest) ? "there is no scenario \"%s\""
@@ -93,21 +85,23 @@ static int refuse_scenario(const char *name, Str nearest) {
 }
 
 static int run_scenario(const Settings *settings) {
+    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
     char error[SCENARIO_ERROR_MAX];
     Str nearest = STR_NULL;
     const Scenario *scenario;
     int r;
 
-    if (strcmp(settings->scenario, "list") == 0)
-        return list_scenarios();
+    if (strcmp(settings->scenario, "list") == 0) {
+        scenario_print_list(&list);
+        (void)terminal_print(stdout, buf_str(&list));
+        return EXIT_FINE;
+    }
     scenario = scenario_find(settings->scenario, &nearest);
     if (!scenario)
         return refuse_scenario(settings->scenario, nearest);
     log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
     r = scenario_run(scenario, &settings->demo, settings->solves, error);
-    if (r == 0)
-        return EXIT_FINE;
-    return terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
+    return r == 0 ? EXIT_FINE : terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
 }
 
 static void init(void *context) {

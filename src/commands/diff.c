@@ -13,7 +13,6 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/recorded.h"
-#include "commands/what-if-print.h"
 #include "input/policy-diff.h"
 #include "json/write.h"
 
@@ -123,11 +122,9 @@ static void print_replay(const Settings *settings, const Recorded *recorded,
     buf_append_char(out, '\n');
     what_if_print(&(WhatIfPrinter){
         .report = &compared->report,
-        .recording = &recorded->recording,
+        .recorded = recorded,
         .program = compared->program,
         .with = buf_str(&with),
-        .policy = recorded_policy_digest(&recorded->bundles[0]),
-        .is_anonymous = recorded->bundles[0].is_anonymous,
         .weight = 1,
         .all = settings->all,
         .paint = paint_for(terminal_has_colour(stdout)),

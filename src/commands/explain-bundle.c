@@ -11,20 +11,19 @@ void bundle_case_done(BundleCase *found) {
     bundle_done(&found->bundle);
 }
 
-static bool is_about(const RecordedDecision *decision, Str name) {
-    Str namespace = decision->pod_namespace;
+/* The newest filter for @name, NAMESPACE/NAME; NULL: none. */
+static const RecordedDecision *find_decision(const Recording *recording, const char *name) {
+    Str rest = str_from_c(name), namespace;
 
-    return decision->verb == VERB_FILTER &&
-           name.len == namespace.len + 1 + decision->pod_name.len &&
-           str_has_prefix(name, namespace) && name.ptr[namespace.len] == '/' &&
-           str_has_suffix(name, decision->pod_name);
-}
+    if (!str_split(&rest, '/', &namespace))
+        return NULL;
+    for (size_t i = recording->n; i-- > 0;) {
+        const RecordedDecision *decision = &recording->decisions[i];
 
-/* The newest filter for @name; NULL: none. */
-static const RecordedDecision *find_decision(const Recording *recording, Str name) {
-    for (size_t i = recording->n; i-- > 0;)
-        if (is_about(&recording->decisions[i], name))
-            return &recording->decisions[i];
+        if (decision->verb == VERB_FILTER && str_eq(decision->pod_namespace, namespace) &&
+            str_eq(decision->pod_name, rest))
+            return decision;
+    }
     return NULL;
 }
 
@@ -38,13 +37,6 @@ static int complain_unknown(const char *path, const char *name, const Recording 
     return terminal_complain("%s: it has no filter for %s; the newest decision is about %.*s/%.*s",
         path, name, STR_FMT(str_take(newest->pod_namespace, 64)),
         STR_FMT(str_take(newest->pod_name, 64)));
-}
-
-static int load_program(
-    const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
-    return policies->n == 0
-               ? policy_texts_compile(bundle->policies, bundle->n_policies, NULL, 0, arena, ret)
-               : policy_files_load(policies, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
@@ -71,11 +63,14 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
     const RecordedDecision *decision;
     int r = bundle_source_load(path, &ret->bundle);
 
-    if (r == 0)
-        r = load_program(&ret->bundle, policies, arena, &program);
+    if (r == 0 && policies->n > 0)
+        r = policy_files_load(policies, arena, &program);
+    else if (r == 0)
+        r = policy_texts_compile(
+            ret->bundle.policies, ret->bundle.n_policies, NULL, 0, arena, &program);
     if (r != 0)
         return r;
-    decision = find_decision(&ret->bundle.recording, str_from_c(name));
+    decision = find_decision(&ret->bundle.recording, name);
     if (!decision)
         return complain_unknown(path, name, &ret->bundle.recording);
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);

@@ -161,8 +161,7 @@ int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *
 /*
  * ApiDecision: a decision as /api/v1/decisions shows it, read back.
  *
- * docs/api.md has the fields. Those that are not known here are passed over, and are
- * among @fields all the same.
+ * docs/api.md has the fields. Those that are not known here are passed over.
  */
 
 /* A rule that spoke, and against how many nodes. */
@@ -179,10 +178,6 @@ typedef struct ApiNode {
     int64_t rank;  /* 0: none */
     Str raw;       /* as JSON */
 } ApiNode;
-
-typedef struct ApiField {
-    Str key, raw;
-} ApiField;
 
 /* berth's own nomination of the pod. */
 typedef struct ApiNomination {
@@ -205,8 +200,8 @@ typedef struct ApiDecision {
     bool has_nodes;
     VEC(ApiRule) rules;
     VEC(ApiNode) nodes;
-    VEC(ApiField) fields; /* all but nodes and next, as they came */
-    int64_t next;         /* where the next page of nodes begins; 0: nowhere */
+    Str raw;      /* its first page, as JSON; empty: not read */
+    int64_t next; /* where the next page of nodes begins; 0: nowhere */
 } ApiDecision;
 
 /* The next value of @reader. Called again for the next page of the same decision, it adds its

@@ -118,17 +118,6 @@ static void write_counting(const Policy *policy, BindWiring bind, JsonWriter *wr
     }
 }
 
-static void write_values(const FailureDetails *details, JsonWriter *writer) {
-    json_member_array(writer, "values");
-    for (size_t i = 0; i < details->n_values; i++) {
-        json_write_object(writer);
-        write_text(writer, "expression", details->values[i].text);
-        write_value(writer, "value", details->values[i].value);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
 static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
     json_member_array(writer, "needs");
     for (size_t i = 0; i < details->n_remedies; i++) {
@@ -161,7 +150,14 @@ static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, J
             failed->detail);
         json_member_bool(writer, "unresolvable", failed->filter->is_unresolvable);
         json_member_bool(writer, "observed", failed->filter->policy->is_observed);
-        write_values(details, writer);
+        json_member_array(writer, "values");
+        for (size_t k = 0; k < details->n_values; k++) {
+            json_write_object(writer);
+            write_text(writer, "expression", details->values[k].text);
+            write_value(writer, "value", details->values[k].value);
+            json_write_end_object(writer);
+        }
+        json_write_end_array(writer);
         write_remedies(details, writer);
         json_write_end_object(writer);
     }

@@ -79,32 +79,12 @@ static const JsonField fields[] = {
     {"rules", JSON_FIELD_ARRAY, .read = decode_rule},
 };
 
-/* Every field but nodes and next, for JSON output. */
-static void keep_fields(JsonReader *reader, Arena *arena, ApiDecision *decision) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        Str raw = STR_NULL;
-        ApiField *field;
-
-        json_skip(reader, &raw);
-        if (str_is(key, "nodes") || str_is(key, "next"))
-            continue;
-        field = VEC_PUSH(&decision->fields, arena);
-        if (field)
-            *field = (ApiField){key, raw};
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many fields");
-    }
-}
-
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
     static const JsonField page_fields[] = {
         {"nodes", JSON_FIELD_ARRAY, .read = decode_node}, {"next", JSON_FIELD_INT, AT(next)},
         {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
     };
-    bool is_first = decision->fields.n == 0;
+    bool is_first = str_is_empty(decision->raw);
     Str raw = STR_NULL;
     JsonReader again;
 
@@ -116,12 +96,9 @@ void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision
     JSON_READ_FIELDS(&again, arena, page_fields, decision);
     if (is_first && json_error(&again) == JSON_OK) {
         decision->duration = -1;
+        decision->raw = raw;
         json_reader_init(&again, raw);
         JSON_READ_FIELDS(&again, arena, fields, decision);
-    }
-    if (is_first && json_error(&again) == JSON_OK) {
-        json_reader_init(&again, raw);
-        keep_fields(&again, arena, decision);
     }
     if (json_error(&again) != JSON_OK)
         json_fail(reader, json_error(&again), "not a decision");

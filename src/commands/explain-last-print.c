@@ -28,13 +28,6 @@ static void print_rule(Buf *out, const ApiRule *rule) {
         buf_append(out, STR(" (preemption cannot help)"));
 }
 
-static void print_duration(Buf *out, double seconds) {
-    if (seconds >= 0.001)
-        buf_printf(out, ", in %.1f ms", seconds * 1e3);
-    else if (seconds >= 0)
-        buf_printf(out, ", in %.0f µs", seconds * 1e6);
-}
-
 /* berth's nomination, unless it was for an earlier pod of that name; or that of another component.
  */
 static void print_nomination(const PodDecisions *decisions, Buf *out) {
@@ -71,7 +64,10 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
         return;
     }
     visible_print(out, "\nfilter    {}", filter->time);
-    print_duration(out, filter->duration);
+    if (filter->duration >= 0.001)
+        buf_printf(out, ", in %.1f ms", filter->duration * 1e3);
+    else if (filter->duration >= 0)
+        buf_printf(out, ", in %.0f µs", filter->duration * 1e6);
     buf_printf(out, ", decision %" PRId64, filter->id);
     if (decisions->replicas)
         visible_print(out, " of {}", str_from_c(decisions->replicas[filter->replica]));
@@ -101,29 +97,13 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
     }
 }
 
+/* A rule that could not be evaluated on some nodes. */
 static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
     buf_printf(out, "  %7s", COUNT(n));
     visible_print(out, "  {}/{}", rule->policy, rule->name);
     buf_printf(out, " %s\n", how);
-}
-
-/* Rules that could not be evaluated on some nodes. */
-static void print_failures(const ApiDecision *filter, Buf *out) {
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
-
-        print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
-        print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
-    }
-}
-
-/* How many nodes of the cluster the request did not name. */
-static int64_t count_not_evaluated(const ApiDecision *filter) {
-    int64_t n = filter->known - (filter->asked - filter->unknown);
-
-    return filter->known > 0 && n > 0 ? n : 0;
 }
 
 static const char *not_evaluated_text(const ApiDecision *filter) {
@@ -150,11 +130,18 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->late, "not evaluated in time: rejected");
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
     print_line(out, filter->narrowed, "passed, but not returned: narrowed, or near a limit");
-    print_line(out, count_not_evaluated(filter), not_evaluated_text(filter));
+    if (filter->known > 0)
+        print_line(
+            out, filter->known - (filter->asked - filter->unknown), not_evaluated_text(filter));
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
-    print_failures(filter, out);
+    for (size_t i = 0; i < filter->rules.n; i++) {
+        const ApiRule *rule = &filter->rules.items[i];
+
+        print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
+        print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
+    }
 }
 
 /* --- nodes ---------------------------------------------------------------------------- */

@@ -214,15 +214,23 @@ static int fetch_all(Lookup *lookup) {
 
 static void write_decision(
     const PodDecisions *decisions, JsonWriter *writer, Str key, const ApiDecision *decision) {
+    Str field, value = STR_NULL;
+    JsonReader reader;
+
     json_write_key(writer, key);
     if (decision->id == 0) {
         json_write_null(writer);
         return;
     }
     json_write_object(writer);
-    for (size_t i = 0; i < decision->fields.n; i++) {
-        json_write_key(writer, decision->fields.items[i].key);
-        json_write_raw(writer, decision->fields.items[i].raw);
+    json_reader_init(&reader, decision->raw);
+    json_object(&reader);
+    while (json_key(&reader, &field)) {
+        json_skip(&reader, &value);
+        if (str_is(field, "nodes") || str_is(field, "next"))
+            continue;
+        json_write_key(writer, field);
+        json_write_raw(writer, value);
     }
     if (decisions->replicas)
         json_write_member(

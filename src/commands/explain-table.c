@@ -243,16 +243,6 @@ static void print_groups(ExplainPrinter *printer, bool observed, const char *tit
                 print_groups_of(printer, explanation->policies[i].policy, is_closest > 0, &title);
 }
 
-/* "(onMissing: allow)": what counts where it failed. */
-static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
-    buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
-    if (errors->score)
-        buf_printf(printer->out, "%g)",
-            errors->is_missing ? errors->score->on_missing : errors->score->on_error);
-    else
-        buf_printf(printer->out, "%.*s)", STR_FMT(explain_fallback(errors)));
-}
-
 static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors) {
     const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
     Str name = errors->filter ? errors->filter->name : errors->score->name;
@@ -260,7 +250,13 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
     buf_printf(printer->out, "  %s%.*s/%.*s%s on %s node%s", printer->paint.bad,
         STR_FMT(policy->name), STR_FMT(name), printer->paint.off, GROUPED(errors->n),
         PLURAL(errors->n));
-    print_fallback(printer, errors);
+    /* "(onMissing: allow)": what counts where it failed. */
+    buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
+    if (errors->score)
+        buf_printf(printer->out, "%g)",
+            errors->is_missing ? errors->score->on_missing : errors->score->on_error);
+    else
+        buf_printf(printer->out, "%.*s)", STR_FMT(explain_fallback(errors)));
     visible_print(
         printer->out, errors->n > 1 ? ": e.g. {}: {}\n" : ": {}: {}\n", errors->node, errors->text);
 }

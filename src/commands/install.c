@@ -29,7 +29,7 @@ typedef struct InstallSettings {
     ClusterSource source;
     InstallMode mode;
     const char *namespace;
-    bool has_helm;      /* else kustomize */
+    bool is_kustomize;  /* else helm */
     const char *policy; /* a file; NULL: not given */
 } InstallSettings;
 
@@ -71,14 +71,6 @@ typedef struct FactReader {
 
 /* --- lists ------------------------------------------------------------------------------- */
 
-static bool is_tainted(const Node *node) {
-    for (size_t i = 0; i < node->taints.n; i++)
-        if (node->taints.items[i].effect == TAINT_NO_SCHEDULE ||
-            node->taints.items[i].effect == TAINT_NO_EXECUTE)
-            return true;
-    return false;
-}
-
 typedef struct NodeList {
     InstallFacts *facts;
     size_t n, n_remaining; /* of this page, and after it */
@@ -87,6 +79,7 @@ typedef struct NodeList {
 static void read_node(JsonReader *reader, Arena *arena, void *target) {
     static const NodeParts parts = {.taints = true};
     NodeList *list = target;
+    bool is_tainted = false;
     Node node;
 
     node_decode_parts(reader, arena, &parts, &node);
@@ -94,7 +87,10 @@ static void read_node(JsonReader *reader, Arena *arena, void *target) {
     if (!list->facts || list->facts->n_control_planes == INSTALL_CONTROL_PLANES_MAX)
         return;
     list->facts->control_planes[list->facts->n_control_planes++] = node.name;
-    list->facts->n_tainted += is_tainted(&node);
+    for (size_t i = 0; i < node.taints.n; i++)
+        is_tainted |= node.taints.items[i].effect == TAINT_NO_SCHEDULE ||
+                      node.taints.items[i].effect == TAINT_NO_EXECUTE;
+    list->facts->n_tainted += is_tainted;
 }
 
 /* Reads a NodeList; its nodes are counted, and kept as control planes if @facts is given. */
@@ -368,28 +364,23 @@ static void set_policy(Plan *plan) {
     set_value(plan, "policy-value", buf_str(&value_word));
 }
 
-static void set_control_planes(Plan *plan) {
-    _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
-
-    for (size_t i = 0; i < plan->facts->n_control_planes; i++)
-        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(plan->facts->control_planes[i]));
-    set_value(plan, "control-planes",
-        plan->facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
-}
-
 static void set_values(Plan *plan) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
     const InstallFacts *facts = plan->facts;
     bool is_in_cluster = plan->settings->source.is_in_cluster;
 
+    for (size_t i = 0; i < facts->n_control_planes; i++)
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(facts->control_planes[i]));
     set_program(plan, "kubectl", "kubectl", "--context");
     set_program(plan, "helm", "helm", "--kube-context");
     set_program(plan, "cluster-flags", is_in_cluster ? " --in-cluster" : "", "--context");
     set_policy(plan);
-    set_control_planes(plan);
+    set_value(plan, "control-planes",
+        facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
     set_value(plan, "namespace", str_from_c(plan->settings->namespace));
     set_value(plan, "mode", str_from_c(install_mode_name(plan->settings->mode)));
-    set_value(plan, "tool", plan->settings->has_helm ? STR("helm") : STR("kustomize"));
-    set_value(plan, "pair", plan->settings->has_helm ? STR("tls") : STR("client"));
+    set_value(plan, "tool", plan->settings->is_kustomize ? STR("kustomize") : STR("helm"));
+    set_value(plan, "pair", plan->settings->is_kustomize ? STR("client") : STR("tls"));
     set_value(plan, "berth-version", STR(BERTH_VERSION));
     set_value(plan, "server", facts->server);
     set_value(plan, "origin", facts->origin);
@@ -413,15 +404,6 @@ static bool holds(const Plan *plan, Str name) {
             return plan->conditions[i].holds != is_negated;
     assert(!"a condition of install-plan.txt that is not known");
     return false;
-}
-
-static bool all_hold(const Plan *plan, Str names) {
-    Str name;
-
-    while (!str_is_empty(names) && str_split(&names, ' ', &name))
-        if (!holds(plan, name))
-            return false;
-    return true;
 }
 
 static Str find_value(const Plan *plan, Str name) {
@@ -484,25 +466,20 @@ static void put(Plan *plan, Str line) {
         put_line(plan, "   ", line, plan->facts->control_planes[i]);
 }
 
-static void put_notes(Plan *plan, Str notes) {
-    Str line;
-
-    while (!str_is_empty(notes) && str_split(&notes, '\n', &line)) {
-        visible_print(plan->out, "  {}\n", line);
-    }
-}
-
 static void put_all(Plan *plan, Str notes) {
-    Str rest = str_from_c(plan_text), line;
+    Str rest = str_from_c(plan_text), line, note, names, name;
     bool is_active = true;
 
     while (str_split(&rest, '\n', &line)) {
         if (str_is_empty(line) || line.ptr[0] == '#')
             continue;
         if (str_is(line, "@notes"))
-            put_notes(plan, notes);
+            while (!str_is_empty(notes) && str_split(&notes, '\n', &note))
+                visible_print(plan->out, "  {}\n", note);
         else if (line.ptr[0] == '[')
-            is_active = all_hold(plan, str_skip(str_take(line, line.len - 1), 1));
+            for (names = str_skip(str_take(line, line.len - 1), 1), is_active = true;
+                 !str_is_empty(names) && str_split(&names, ' ', &name);)
+                is_active &= holds(plan, name);
         else if (is_active)
             put(plan, line);
     }
@@ -528,8 +505,8 @@ static int install_plan_print(
     bool is_old = facts->minor >= 0 && facts->minor < FIRST_WITH_V1;
     const PlanCondition conditions[] = {
         {"cluster", is_cluster_read},
-        {"helm", settings->has_helm},
-        {"kustomize", !settings->has_helm},
+        {"helm", !settings->is_kustomize},
+        {"kustomize", settings->is_kustomize},
         {"policy", settings->policy != NULL},
         {"second-scheduler", settings->mode == INSTALL_SECOND_SCHEDULER},
         {"default-scheduler", is_default},
@@ -580,14 +557,6 @@ static int install_plan_print(
 
 #define AT(member) OPTION_AT(InstallSettings, member)
 
-static const char *set_tool(void *context, const char *value) {
-    InstallSettings *settings = context;
-
-    settings->has_helm = strcmp(value, "helm") == 0;
-    return settings->has_helm || strcmp(value, "kustomize") == 0 ? NULL
-                                                                 : "expected helm or kustomize";
-}
-
 /* clang-format off */
 static const Option options[] = {
     CLUSTER_SOURCE_LIVE_OPTIONS(InstallSettings, source),
@@ -598,7 +567,7 @@ static const Option options[] = {
                 "standalone: for a scheduler that you configure yourself"},
     {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
         .initial = NAMESPACE, .help = "namespace to install into"},
-    {"tool", OPTION_CUSTOM, .argument = "helm|kustomize", .set = set_tool, .initial = "helm",
+    {"tool", OPTION_CHOICE, .argument = "helm|kustomize", AT(is_kustomize), .initial = "helm",
         .help = "tool to install with"},
     {"policy", OPTION_FILE, .argument = "FILE", AT(policy), .check = value_check_given,
         .initial = "policy.yaml", .help = "your policies"},
@@ -614,7 +583,7 @@ static const char *check(void *context, const Arguments *arguments) {
         return "expected the argument plan: it prints a plan, and you install";
     if (wrong)
         return wrong;
-    if (!settings->has_helm && strcmp(settings->namespace, NAMESPACE) != 0)
+    if (settings->is_kustomize && strcmp(settings->namespace, NAMESPACE) != 0)
         return "deploy/kustomize is for the namespace " NAMESPACE "; with helm it can be another";
     return NULL;
 }
@@ -660,7 +629,7 @@ const Command install_command = {
     .max_completed = 1,
     .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(InstallSettings),
-    .defaults = &(const InstallSettings){.namespace = NAMESPACE, .has_helm = true},
+    .defaults = &(const InstallSettings){.namespace = NAMESPACE},
     .check = check,
     .run = run,
 };

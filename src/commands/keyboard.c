@@ -61,10 +61,6 @@ void keyboard_close(void) {
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }
 
-int keyboard_fd(void) {
-    return STDIN_FILENO;
-}
-
 /* The next byte; 0: none waits. */
 static char read_byte(void) {
     char byte = 0;

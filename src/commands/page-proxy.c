@@ -54,15 +54,6 @@ struct PageProxy {
 
 /* --- requests on their way -------------------------------------------------------------------- */
 
-static void link_in(PageProxy *proxy, Passed *passed) {
-    passed->next = proxy->first;
-    passed->at = &proxy->first;
-    if (passed->next)
-        passed->next->at = &passed->next;
-    proxy->first = passed;
-    proxy->n++;
-}
-
 static void passed_free(Passed *passed) {
     PageProxy *proxy = passed->proxy;
 
@@ -373,7 +364,12 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
         return;
     }
     (void)pthread_mutex_lock(&proxy->lock);
-    link_in(proxy, passed);
+    passed->next = proxy->first;
+    passed->at = &proxy->first;
+    if (passed->next)
+        passed->next->at = &passed->next;
+    proxy->first = passed;
+    proxy->n++;
     (void)pthread_mutex_unlock(&proxy->lock);
     client_wake(proxy->access->proxy.client);
 }

@@ -20,14 +20,6 @@ void recorded_done(Recorded *recorded) {
         bundle_done(&recorded->bundles[i]);
 }
 
-static int load_files(const RecordedSource *source, Recorded *ret) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < source->n_bundles; i++)
-        r = bundle_source_load(source->bundles[i], &ret->bundles[ret->n++]);
-    return r;
-}
-
 /* A replica that has none to give is reported; if none has one, the first. */
 static int fetch_bundles(
     const RecordedSource *source, const Replicas *replicas, Arena *arena, Recorded *ret) {
@@ -61,11 +53,11 @@ static int fetch_bundles(
 static int load_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
     Recording parts[REPLICAS_MAX];
     Replicas replicas = {0};
-    int r;
+    int r = 0;
 
-    if (source->n_bundles > 0)
-        r = load_files(source, ret);
-    else {
+    for (size_t i = 0; r == 0 && i < source->n_bundles; i++)
+        r = bundle_source_load(source->bundles[i], &ret->bundles[ret->n++]);
+    if (source->n_bundles == 0) {
         r = replicas_open(&source->server, &replicas);
         if (r == 0)
             r = fetch_bundles(source, &replicas, arena, ret);

@@ -8,8 +8,9 @@
 #include "base/digest.h"
 #include "bundle/bundle.h"
 #include "cli/replicas.h"
-#include "cli/server-source.h"
+#include "cli/terminal.h"
 #include "history/recorder.h"
+#include "policy/program.h"
 #include "replay/what-if.h"
 
 #define RECORDED_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
@@ -56,3 +57,18 @@ int recorded_replay(const Recorded *recorded, Program *program, Arena *arena, Wh
 
 /* Of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);
+
+/* WhatIfPrinter: what decisions would have been, for people. */
+typedef struct WhatIfPrinter {
+    const WhatIfReport *report;
+    const Recorded *recorded;
+    const Program *program; /* that decided anew */
+    Str with;               /* which policies: "policy.yaml" */
+    bool is_check;          /* the policies as they were: all should be equal */
+    int64_t weight;         /* kube-scheduler's for this extender */
+    bool all;               /* every case, not only the first */
+    Paint paint;
+    Buf *out;
+} WhatIfPrinter;
+
+void what_if_print(WhatIfPrinter *printer);

@@ -312,25 +312,29 @@ static void add_own_pods(ServeSettings *settings) {
         settings->n_exempt++;
 }
 
-/* Splits *@name, which is [NAMESPACE/]NAME or NULL. By default a Lease is in berth's own namespace.
- */
-static void place_lease(bool is_in_cluster, char namespace[static OWN_NAMESPACE_MAX],
-    const char **name, const char **ret_namespace) {
-    const char *slash = *name ? strchr(*name, '/') : NULL;
+/* Splits the names of Leases, which are [NAMESPACE/]NAME or NULL. By default they are in berth's
+ * own namespace. */
+static void place_leases(ServeSettings *settings, WatcherOptions *watcher) {
+    const struct {
+        const char **name, **namespace;
+    } leases[] = {
+        {&watcher->lease_name, &watcher->lease_namespace},
+        {&watcher->publish_lease_name, &watcher->publish_lease_namespace},
+        {&watcher->policies_lease_name, &watcher->policies_lease_namespace},
+        {&watcher->nominate_lease_name, &watcher->nominate_lease_namespace},
+    };
 
-    if (slash) {
-        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - *name), *name);
-        *name = slash + 1;
-    } else if (!find_namespace(is_in_cluster, namespace)) {
-        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
+    for (size_t i = 0; i < ELEMENTS_OF(leases); i++) {
+        const char *name = *leases[i].name, *slash = name ? strchr(name, '/') : NULL;
+        char *namespace = settings->namespaces[i];
+
+        if (slash) {
+            (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - name), name);
+            *leases[i].name = slash + 1;
+        } else if (!find_namespace(settings->daemon.live.is_in_cluster, namespace))
+            (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
+        *leases[i].namespace = namespace;
     }
-    *ret_namespace = namespace;
-}
-
-/* From the downward API; Events about berth itself need it. */
-static OwnPod find_own_pod(void) {
-    return (OwnPod){
-        .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
 }
 
 static void use_listen(const Listen *listen, const char **address, uint16_t *port) {
@@ -428,22 +432,16 @@ static const char *serve_settings_check(void *context, const Arguments *argument
 /* After that: makes the daemon's options ready for use. */
 static void serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
-    WatcherOptions *watcher = &daemon->live.watcher;
-    bool is_in_cluster = daemon->live.is_in_cluster;
 
     add_own_pods(settings);
-    place_lease(
-        is_in_cluster, settings->namespaces[0], &watcher->lease_name, &watcher->lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[1], &watcher->publish_lease_name,
-        &watcher->publish_lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[2], &watcher->policies_lease_name,
-        &watcher->policies_lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[3], &watcher->nominate_lease_name,
-        &watcher->nominate_lease_namespace);
+    place_leases(settings, &daemon->live.watcher);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     use_listen(&settings->admission_listen, &daemon->admission.address, &daemon->admission.port);
-    daemon->live.self = find_own_pod();
+    daemon->live.self = (OwnPod){/* from the downward API; Events about berth itself need it */
+        .namespace = getenv("POD_NAMESPACE"),
+        .name = getenv("POD_NAME"),
+        .uid = getenv("POD_UID")};
     daemon->policy_paths = settings->policies.items;
     daemon->n_policy_paths = settings->policies.n;
     daemon->tls.client_names = settings->client_names;

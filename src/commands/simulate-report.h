@@ -15,10 +15,10 @@ typedef struct PolicyRun {
 } PolicyRun;
 
 typedef struct SimulateReport {
-    const SimulationInput *input;
-    const PolicyRun *runs;
+    SimulationInput *input;
+    PolicyRun runs[SIMULATE_RUNS_MAX];
     size_t n; /* those that have an outcome */
-    const Resources *shapes;
+    Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     uint64_t seed;
     int64_t weight;

@@ -123,12 +123,10 @@ bool top_screen_key(TopScreen *screen, const TopState *state, char key);
  * One at a time. SIGINT, SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
  */
 
-/* Takes over the terminal; false: standard input or output is not one. */
+/* Takes over the terminal; false: standard input or output is not one. Standard input can be read
+ * when a key was typed. */
 bool keyboard_open(void);
 void keyboard_close(void); /* gives it back; takes one that was not opened */
-
-/* To be waited for: it can be read when a key was typed. */
-int keyboard_fd(void);
 
 #define KEYBOARD_INTERRUPT 3 /* Ctrl-C */
 

@@ -82,14 +82,6 @@ static bool connect_again(Top *top, int64_t now) {
     return true;
 }
 
-static void lose(TopReplica *replica, int64_t now) {
-    (void)snprintf(
-        replica->problem, sizeof(replica->problem), "%s", berth_stream_error(replica->stream));
-    replica->stream = berth_stream_free(replica->stream);
-    replica->again_at_nsec = now + AGAIN_NSEC;
-    replica->top->is_stale = true;
-}
-
 /* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster are on one client:
  * a wait for one moves the others, too. */
 static void step(Top *top, int fd) {
@@ -100,8 +92,13 @@ static void step(Top *top, int fd) {
 
         if (!replica->stream)
             continue;
-        if (!berth_stream_step(replica->stream, fd, timeout_msec))
-            lose(replica, clock_monotonic_nsec());
+        if (!berth_stream_step(replica->stream, fd, timeout_msec)) {
+            (void)snprintf(replica->problem, sizeof(replica->problem), "%s",
+                berth_stream_error(replica->stream));
+            replica->stream = berth_stream_free(replica->stream);
+            replica->again_at_nsec = clock_monotonic_nsec() + AGAIN_NSEC;
+            top->is_stale = true;
+        }
         timeout_msec = 0;
     }
     if (timeout_msec > 0)
@@ -201,7 +198,7 @@ static int watch(Top *top) {
             return out_of_memory();
         if (!redraw(top))
             return EXIT_FAILED;
-        step(top, keyboard_fd());
+        step(top, STDIN_FILENO);
         while (!is_over && (key = keyboard_read()) != 0) {
             is_over = top_screen_key(&top->screen, top->state, key);
             top->is_stale = true;

@@ -1,6 +1,6 @@
 /* Prints the report of `berth what-if` as text. */
 
-#include "commands/what-if-print.h"
+#include "commands/recorded.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ static void padded(WhatIfPrinter *printer, Str text, size_t width) {
 
 /* The oldest and the newest that are in the report. */
 static void print_span(WhatIfPrinter *printer) {
-    const Recording *recording = printer->recording;
+    const Recording *recording = &printer->recorded->recording;
     size_t left = printer->report->n;
     int64_t from = 0, to = 0;
 
@@ -50,13 +50,15 @@ static void print_span(WhatIfPrinter *printer) {
 
 /* How many were made by other policies than those that are in the bundle. */
 static size_t count_others(const WhatIfPrinter *printer) {
+    const Recording *recording = &printer->recorded->recording;
+    Digest policy = recorded_policy_digest(&printer->recorded->bundles[0]);
     size_t n = 0;
 
-    for (size_t i = 0; i < printer->recording->n; i++) {
-        const RecordedDecision *decision = &printer->recording->decisions[i];
+    for (size_t i = 0; i < recording->n; i++) {
+        const RecordedDecision *decision = &recording->decisions[i];
 
         n += recorded_is_filter_or_score(decision) && !recorded_obstacle(decision) &&
-             !digest_equal(decision->policy, printer->policy);
+             !digest_equal(decision->policy, policy);
     }
     return n;
 }
@@ -159,13 +161,6 @@ static void print_rules(WhatIfPrinter *printer) {
     more(printer, printer->report->n_rules - n);
 }
 
-static void print_filter(WhatIfPrinter *printer, const WhatIfCase *one) {
-    buf_printf(
-        printer->out, "%s nodes passed, now %s", GROUPED(one->n_before), GROUPED(one->n_after));
-    if (!str_is_empty(one->rule))
-        visible_print(printer->out, " ({})", one->rule);
-}
-
 static void print_best(WhatIfPrinter *printer, const WhatIfCase *one) {
     if (str_eq(one->best_before, one->best_after)) {
         visible_print(printer->out, "still {}", one->best_after);
@@ -187,9 +182,12 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     padded(printer, buf_str(&pod), 32);
     buf_append(printer->out, STR("  "));
     if (decision->verb == VERB_FILTER)
-        print_filter(printer, one);
+        buf_printf(
+            printer->out, "%s nodes passed, now %s", GROUPED(one->n_before), GROUPED(one->n_after));
     else
         print_best(printer, one);
+    if (decision->verb == VERB_FILTER && !str_is_empty(one->rule))
+        visible_print(printer->out, " ({})", one->rule);
     if (one->was_chosen && one->chosen_lost)
         visible_print(printer->out, "; it got {}, which is lost", one->chosen);
     buf_append_char(printer->out, '\n');
@@ -240,7 +238,7 @@ static void print_bounds(WhatIfPrinter *printer) {
             "\n%s metric%s of these policies were not measured then: absent here, so onMissing "
             "decides\n",
             GROUPED(printer->report->n_unmeasured), PLURAL(printer->report->n_unmeasured));
-    if (printer->is_anonymous)
+    if (printer->recorded->bundles[0].is_anonymous)
         buf_append(printer->out,
             STR("\nthis bundle is anonymized: rules that match parts of names may decide "
                 "otherwise\n"));

@@ -10,7 +10,6 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/recorded.h"
-#include "commands/what-if-print.h"
 #include "input/policy-set.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
@@ -72,16 +71,13 @@ static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena
 
 static int print(const Settings *settings, const Recorded *recorded, const Program *program,
     const WhatIfReport *report, Arena *arena) {
-    const Bundle *bundle = &recorded->bundles[0];
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     WhatIfPrinter printer = {
         .report = report,
-        .recording = &recorded->recording,
+        .recorded = recorded,
         .program = program,
-        .with = describe(settings, bundle, arena),
+        .with = describe(settings, &recorded->bundles[0], arena),
         .is_check = settings->policies.n == 0 && settings->n_settings == 0,
-        .policy = recorded_policy_digest(bundle),
-        .is_anonymous = bundle->is_anonymous,
         .weight = settings->weight,
         .all = settings->all,
         .paint = paint_for(terminal_has_colour(stdout)),
