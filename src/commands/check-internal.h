@@ -101,7 +101,6 @@ int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster
 /* Prints for each rule whether it works on a managed control plane (policy/managed.h). Whether all
  * do. */
 bool check_print_managed(const Program *program, Buf *out);
-bool check_write_managed(const Program *program, JsonWriter *writer);
 
 /* Prints the rules of a valid program with costs, a line a rule. */
 void check_print_costs(const Program *program, Buf *out);

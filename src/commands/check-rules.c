@@ -1,10 +1,12 @@
-/* Prints the rules of a program as CEL or with their costs. */
+/* Prints the rules of a program: as CEL, with their costs, whether they work where nothing calls
+ * berth. */
 
 #include <inttypes.h>
 
 #include "base/visible.h"
 #include "commands/check-internal.h"
 #include "commands/counting-rules.h"
+#include "policy/managed.h"
 
 #define NAME_COLUMNS 32u /* or more, if a name is longer */
 #define KIND_COLUMNS 20u
@@ -139,6 +141,79 @@ static void write_rule(void *context, const Row *row) {
     json_write_end_object(writer);
 }
 
+#define MANAGED_COLUMNS 26u
+#define WORKS_COLUMNS 7u
+
+/* Calls @use for each rule of @program, and each part that does not work. Whether all work. */
+typedef void UseManaged(void *context, const Policy *policy, Str rule, const Managed *managed);
+
+static bool each_managed(const Program *program, UseManaged *use, void *context) {
+    bool works = true;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        Managed managed;
+
+        for (ManagedPart part = 0; part < _MANAGED_PARTS; part++) {
+            if (!managed_part(policy, part, &managed))
+                continue;
+            use(context, policy, str_from_c(managed_part_name(part)), &managed);
+            works = false;
+        }
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            managed = managed_filter(&policy->filters[j]);
+            use(context, policy, policy->filters[j].name, &managed);
+            works &= managed.works;
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            managed = managed_score(&policy->scores[j]);
+            use(context, policy, policy->scores[j].name, &managed);
+            works = false;
+        }
+    }
+    return works;
+}
+
+static void print_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
+    size_t width = visible_width(policy->name) + 1;
+    Buf *out = context;
+
+    visible_print(out, "{}/", policy->name);
+    visible_append_padded(out, rule, width < MANAGED_COLUMNS ? MANAGED_COLUMNS - width : 0);
+    buf_printf(out, " %-*s%s\n", (int)WORKS_COLUMNS, managed->works ? "yes" : "no", managed->text);
+    if (managed->instead)
+        buf_printf(out, "%*sinstead: %s\n", (int)(MANAGED_COLUMNS + WORKS_COLUMNS + 1), "",
+            managed->instead);
+}
+
+bool check_print_managed(const Program *program, Buf *out) {
+    buf_printf(out, "%-*s %-*s%s\n", (int)MANAGED_COLUMNS, "RULE", (int)WORKS_COLUMNS, "WORKS",
+        "ON A MANAGED CONTROL PLANE");
+    return each_managed(program, print_managed, out);
+}
+
+static void write_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
+    JsonWriter *writer = context;
+
+    json_write_object(writer);
+    json_write_member(writer, STR("policy"), policy->name);
+    json_write_member(writer, STR("rule"), rule);
+    json_member_bool(writer, "works", managed->works);
+    json_write_member(writer, STR("text"), str_from_c(managed->text));
+    if (managed->instead)
+        json_write_member(writer, STR("instead"), str_from_c(managed->instead));
+    json_write_end_object(writer);
+}
+
+static bool write_all_managed(const Program *program, JsonWriter *writer) {
+    bool works;
+
+    json_member_array(writer, "managed");
+    works = each_managed(program, write_managed, writer);
+    json_write_end_array(writer);
+    return works;
+}
+
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
@@ -155,7 +230,7 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
         each_rule(&program->policies[i], write_rule, &(RuleWriter){program, &writer});
     json_write_end_array(&writer);
     if (program && ret_works)
-        *ret_works = check_write_managed(program, &writer);
+        *ret_works = write_all_managed(program, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }

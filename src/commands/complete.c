@@ -26,19 +26,28 @@
 #include "yaml/document.h"
 #include "json/fields.h"
 
-typedef VEC(Str) NameList;
-
-/* Options on the line; NULL: not given. */
-typedef struct CompleteOptions {
-    const char *cluster, *kubeconfig, *context;
-    ServerSource source; /* a running berth */
-} CompleteOptions;
-
 #define NAMES_MAX 2000u /* more than a user would read */
 #define PAGE_NAMES "500"
 #define KUBECONFIGS_MAX 16u
 #define PATH_SIZE 4096u
 #define ASK_SEC 1
+#define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
+#define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
+#define ABOUT_SHOWN 72u /* characters: one line of a terminal, with the word before it */
+
+typedef struct Line {
+    char **words;
+    int n; /* without the one that is typed */
+    Str typed;
+    Str before; /* "--name=", if it precedes the word */
+    const Command *command;
+    const char *cluster, *kubeconfig, *context; /* options on the line; NULL: not given */
+    ServerSource source;                        /* a running berth, the same */
+    VEC(Str) names;                             /* found in the cluster or a running berth */
+    Arena *arena;
+    Buf out;
+    bool wants_files;
+} Line;
 
 /* Whether @name may be shown by a shell and typed without quotes: letters, digits and "._/-@", no
  * leading dash. Others are never offered: names of pods and nodes are untrusted. */
@@ -55,22 +64,21 @@ static bool is_plain(Str name) {
 }
 
 /* Once each; names come in clusters, so a linear search is fast enough below NAMES_MAX. */
-static void add(NameList *names, Str name, Arena *arena) {
+static void add(Line *line, Str name) {
     Str *at;
 
-    if (names->n >= NAMES_MAX || !is_plain(name) || str_is_one_of(name, names->items, names->n))
+    if (line->names.n >= NAMES_MAX || !is_plain(name) ||
+        str_is_one_of(name, line->names.items, line->names.n))
         return;
-    name = arena_copy(arena, name);
-    at = name.ptr ? VEC_PUSH(names, arena) : NULL;
+    name = arena_copy(line->arena, name);
+    at = name.ptr ? VEC_PUSH(&line->names, line->arena) : NULL;
     if (at)
         *at = name;
 }
 
-/* --- kubeconfigs ------------------------------------------------------------------ */
-
-static void add_contexts_of(const char *path, Arena *arena, NameList *names) {
+static void add_contexts_of(Line *line, const char *path) {
     char error[ACCESS_ERROR_MAX];
-    DiagList diags = DIAG_LIST_IN(arena);
+    DiagList diags = DIAG_LIST_IN(line->arena);
     const YamlNode *contexts;
     YamlStream stream = {0};
     FileMark mark;
@@ -78,49 +86,42 @@ static void add_contexts_of(const char *path, Arena *arena, NameList *names) {
 
     if (secret_read_file(path, ACCESS_FILE_MAX, &text, &mark, error) < 0)
         return;
-    if (yaml_parse(str_from_c(path), text, arena, &diags, &stream) == 0 && stream.n_documents > 0) {
+    if (yaml_parse(str_from_c(path), text, line->arena, &diags, &stream) == 0 &&
+        stream.n_documents > 0) {
         contexts = yaml_find(stream.documents[0], STR("contexts"));
         for (size_t i = 0; contexts && contexts->kind == YAML_SEQUENCE && i < contexts->n; i++) {
             const YamlNode *name = yaml_find(contexts->items[i], STR("name"));
 
             if (name)
-                add(names, name->text, arena);
+                add(line, name->text);
         }
     }
     secret_wipe(text);
     free((void *)(uintptr_t)text.ptr);
 }
 
-/* Each adds names to @names, in @arena, if any are available. */
-static void complete_contexts(const CompleteOptions *options, Arena *arena, NameList *names) {
+static void add_contexts(Line *line) {
     const char *listed = getenv("KUBECONFIG"), *home = getenv("HOME");
-    Str rest = str_from_c(options->kubeconfig ? options->kubeconfig : listed), path;
+    Str rest = str_from_c(listed), path;
     char own[PATH_SIZE];
 
-    if (options->kubeconfig) {
-        add_contexts_of(options->kubeconfig, arena, names);
+    if (line->kubeconfig) {
+        add_contexts_of(line, line->kubeconfig);
         return;
     }
     for (unsigned i = 0; i < KUBECONFIGS_MAX && str_split(&rest, ':', &path); i++) {
-        Str copy = arena_copy(arena, path);
+        Str copy = arena_copy(line->arena, path);
 
         if (copy.ptr && !str_is_empty(path))
-            add_contexts_of(copy.ptr, arena, names);
+            add_contexts_of(line, copy.ptr);
     }
     if (!listed && home &&
         (size_t)snprintf(own, sizeof(own), "%s/.kube/config", home) < sizeof(own))
-        add_contexts_of(own, arena, names);
+        add_contexts_of(line, own);
 }
 
-/* --- the API server ---------------------------------------------------------------- */
-
-/* Names while the objects of a list are read. */
-typedef struct NameReader {
-    NameList *names;
-    bool is_pod; /* NAMESPACE/NAME */
-} NameReader;
-
-static void read_named(JsonReader *reader, Arena *arena, void *target) {
+/* The name of a node or another object; or NAMESPACE/NAME of a pod. */
+static void read_named(JsonReader *reader, Arena *arena, Line *line, bool is_pod) {
     typedef struct Named {
         Str namespace, name;
     } Named;
@@ -130,104 +131,88 @@ static void read_named(JsonReader *reader, Arena *arena, void *target) {
         {"pod.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
         {"pod.name", JSON_FIELD_TEXT, offsetof(Named, name)},
     };
-    const NameReader *into = target;
     Named named = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &named);
     if (json_error(reader) != JSON_OK)
         return;
-    if (!into->is_pod)
-        add(into->names, named.name, arena);
+    if (!is_pod)
+        add(line, named.name);
     else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would end it here */
-        add(into->names,
-            arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)), arena);
+        add(line, arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)));
 }
 
-/* Names of the objects in a list of the API server, or of the pods of berth's decisions. */
-static void add_named(Str json, bool is_pod, Arena *arena, NameList *names) {
-    static const JsonField fields[] = {
-        {"items", JSON_FIELD_ARRAY, .read = read_named},
-        {"decisions", JSON_FIELD_ARRAY, .read = read_named},
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    read_named(reader, arena, target, /* is_pod= */ false);
+}
+
+static void read_pod(JsonReader *reader, Arena *arena, void *target) {
+    read_named(reader, arena, target, /* is_pod= */ true);
+}
+
+/* Names in a list of the API server, or of the pods of berth's decisions. */
+static void add_named(Line *line, Str json, JsonRead *read) {
+    const JsonField fields[] = {
+        {"items", JSON_FIELD_ARRAY, .read = read},
+        {"decisions", JSON_FIELD_ARRAY, .read = read},
     };
-    NameReader into = {.names = names, .is_pod = is_pod};
     JsonReader reader;
 
     json_reader_init(&reader, json);
-    JSON_READ_FIELDS(&reader, arena, fields, &into);
+    JSON_READ_FIELDS(&reader, line->arena, fields, line);
 }
 
-static void add_from_server(
-    const CompleteOptions *options, const char *path, bool is_pod, Arena *arena, NameList *names) {
+static void add_from_server(Line *line, const char *path, JsonRead *read) {
     _cleanup_(access_freep) Access *access = NULL;
     BlockingRequest request = {.path = path, .sec = ASK_SEC};
     char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
                                                             : BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
 
-    if (access_from_kubeconfig(options->kubeconfig, options->context, &access, error) < 0)
-        return;
-    if (blocking_client_request(access, &request, arena, &reply, error) == 0 && reply.status == 200)
-        add_named(reply.body, is_pod, arena, names);
+    if (access_from_kubeconfig(line->kubeconfig, line->context, &access, error) == 0 &&
+        blocking_client_request(access, &request, line->arena, &reply, error) == 0 &&
+        reply.status == 200)
+        add_named(line, reply.body, read);
 }
 
-static void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names) {
+static void add_nodes(Line *line) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[OBJECTS_ERROR_MAX];
     const NodeTable *table;
 
-    if (!options->cluster)
-        add_from_server(options, "/api/v1/nodes?limit=" PAGE_NAMES, false, arena, names);
-    if (!options->cluster || cluster_load(options->cluster, &snapshot, error) < 0)
+    if (!line->cluster)
+        add_from_server(line, "/api/v1/nodes?limit=" PAGE_NAMES, read_node);
+    if (!line->cluster || cluster_load(line->cluster, &snapshot, error) < 0)
         return;
     table = snapshot_table(snapshot);
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
-            add(names, table_node(table, row)->name, arena);
+            add(line, table_node(table, row)->name);
 }
 
-/* NAMESPACE/NAME; @prefix is the part typed so far. */
-static void complete_pods(
-    const CompleteOptions *options, Str prefix, Arena *arena, NameList *names) {
+/* A pod of a file is given as a file. */
+static void add_pods(Line *line) {
     const char *path = "/api/v1/pods?limit=" PAGE_NAMES;
-    size_t slash = str_find(prefix, '/');
+    Str namespace = str_take(line->typed, str_find(line->typed, '/'));
 
-    if (options->cluster)
-        return; /* a pod of a file is given as a file */
-    if (slash != SIZE_MAX && slash > 0 && is_plain(str_take(prefix, slash)))
-        path = arena_printf(arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES,
-            STR_FMT(str_take(prefix, slash)))
+    if (namespace.len < line->typed.len && is_plain(namespace))
+        path = arena_printf(
+            line->arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES, STR_FMT(namespace))
                    .ptr;
-    if (path)
-        add_from_server(options, path, true, arena, names);
+    if (path && !line->cluster)
+        add_from_server(line, path, read_pod);
 }
 
 /* Pods that a running berth decided about lately. */
-static void complete_decided_pods(const CompleteOptions *options, Arena *arena, NameList *names) {
-    ServerSource source = options->source;
+static void add_decided_pods(Line *line) {
     char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&source) == 0 &&
-        berth_client_get(
-            &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
-        add_named(reply, true, arena, names);
+    if (server_source_open(&line->source) == 0 &&
+        berth_client_get(&line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena,
+            &reply, error) == 0)
+        add_named(line, reply, read_pod);
 }
-
-#define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
-#define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
-#define ABOUT_SHOWN 72u /* characters: one line of a terminal, with the word before it */
-
-typedef struct Line {
-    char **words;
-    int n; /* without the one that is typed */
-    Str typed;
-    Str before; /* "--name=", if it precedes the word */
-    const Command *command;
-    CompleteOptions options;
-    Arena *arena;
-    Buf out;
-    bool wants_files;
-} Line;
 
 /* --- candidates --------------------------------------------------------------------- */
 
@@ -287,36 +272,24 @@ static void offer_checks(Line *line) {
 static void offer_names(Line *line, OptionCompletion complete) {
     const struct itimerval limit = {
         .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
-    NameList names = {0};
+    static void (*const add_names[])(Line *) = {
+        [COMPLETE_CONTEXTS] = add_contexts,
+        [COMPLETE_NODES] = add_nodes,
+        [COMPLETE_PODS] = add_pods,
+        [COMPLETE_DECIDED_PODS] = add_decided_pods,
+        [COMPLETE_CHECKS] = NULL,
+    };
 
-    if (complete != COMPLETE_FILES && complete != COMPLETE_CHECKS) {
-        (void)signal(SIGALRM, give_up);
-        (void)setitimer(ITIMER_REAL, &limit, NULL);
-    }
-    switch (complete) {
-    case COMPLETE_FILES:
-        line->wants_files = true;
-        break;
-    case COMPLETE_CONTEXTS:
-        complete_contexts(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_NODES:
-        complete_nodes(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_PODS:
-        complete_pods(&line->options, line->typed, line->arena, &names);
-        break;
-    case COMPLETE_DECIDED_PODS:
-        complete_decided_pods(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_CHECKS:
+    line->wants_files |= complete == COMPLETE_FILES;
+    if (complete == COMPLETE_CHECKS)
         offer_checks(line);
-        break;
-    default:
-        break;
-    }
-    for (size_t i = 0; i < names.n; i++)
-        offer(line, names.items[i], STR_NULL);
+    if (!add_names[complete])
+        return;
+    (void)signal(SIGALRM, give_up);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+    add_names[complete](line);
+    for (size_t i = 0; i < line->names.n; i++)
+        offer(line, line->names.items[i], STR_NULL);
 }
 
 static void offer_values(Line *line, const Option *option) {
@@ -335,19 +308,19 @@ static void offer_values(Line *line, const Option *option) {
 
 /* --- the line ----------------------------------------------------------------------- */
 
-static void note_option(CompleteOptions *options, const char *name, const char *value) {
+static void note_option(Line *line, const char *name, const char *value) {
     const struct {
         const char *name;
         const char **value;
     } known[] = {
-        {"cluster", &options->cluster},
-        {"kubeconfig", &options->kubeconfig},
-        {"context", &options->context},
-        {"server", &options->source.access.server},
-        {"ca", &options->source.access.ca},
-        {"cert", &options->source.access.cert},
-        {"key", &options->source.access.key},
-        {"token-file", &options->source.access.token_file},
+        {"cluster", &line->cluster},
+        {"kubeconfig", &line->kubeconfig},
+        {"context", &line->context},
+        {"server", &line->source.access.server},
+        {"ca", &line->source.access.ca},
+        {"cert", &line->source.access.cert},
+        {"key", &line->source.access.key},
+        {"token-file", &line->source.access.token_file},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++)
@@ -375,8 +348,8 @@ static const Option *walk(Line *line, size_t *ret_arguments, bool *ret_is_after_
             continue;
         if (equals == SIZE_MAX && ++i == line->n)
             return option;
-        note_option(&line->options, option->name,
-            equals == SIZE_MAX ? line->words[i] : &line->words[i][equals + 1]);
+        note_option(
+            line, option->name, equals == SIZE_MAX ? line->words[i] : &line->words[i][equals + 1]);
     }
     return NULL;
 }

@@ -188,20 +188,16 @@ static const char *check_url(const ConfigSettings *settings) {
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
 }
 
-static bool is_map_name(Str text) {
-    size_t slash = str_find(text, '/');
-
-    return slash != SIZE_MAX && slash > 0 && slash + 1 < text.len &&
-           str_find_last(text, '/') == slash;
-}
-
 /* A Policy holds extenders only. */
 static const char *check_format(const ConfigSettings *settings) {
+    Str map = str_from_c(settings->policy_map), namespace;
+
     if (settings->format != FORMAT_V1ALPHA1 && (settings->policy_file || settings->policy_map))
         return "--policy-config-file and --policy-configmap go with --format v1alpha1";
     if (settings->policy_file && settings->policy_map)
         return "--policy-config-file or --policy-configmap, not both";
-    if (settings->policy_map && !is_map_name(str_from_c(settings->policy_map)))
+    if (settings->policy_map && (!str_split(&map, '/', &namespace) || str_is_empty(namespace) ||
+                                    str_is_empty(map) || str_find(map, '/') != SIZE_MAX))
         return "--policy-configmap: expected NAMESPACE/NAME";
     if (settings->format != FORMAT_POLICY)
         return NULL;
@@ -274,39 +270,26 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* About counts that are not exact because berth does not bind. */
-static void print_not_exact(const Buf *names) {
-    if (names->len > 0)
-        (void)terminal_complain(
-            "note: counts of %.*s are %s", STR_FMT(buf_str(names)), exactness_text(EXACT_NOT));
-}
-
-/* Recommends --bind to a running berth that does not bind. */
-static void recommend_bind_to(const BerthFact *berth) {
+/* Recommends --bind to policies, of files or of a running berth, with counts that are not exact
+ * without it. */
+static void recommend_bind(const Program *program, const BerthFact *berth) {
     _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+    size_t n = program ? program->n_policies : berth->n_policies;
 
-    for (size_t i = 0; !berth->answers_bind && i < berth->n_policies; i++) {
+    for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf own = BUF_INIT(NOTES_MAX);
 
-        if (counting_rules_print_fact(&berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own))
+        if (program)
+            counting_rules_print(&program->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
+        else
+            (void)counting_rules_print_fact(
+                &berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
+        if (own.len > 0)
             buf_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", STR_FMT(buf_str(&own)));
     }
-    print_not_exact(&names);
-}
-
-/* Recommends --bind to policies with counts that are not exact without it. */
-static void recommend_bind(const Program *program) {
-    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (!counting_rules_next(policy, BIND_BY_SCHEDULER, EXACT_NOT, NULL))
-            continue;
-        buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
-        counting_rules_print(policy, BIND_BY_SCHEDULER, EXACT_NOT, &names);
-    }
-    print_not_exact(&names);
+    if (names.len > 0)
+        (void)terminal_complain(
+            "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));
 }
 
 /* Of a running berth. 0 or an exit code. */
@@ -324,7 +307,8 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFact *re
     if (!str_is_empty(facts.berths[0].error))
         return terminal_complain("%s", arena_copy(arena, facts.berths[0].error).ptr);
     *ret = facts.berths[0];
-    recommend_bind_to(ret);
+    if (!ret->answers_bind)
+        recommend_bind(NULL, ret);
     return 0;
 }
 
@@ -336,7 +320,7 @@ static int load_features(const ConfigSettings *settings, Arena *arena, BerthFact
     if (r != 0)
         return r;
     if (!settings->may_bind)
-        recommend_bind(program);
+        recommend_bind(program, NULL);
     *ret = (BerthFact){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,
@@ -432,19 +416,6 @@ static int set_managed(
         entry->managed[j] = settings->managed[i];
     }
     return 0;
-}
-
-static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry) {
-    if (str_is_empty(ca))
-        return;
-    entry->is_https = true;
-    entry->tls = (ExtenderTls){
-        .is_given = true,
-        .ca_data = ca,
-        .server_name = str_from_c(settings->server_name),
-        .cert_file = str_from_c(settings->client_cert),
-        .key_file = str_from_c(settings->client_key),
-    };
 }
 
 /* Filter is always configured: by it berth knows which pods were placed, and which bypassed it. */
@@ -575,7 +546,15 @@ static int make_config(const ConfigSettings *settings, Arena *arena) {
         r = set_managed(settings, &berth, arena, &entry);
     if (r != 0)
         return r;
-    set_tls(settings, ca, &entry);
+    entry.is_https = !str_is_empty(ca);
+    if (entry.is_https)
+        entry.tls = (ExtenderTls){
+            .is_given = true,
+            .ca_data = ca,
+            .server_name = str_from_c(settings->server_name),
+            .cert_file = str_from_c(settings->client_cert),
+            .key_file = str_from_c(settings->client_key),
+        };
     set_verbs(settings, &berth, &entry);
     set_scheduler(settings, &name, &config);
     return print(&config, &berth, arena);

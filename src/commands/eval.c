@@ -51,13 +51,25 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
+#define JSON_TEXT_MAX 256u /* of an error */
+
+static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
+    JsonReader reader;
+
+    json_reader_init(&reader, json);
+    *ret = value_decode(&reader, context->arena);
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK)
+        json_describe(&reader, error, JSON_TEXT_MAX);
+    return json_error(&reader) == JSON_OK;
+}
+
 /* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
  * object in a JSON or YAML file, "-" is standard input. 0, or an exit code after a message. */
 static int eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
-    JsonReader reader;
     CelValue v;
-    char error[256];
+    char error[JSON_TEXT_MAX];
 
     if (!strchr(option, '=') || option[0] == '=')
         return terminal_refuse(
@@ -66,11 +78,7 @@ static int eval_bind_option(EvalContext *context, const char *option, EvalValues
     if (!is_name(name))
         return terminal_refuse(
             EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
-    json_reader_init(&reader, text);
-    v = value_decode(&reader, context->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
+    if (!decode(context, text, &v, error)) {
         (void)fprintf(stderr,
             "berth eval: --var %s: not JSON: %s\n"
             "A text needs its quotes: --var '%.*s=\"…\"'\n",
@@ -102,17 +110,11 @@ static int data_as_json(const char *path, Str text, Buf *json) {
 }
 
 static int bind_members(EvalContext *context, const char *path, Str json, EvalValues *values) {
-    JsonReader reader;
     CelValue data;
-    char error[256];
+    char error[JSON_TEXT_MAX];
 
-    json_reader_init(&reader, json);
-    data = value_decode(&reader, context->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
+    if (!decode(context, json, &data, error))
         return terminal_refuse(EXIT_FAILED, "%s: %s", path, error);
-    }
     if (data.kind != CEL_MAP)
         return terminal_refuse(
             EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);

@@ -87,14 +87,7 @@ static void add_numbers(Table *table, unsigned indent, const char *label, size_t
 
 /* --- contents --------------------------------------------------------------------------------- */
 
-/* The pods that wait under any policy for this reason; the line, if it is there already. */
-static Line *find_reason(Table *table, size_t from, Str text) {
-    for (size_t i = from; i < table->lines.n; i++)
-        if (str_eq(table->lines.items[i].label, text))
-            return &table->lines.items[i];
-    return NULL;
-}
-
+/* The pods that are pending under any policy, by reason. */
 static void add_reasons(Table *table) {
     size_t from = table->lines.n;
 
@@ -102,11 +95,14 @@ static void add_reasons(Table *table) {
         const SimulationResult *result = simulation_result_of(table, i);
 
         for (size_t k = 0; k < result->n_reasons && k < REASONS_SHOWN; k++) {
-            Line *line = find_reason(table, from, result->reasons[k].text);
+            Str text = result->reasons[k].text;
+            size_t at = from;
 
-            if (!line)
-                line = add_line(table, 2, result->reasons[k].text);
-            set_count(table, line, i, result->reasons[k].n_pods);
+            while (at < table->lines.n && !str_eq(table->lines.items[at].label, text))
+                at++;
+            set_count(table,
+                at < table->lines.n ? &table->lines.items[at] : add_line(table, 2, text), i,
+                result->reasons[k].n_pods);
         }
     }
 }
@@ -217,14 +213,6 @@ static void add_moves(Table *table) {
     }
 }
 
-static void add_waiting(Table *table) {
-    if (!table->report->input->is_timed)
-        return;
-    add_counts(table, 0, "pods that were pending, then placed", AT(n_waited));
-    add_numbers(table, 1, "pending until placed, mean of all", AT(wait_mean), 1, 1, " s");
-    add_numbers(table, 1, "longest", AT(wait_most), 1, 1, " s");
-}
-
 static void add_follow(Table *table) {
     Line *line;
 
@@ -289,14 +277,9 @@ static void print_lines(const Table *table, Buf *out) {
         for (size_t i = 0; i < report->n; i++)
             last = line->cells[i].len > 0 ? i + 1 : last;
         buf_append_repeat(out, ' ', (size_t)2 * line->indent);
-        if (last > 0)
-            visible_append_padded(out, visible_take(line->label, room), room);
-        else
-            (void)visible_append(out, visible_take(line->label, room));
-        for (size_t i = 0; i < last; i++) {
-            buf_append_repeat(out, ' ', 2 + widths[i] - line->cells[i].len);
-            buf_append(out, line->cells[i]);
-        }
+        visible_append_padded(out, visible_take(line->label, room), last > 0 ? room : 0);
+        for (size_t i = 0; i < last; i++)
+            buf_printf(out, "%*.*s", (int)widths[i] + 2, STR_FMT(line->cells[i]));
         buf_append_char(out, '\n');
     }
 }
@@ -385,7 +368,11 @@ void simulate_table(const SimulateReport *report, Buf *out) {
     add_balance(&table, "memory requested, mean of all nodes", AT(memory));
     add_shapes(&table);
     add_moves(&table);
-    add_waiting(&table);
+    if (report->input->is_timed) {
+        add_counts(&table, 0, "pods that were pending, then placed", AT(n_waited));
+        add_numbers(&table, 1, "pending until placed, mean of all", AT(wait_mean), 1, 1, " s");
+        add_numbers(&table, 1, "longest", AT(wait_most), 1, 1, " s");
+    }
     add_follow(&table);
     print_head(report, out);
     print_lines(&table, out);

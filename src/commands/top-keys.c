@@ -3,7 +3,6 @@
 #include "commands/top-screen.h"
 
 #define KEY_BACKSPACE 127
-#define KEY_ESCAPE 27
 
 static bool is_enter(char key) {
     return key == '\r' || key == '\n';
