@@ -32,33 +32,18 @@ static int complain_of_sources(const DiagList *diags, bool is_unreadable) {
     return is_unreadable ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-static int load_file(const MetricsSource *source, const Program *program, Snapshot *snapshot,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r;
-
-    if (!arena)
-        return terminal_out_of_memory("the metric values", NULL);
-    r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
-    if (r < 0)
-        return terminal_failed("the metric values", r, NULL);
-    return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
-}
-
 /* Queries each source once. Failures are in @ret_statuses. */
 static int ask(const MetricsSource *source, const ClusterSource *cluster, const Program *program,
-    Snapshot *snapshot, Measurements **ret, PollStatus *ret_statuses) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    Snapshot *snapshot, Arena *arena, Measurements **ret, PollStatus *ret_statuses) {
     _cleanup_(access_freep) Access *access = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
     PollStatus *statuses = ret_statuses;
     MetricSources sources = {0};
     int r;
 
-    if (arena && !statuses)
+    if (!statuses)
         statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
-    if (!arena || !statuses)
+    if (!statuses)
         return terminal_out_of_memory("the states of the metrics", arena);
     r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
     if (r < 0)
@@ -86,12 +71,22 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
 int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
     Measurements **ret, PollStatus *ret_statuses) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r;
+
     *ret = NULL;
-    if (source->file)
-        return load_file(source, program, snapshot, now_nsec, uptime_nsec, ret);
+    if (!arena)
+        return terminal_out_of_memory("the metric values", NULL);
+    if (source->file) {
+        r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
+        if (r < 0)
+            return terminal_failed("the metric values", r, NULL);
+        return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
+    }
     if (source->prometheus || source->sources || ret_statuses ||
         (program->n_gauges > 0 && !cluster->file))
-        return ask(source, cluster, program, snapshot, ret, ret_statuses);
+        return ask(source, cluster, program, snapshot, arena, ret, ret_statuses);
     return 0;
 }
 

@@ -244,7 +244,7 @@ int replicas_open(ServerSource *source, Replicas *ret) {
         return terminal_out_of_memory("the replies of the API server", NULL);
     if (server_source_is_cluster(source))
         return open_cluster(source, ret);
-    r = server_source_open(source);
+    r = server_source_open(source, ret->arena);
     if (r != 0)
         return r;
     ret->items[0] = source->access;

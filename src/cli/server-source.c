@@ -49,15 +49,6 @@ static int refuse(Place place, const char *why, Str what) {
         "%.*s:%zu:%zu: %s%.*s", STR_FMT(place.file), place.line, place.column, why, STR_FMT(what));
 }
 
-/* A path is relative to the file. */
-static const char *resolve(Str path, Str file, Arena *arena) {
-    size_t slash = str_find_last(file, '/');
-
-    if (path.len > 0 && path.ptr[0] == '/')
-        return arena_copy(arena, path).ptr;
-    return arena_printf(arena, "%.*s%.*s", STR_FMT(str_take(file, slash + 1)), STR_FMT(path)).ptr;
-}
-
 static int read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess *ret) {
     const struct {
         const char *name;
@@ -70,14 +61,19 @@ static int read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess
         {"key", &ret->key, true},
         {"tokenFile", &ret->token_file, true},
     };
+    bool is_relative;
+    Str folder;
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++) {
         if (!str_is(pair->key->text, known[i].name))
             continue;
         if (pair->value->kind != YAML_STRING || str_is_empty(pair->value->text))
             return refuse(pair->value->place, "expected a string for ", pair->key->text);
-        *known[i].value = known[i].is_path ? resolve(pair->value->text, file, arena)
-                                           : arena_copy(arena, pair->value->text).ptr;
+        /* a path is relative to the file */
+        is_relative = known[i].is_path && !str_has_prefix(pair->value->text, STR("/"));
+        folder = str_take(file, is_relative ? str_find_last(file, '/') + 1 : 0);
+        *known[i].value =
+            arena_printf(arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(pair->value->text)).ptr;
         return *known[i].value ? 0 : terminal_out_of_memory("the configuration file", arena);
     }
     return refuse(pair->key->place, "expected one of server, ca, cert, key and tokenFile, not ",
@@ -110,7 +106,6 @@ static int load_config(Arena *arena, BerthAccess *ret) {
     Str path = config_path(arena);
     char error[FILE_ERROR_MAX];
 
-    *ret = (BerthAccess){0};
     if (!path.ptr || access(path.ptr, F_OK) < 0)
         return 0;
     if (file_read(path.ptr, &text, error) < 0)
@@ -135,20 +130,6 @@ bool server_source_is_cluster(const ServerSource *source) {
     return program_is_plugin() || (source->prefers_cluster && !has_config_file());
 }
 
-/* The credentials of the file are for the server of the file only. */
-static int apply_config(ServerSource *source) {
-    BerthAccess config;
-    int r;
-
-    source->config = arena_new(CONFIG_BUDGET);
-    if (!source->config)
-        return terminal_out_of_memory("the configuration file", NULL);
-    r = load_config(source->config, &config);
-    if (r == 0 && config.server)
-        source->access = config;
-    return r;
-}
-
 int server_source_check_token(const ServerSource *source) {
     _cleanup_(buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
     char error[FILE_ERROR_MAX];
@@ -158,23 +139,21 @@ int server_source_check_token(const ServerSource *source) {
     return terminal_complain("%s", error);
 }
 
-int server_source_open(ServerSource *source) {
+int server_source_open(ServerSource *source, Arena *arena) {
+    BerthAccess config = {0};
     const char *wrong;
-    int r;
+    int r = 0;
 
     if (!source->access.server)
         source->access.server = variable(SERVER_SOURCE_VARIABLE);
-    if (!server_source_is_given(source)) {
-        r = apply_config(source);
-        if (r != 0)
-            return r;
-    }
+    if (!server_source_is_given(source))
+        r = load_config(arena, &config);
+    if (r != 0)
+        return r;
+    if (config.server) /* the credentials of the file are for the server of the file only */
+        source->access = config;
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;
     wrong = server_source_check(source);
     return wrong ? terminal_complain("%s", wrong) : server_source_check_token(source);
-}
-
-void server_source_done(ServerSource *source) {
-    source->config = arena_free(source->config);
 }

@@ -227,10 +227,7 @@ static int run(void *context, const Arguments *arguments) {
 
     if (r == 0 && replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
         r = terminal_complain("there are several replicas, and each has a file: use -o FILE");
-    if (r == 0)
-        r = save_all(settings, &replicas);
-    server_source_done(&settings->source);
-    return r;
+    return r == 0 ? save_all(settings, &replicas) : r;
 }
 
 #define AT(member) OPTION_AT(Settings, member)

@@ -208,7 +208,7 @@ static void add_decided_pods(Line *line) {
     char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&line->source) == 0 &&
+    if (server_source_open(&line->source, line->arena) == 0 &&
         berth_client_get(&line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena,
             &reply, error) == 0)
         add_named(line, reply, read_pod);

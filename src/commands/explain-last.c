@@ -430,7 +430,7 @@ int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *
     _cleanup_(arena_freep) Arena *arena = arena_new(LAST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
-    _cleanup_(server_source_done) ServerSource source = options->source;
+    ServerSource source = options->source;
     _cleanup_(lookup_done) Lookup lookup = {
         .decisions = {.pod = options->pod,
             .node = options->node,

@@ -547,10 +547,7 @@ static int run(void *context, const Arguments *arguments) {
 
     if (r == 0)
         r = choose(settings, &replicas, arguments->arena, &chosen);
-    if (r == 0)
-        r = serve(settings, &replicas, chosen);
-    server_source_done(&settings->source);
-    return r;
+    return r == 0 ? serve(settings, &replicas, chosen) : r;
 }
 
 #define AT(member) OPTION_AT(Settings, member)

@@ -62,7 +62,6 @@ static int load_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
         if (r == 0)
             r = fetch_bundles(source, &replicas, arena, ret);
         replicas_done(&replicas);
-        server_source_done(&source->server);
     }
     if (r != 0)
         return r;

@@ -268,10 +268,7 @@ static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     int r = replicas_open(&settings->source, &replicas);
 
-    if (r == 0)
-        r = show(settings, &replicas, arguments->arena);
-    server_source_done(&settings->source);
-    return r;
+    return r == 0 ? show(settings, &replicas, arguments->arena) : r;
 }
 
 /* clang-format off */

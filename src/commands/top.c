@@ -388,7 +388,6 @@ static int run(void *context, const Arguments *arguments) {
     buf_done(&top->explanation);
     arena_free(top->scratch);
     replicas_done(&top->replicas);
-    server_source_done(&top->source);
     return r;
 }
 
