@@ -27,18 +27,6 @@ static const RecordedDecision *find_decision(const Recording *recording, const c
     return NULL;
 }
 
-/* Names may be hashed, so the message names a pod that exists. */
-static int complain_unknown(const char *path, const char *name, const Recording *recording) {
-    const RecordedDecision *newest =
-        recording->n > 0 ? &recording->decisions[recording->n - 1] : NULL;
-
-    if (!newest)
-        return terminal_complain("%s: it has no decisions", path);
-    return terminal_complain("%s: it has no filter for %s; the newest decision is about %.*s/%.*s",
-        path, name, STR_FMT(str_take(newest->pod_namespace, 64)),
-        STR_FMT(str_take(newest->pod_name, 64)));
-}
-
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) {
     RestoreOptions setting = {
@@ -60,6 +48,7 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
 int explain_bundle(const char *path, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
+    const Recording *recording = &ret->bundle.recording;
     const RecordedDecision *decision;
     int r = bundle_source_load(path, &ret->bundle);
 
@@ -70,9 +59,16 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
             ret->bundle.policies, ret->bundle.n_policies, NULL, 0, arena, &program);
     if (r != 0)
         return r;
-    decision = find_decision(&ret->bundle.recording, name);
-    if (!decision)
-        return complain_unknown(path, name, &ret->bundle.recording);
+    decision = find_decision(recording, name);
+    if (!decision && recording->n == 0)
+        return terminal_complain("%s: it has no decisions", path);
+    if (!decision) { /* names may be hashed, so the message names a pod that exists */
+        decision = &recording->decisions[recording->n - 1];
+        return terminal_complain(
+            "%s: it has no filter for %s; the newest decision is about %.*s/%.*s", path, name,
+            STR_FMT(str_take(decision->pod_namespace, 64)),
+            STR_FMT(str_take(decision->pod_name, 64)));
+    }
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
     if (r < 0)
         return terminal_failed("the explanation", r, arena);
