@@ -205,15 +205,6 @@ static void write_managed(void *context, const Policy *policy, Str rule, const M
     json_write_end_object(writer);
 }
 
-static bool write_all_managed(const Program *program, JsonWriter *writer) {
-    bool works;
-
-    json_member_array(writer, "managed");
-    works = each_managed(program, write_managed, writer);
-    json_write_end_array(writer);
-    return works;
-}
-
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
@@ -229,8 +220,11 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
     for (size_t i = 0; program && i < program->n_policies; i++)
         each_rule(&program->policies[i], write_rule, &(RuleWriter){program, &writer});
     json_write_end_array(&writer);
-    if (program && ret_works)
-        *ret_works = write_all_managed(program, &writer);
+    if (program && ret_works) {
+        json_member_array(&writer, "managed");
+        *ret_works = each_managed(program, write_managed, &writer);
+        json_write_end_array(&writer);
+    }
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }

@@ -75,15 +75,6 @@ static const char *check(void *context, const Arguments *arguments) {
     return settings->solves && !settings->scenario ? "--solve needs --scenario NAME" : NULL;
 }
 
-static int refuse_scenario(const char *name, Str nearest) {
-    (void)terminal_refuse(EXIT_USAGE,
-        str_is_empty(nearest) ? "there is no scenario \"%s\""
-                              : "there is no scenario \"%s\"; did you mean \"%.*s\"?",
-        name, STR_FMT(nearest));
-    (void)fprintf(stderr, "Try: %s demo --scenario list\n", program_name);
-    return EXIT_USAGE;
-}
-
 static int run_scenario(const Settings *settings) {
     _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
     char error[SCENARIO_ERROR_MAX];
@@ -97,8 +88,14 @@ static int run_scenario(const Settings *settings) {
         return EXIT_FINE;
     }
     scenario = scenario_find(settings->scenario, &nearest);
-    if (!scenario)
-        return refuse_scenario(settings->scenario, nearest);
+    if (!scenario) {
+        (void)terminal_complain(str_is_empty(nearest)
+                                    ? "there is no scenario \"%s\""
+                                    : "there is no scenario \"%s\"; did you mean \"%.*s\"?",
+            settings->scenario, STR_FMT(nearest));
+        (void)fprintf(stderr, "Try: %s demo --scenario list\n", program_name);
+        return EXIT_USAGE;
+    }
     log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
     r = scenario_run(scenario, &settings->demo, settings->solves, error);
     return r == 0 ? EXIT_FINE : terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);

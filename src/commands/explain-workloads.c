@@ -88,14 +88,6 @@ static size_t name_width(const WorkloadList *list) {
     return widest;
 }
 
-/* The rule that most of the closest nodes fail. */
-static void print_reason(WorkloadReport *report, const Rejected *main) {
-    visible_print(report->out, "  {}/{}: {}", main->filter->policy->name, main->filter->name,
-        main->filter->reason);
-    buf_printf(report->out, " %s(%s node%s)%s", report->paint.dim, GROUPED(main->n),
-        PLURAL(main->n), report->paint.off);
-}
-
 static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t width) {
     Explanation explanation;
     Rejections rejections;
@@ -113,8 +105,14 @@ static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t widt
     buf_printf(report->out, "%*s %9s%*s%s%s of %s%s", (int)(width - used), "", pods,
         room > 0 ? room : 0, "", explanation.n_passed == 0 ? report->paint.bad : report->paint.good,
         passed, nodes, report->paint.off);
-    if (rejections.n > 0)
-        print_reason(report, &rejections.items[0]);
+    if (rejections.n > 0) { /* the rule that most of the closest nodes fail */
+        const Rejected *main = &rejections.items[0];
+
+        visible_print(report->out, "  {}/{}: {}", main->filter->policy->name, main->filter->name,
+            main->filter->reason);
+        buf_printf(report->out, " %s(%s node%s)%s", report->paint.dim, GROUPED(main->n),
+            PLURAL(main->n), report->paint.off);
+    }
     buf_append_char(report->out, '\n');
     return 0;
 }

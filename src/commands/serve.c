@@ -558,16 +558,6 @@ static void log_sandbox(const Sandbox *sandbox) {
         log_info(incomplete, LOG_CSTR("missing", sandbox->missing));
 }
 
-/* Before the sandbox: it allows only folders that are there. */
-static int make_state_folder(const DaemonOptions *daemon, char *error) {
-    int r = daemon->state_dir ? journal_make_folder(daemon->state_dir) : 0;
-
-    if (r < 0)
-        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot create the folder of --state-dir, %s: %s",
-            daemon->state_dir, strerror(-r));
-    return r;
-}
-
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(daemon_freep) Daemon *daemon = NULL;
     ServeSettings *settings = context;
@@ -579,7 +569,11 @@ static int run(void *context, const Arguments *arguments) {
     daemon_block_signals();
     settings->sandbox = SANDBOX_OFF;
     settings->daemon.sandbox = &settings->sandbox;
-    r = make_state_folder(&settings->daemon, error);
+    /* before the sandbox: it allows only folders that are there */
+    r = settings->daemon.state_dir ? journal_make_folder(settings->daemon.state_dir) : 0;
+    if (r < 0)
+        (void)snprintf(error, sizeof(error), "cannot create the folder of --state-dir, %s: %s",
+            settings->daemon.state_dir, strerror(-r));
     if (r == 0 && !settings->is_unconfined)
         r = enter_sandbox(settings, arguments->arena, error);
     if (r == 0) {

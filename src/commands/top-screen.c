@@ -162,34 +162,27 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
-/* The width of the rule's column: the rest, within limits. */
-static size_t rule_width(const TopScreen *screen) {
-    size_t rest = screen->width > 32 ? screen->width - 32 : 8;
-
-    return rest > 48 ? 48 : rest;
-}
-
-static void draw_rule(Canvas *canvas, const TopRule *rule) {
-    _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
-    size_t name = rule_width(canvas->screen);
-
-    visible_append_padded(&line, visible_take(str_from_c(rule->name), name), name);
-    buf_printf(&line, " %10s %16s", RATE(&rule->rejected), COUNT(rule->rejected.last));
-    draw_line(canvas, "", buf_str(&line));
-}
-
 static void draw_rules(Canvas *canvas, const TopState *state) {
     size_t n = state->n_rules < RULES_SHOWN_MAX ? state->n_rules : RULES_SHOWN_MAX;
+    /* the rule's column has the rest, within limits */
+    size_t rest = canvas->screen->width > 32 ? canvas->screen->width - 32 : 8;
+    size_t width = rest > 48 ? 48 : rest;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     if (n == 0)
         return;
     draw_line(canvas, "", STR_NULL);
-    visible_append_padded(&line, STR("RULES THAT REJECT"), rule_width(canvas->screen));
+    visible_append_padded(&line, STR("RULES THAT REJECT"), width);
     buf_printf(&line, " %10s %16s", "NODES/S", "SINCE START");
     draw_line(canvas, canvas->paint.dim, buf_str(&line));
-    for (size_t i = 0; i < n; i++)
-        draw_rule(canvas, &state->rules[i]);
+    for (size_t i = 0; i < n; i++) {
+        const TopRule *rule = &state->rules[i];
+
+        buf_reset(&line);
+        visible_append_padded(&line, visible_take(str_from_c(rule->name), width), width);
+        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), COUNT(rule->rejected.last));
+        draw_line(canvas, "", buf_str(&line));
+    }
 }
 
 /* --- decisions ------------------------------------------------------------------------------ */

@@ -130,15 +130,6 @@ static char keyboard_read(void) {
     return next == '[' || next == 'O' ? read_sequence() : key;
 }
 
-/* Columns and lines of the terminal; 80 and 24 if unknown. */
-static void keyboard_size(size_t *ret_width, size_t *ret_height) {
-    struct winsize size = {0};
-
-    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    *ret_width = size.ws_col > 0 ? size.ws_col : 80;
-    *ret_height = size.ws_row > 0 ? size.ws_row : 24;
-}
-
 typedef struct Top Top;
 
 /* The events of one replica. */
@@ -247,9 +238,12 @@ static bool print_screen(Top *top, const char *before, const char *after) {
 
 /* Overwrites the old lines one by one, so that nothing flickers. */
 static bool redraw(Top *top) {
+    struct winsize size = {0};
     size_t width, height;
 
-    keyboard_size(&width, &height);
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    width = size.ws_col > 0 ? size.ws_col : 80;
+    height = size.ws_row > 0 ? size.ws_row : 24;
     if (!top->is_stale && width == top->screen.width && height == top->screen.height)
         return true;
     top->screen.width = width;

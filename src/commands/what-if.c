@@ -91,21 +91,13 @@ static int print(const Settings *settings, const Recorded *recorded, const Progr
     return terminal_finish_as(&out, settings->form);
 }
 
-static int judge(const Settings *settings, const WhatIfReport *report) {
-    size_t n_changed =
-        report->n - report->n_changes[WHAT_IF_EQUAL] - report->n_changes[WHAT_IF_SKIPPED];
-
-    if (settings->fail_on == FAIL_ON_NEWLY_REJECTED)
-        return report->n_changes[WHAT_IF_NEWLY_REJECTED] > 0 ? EXIT_FAILED : EXIT_FINE;
-    return settings->fail_on == FAIL_ON_ANY && n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
-}
-
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(recorded_done) Recorded recorded = {0};
     Arena *arena = arguments->arena;
     WhatIfReport report;
+    size_t n_changed;
     int r = recorded_load(&settings->source, arena, &recorded);
 
     if (r == 0)
@@ -114,7 +106,13 @@ static int run(void *context, const Arguments *arguments) {
         r = recorded_replay(&recorded, program, arena, &report);
     if (r == 0)
         r = print(settings, &recorded, program, &report, arena);
-    return r == 0 ? judge(settings, &report) : r;
+    if (r != 0 || settings->fail_on == FAIL_ON_NOTHING)
+        return r;
+    n_changed =
+        settings->fail_on == FAIL_ON_NEWLY_REJECTED
+            ? report.n_changes[WHAT_IF_NEWLY_REJECTED]
+            : report.n - report.n_changes[WHAT_IF_EQUAL] - report.n_changes[WHAT_IF_SKIPPED];
+    return n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 static const char *add_setting(void *context, const char *text) {
