@@ -41,16 +41,12 @@ void explain_print_head(ExplainPrinter *printer);
 void explain_print_asks(ExplainPrinter *printer);
 void explain_print_policies(ExplainPrinter *printer);
 
-/* Grouped and counted. */
-void explain_print_table(ExplainPrinter *printer);
-
-/* Its nodes: the best of those that pass, and the others by the rules they fail. */
+/* Nodes: the best of those that pass, and the others by the rules they fail; how many there are of
+ * both, before that. */
 void explain_print_nodes(ExplainPrinter *printer);
+void explain_print_summary(ExplainPrinter *printer);
 
 /* Everything about one node. */
-void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node);
-
-/* Of it all but the head. */
 void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
 
 /* How @filter failed on @node; NULL: it did not. */
@@ -62,12 +58,8 @@ Str explain_fallback(const RuleErrors *errors);
 /* The node of this name; NULL: none. */
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
 
-/* docs/policy.md has the schema. @only: this node alone; NULL: all. */
-void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only);
-
-/* The same as a value of something larger. */
-void explain_print_json_value(
-    ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer);
+/* All of it; docs/policy.md has the schema. @only: this node alone; NULL: all. */
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer);
 
 /* "node.free.cpu = 500m, pod.requests.cpu = 2" */
 void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n);

@@ -248,8 +248,7 @@ static void write_node(ExplainPrinter *printer, const NodeExplanation *node, Jso
     json_write_end_object(writer);
 }
 
-void explain_print_json_value(
-    ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer) {
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer) {
     const Explanation *explanation = printer->explanation;
     _cleanup_(buf_done) Buf time = BUF_INIT(64);
 
@@ -283,11 +282,4 @@ void explain_print_json_value(
             write_node(printer, &explanation->nodes[i], writer);
     json_write_end_array(writer);
     json_write_end_object(writer);
-}
-
-void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only) {
-    JsonWriter writer = {.out = printer->out, .indent = 2};
-
-    explain_print_json_value(printer, only, &writer);
-    buf_append_char(printer->out, '\n');
 }

@@ -249,7 +249,7 @@ static void write_explanation(const PodDecisions *decisions, JsonWriter *writer)
     if (decisions->printer && decisions->node)
         only = explain_print_find(decisions->printer, str_from_c(decisions->node));
     if (decisions->printer && (only || !decisions->node)) {
-        explain_print_json_value(decisions->printer, only, writer);
+        explain_print_json(decisions->printer, only, writer);
         return;
     }
     json_write_null(writer);

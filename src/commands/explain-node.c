@@ -239,11 +239,6 @@ static void print_annotations(ExplainPrinter *printer, const NodeExplanation *no
         print_annotation(printer, &values[i], width);
 }
 
-void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node) {
-    explain_print_head(printer);
-    explain_print_one(printer, node);
-}
-
 void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node) {
     print_outcome(printer, node);
     print_rules(printer, node, /* failing= */ true);

@@ -110,7 +110,7 @@ static void print_ranking(ExplainPrinter *printer) {
             GROUPED(n - shown), printer->paint.off);
 }
 
-static void print_summary(ExplainPrinter *printer) {
+void explain_print_summary(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
 
     buf_printf(printer->out, "%s%s of %s nodes pass%s", printer->paint.bold,
@@ -275,12 +275,6 @@ static void print_errors(ExplainPrinter *printer, bool is_missing, const char *t
         is_first = false;
         print_rule_errors(printer, errors);
     }
-}
-
-void explain_print_table(ExplainPrinter *printer) {
-    explain_print_head(printer);
-    print_summary(printer);
-    explain_print_nodes(printer);
 }
 
 void explain_print_nodes(ExplainPrinter *printer) {

@@ -71,6 +71,7 @@ static int print(
     const Settings *settings, const Explanation *explanation, const Pod *pod, int64_t now) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    JsonWriter writer = {.out = &out, .indent = 2};
     bool colour = terminal_has_colour(stdout);
     const NodeExplanation *only = NULL;
     ExplainPrinter printer = {
@@ -89,12 +90,18 @@ static int print(
         return terminal_out_of_memory("the explanation", NULL);
     if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node))))
         return terminal_complain("the cluster has no node \"%s\"", settings->node);
-    if (settings->form != OUTPUT_TABLE)
-        explain_print_json(&printer, only);
-    else if (only)
-        explain_print_node(&printer, only);
-    else
-        explain_print_table(&printer);
+    if (settings->form != OUTPUT_TABLE) {
+        explain_print_json(&printer, only, &writer);
+        buf_append_char(&out, '\n');
+    } else {
+        explain_print_head(&printer);
+        if (only)
+            explain_print_one(&printer, only);
+        else {
+            explain_print_summary(&printer);
+            explain_print_nodes(&printer);
+        }
+    }
     if (printer.error < 0)
         return terminal_failed("the details of a rejection", printer.error, scratch);
     return terminal_finish_as(&out, settings->form);
