@@ -21,7 +21,6 @@
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NOTES_MAX ((size_t)256 * 1024)
 #define PAUSE_SEC 1
-#define WAIT_MAX_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
 const char *installation_check_only(Str names[], size_t *n, const char *value) {
     Str rest = str_from_c(value), name;

@@ -31,12 +31,8 @@ typedef struct Settings {
     const char *file; /* pods and workloads */
     const char *name; /* NAMESPACE/NAME of a live cluster; with a file, one of its objects */
     PolicyPaths policies;
-    const char *node; /* only this one; NULL: all */
-    int64_t now_nsec; /* of expressions; 0: the clock's */
-    bool all;
-    OutputForm form;
-    int64_t weight;
-    ExplainLastOptions last; /* with a pod: none of the sources above */
+    int64_t now_nsec;        /* of expressions; 0: the clock's */
+    ExplainLastOptions last; /* how it is shown; with a pod: none of the sources above */
     const char *bundle;      /* a file: none of them either */
 } Settings;
 
@@ -78,8 +74,8 @@ static int print(
         .explanation = explanation,
         .pod = pod,
         .now_nsec = now,
-        .weight = settings->weight,
-        .all = settings->all,
+        .weight = settings->last.weight,
+        .all = settings->last.all,
         .colour = colour,
         .paint = paint_for(colour),
         .scratch = scratch,
@@ -88,9 +84,10 @@ static int print(
 
     if (!scratch)
         return terminal_out_of_memory("the explanation", NULL);
-    if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node))))
-        return terminal_complain("the cluster has no node \"%s\"", settings->node);
-    if (settings->form != OUTPUT_TABLE) {
+    if (settings->last.node &&
+        !(only = explain_print_find(&printer, str_from_c(settings->last.node))))
+        return terminal_complain("the cluster has no node \"%s\"", settings->last.node);
+    if (settings->last.form != OUTPUT_TABLE) {
         explain_print_json(&printer, only, &writer);
         buf_append_char(&out, '\n');
     } else {
@@ -104,7 +101,7 @@ static int print(
     }
     if (printer.error < 0)
         return terminal_failed("the details of a rejection", printer.error, scratch);
-    return terminal_finish_as(&out, settings->form);
+    return terminal_finish_as(&out, settings->last.form);
 }
 
 static int explain_pod(
@@ -132,15 +129,15 @@ static int explain_all(
     };
     int r = -ENOMEM;
 
-    if (settings->node)
+    if (settings->last.node)
         return terminal_refuse(EXIT_USAGE, "--node needs one pod: name one of those in the file");
     if (scratch)
-        r = settings->form == OUTPUT_TABLE ? workloads_print_table(&report)
-                                           : workloads_print_json(&report);
+        r = settings->last.form == OUTPUT_TABLE ? workloads_print_table(&report)
+                                                : workloads_print_json(&report);
     progress_end();
     if (r < 0)
         return terminal_failed("the explanations", r, scratch);
-    return terminal_finish_as(&out, settings->form);
+    return terminal_finish_as(&out, settings->last.form);
 }
 
 /* The only pod or template of the file, or the one that was named, is explained in full. */
@@ -184,7 +181,7 @@ static int explain_of_bundle(const Settings *settings, const Zones *zones, Arena
 
     if (r != 0)
         return r;
-    if (settings->form == OUTPUT_TABLE) {
+    if (settings->last.form == OUTPUT_TABLE) {
         buf_append(&out, STR("as of "));
         time_print(found.now_nsec / NSEC_PER_SEC, &out);
         buf_printf(&out, ", decision %llu of ", (unsigned long long)found.id);
@@ -206,14 +203,14 @@ static const Option options[] = {
         .help = "pods, Deployments, Jobs and other objects with pods, JSON or YAML, as from kustomize "
                 "or helm template; \"-\" is standard input"},
     POLICY_PATHS_OPTION(Settings, policies, .help = "placement policies; may be repeated"),
-    {"node", OPTION_TEXT, .argument = "NAME", AT(node), .complete = COMPLETE_NODES,
+    {"node", OPTION_TEXT, .argument = "NAME", AT(last.node), .complete = COMPLETE_NODES,
         .help = "only this node, with every rule and all values (why not NAME?)"},
-    {"all", OPTION_FLAG, AT(all), .help = "every node, not only the best and examples"},
+    {"all", OPTION_FLAG, AT(last.all), .help = "every node, not only the best and examples"},
     {"now", OPTION_TIME, .argument = "TIME", AT(now_nsec), .initial = "now",
         .help = "as if it were 2026-01-31T20:00:00Z"},
-    {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
+    {"weight", OPTION_NUMBER, .argument = "N", AT(last.weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(last.form), .initial = "table",
         .help = "output format"},
 
     OPTION_GROUP("Past decisions", "Without --policy the last decision of the running berth is "
@@ -312,10 +309,6 @@ static int run(void *context, const Arguments *arguments) {
         return explain_of_bundle(settings, zones, arguments->arena);
     if (!settings->last.pod)
         return explain(settings, zones, arguments->arena);
-    settings->last.node = settings->node;
-    settings->last.all = settings->all;
-    settings->last.form = settings->form;
-    settings->last.weight = settings->weight;
     return explain_last(&settings->last);
 }
 
@@ -336,7 +329,7 @@ const Command explain_command = {
     .max_completed = 1,
     .budget = EXPLAIN_BUDGET,
     .settings_size = sizeof(Settings),
-    .defaults = &(const Settings){.weight = 1},
+    .defaults = &(const Settings){.last.weight = 1},
     .check = check,
     .run = run,
 };

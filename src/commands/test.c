@@ -37,9 +37,11 @@ typedef struct SuiteResult {
 } SuiteResult;
 
 typedef struct SuiteReport {
+    const Zones *zones;
+    Arena *arena;
     SuiteResult *items;
     size_t n;
-    const Coverage *coverage;
+    Coverage coverage;
     bool colour;
     Paint paint;
     Buf *out;
@@ -47,20 +49,14 @@ typedef struct SuiteReport {
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-typedef struct Testing {
-    const Zones *zones;
-    Arena *arena;
-    Coverage coverage;
-} Testing;
-
-static int run_file(Testing *testing, const char *path, SuiteResult *ret) {
+static int run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
     int r;
 
-    *ret = (SuiteResult){.diags = DIAG_LIST_IN(testing->arena)};
-    r = suite_run(path, testing->zones, coverage_note, &testing->coverage, testing->arena,
-        &ret->diags, &ret->suite);
+    *ret = (SuiteResult){.diags = DIAG_LIST_IN(report->arena)};
+    r = suite_run(path, report->zones, coverage_note, &report->coverage, report->arena, &ret->diags,
+        &ret->suite);
     ret->is_unreadable = r == SUITE_E_UNREADABLE;
-    return r < 0 ? terminal_failed(path, r, testing->arena) : 0;
+    return r < 0 ? terminal_failed(path, r, report->arena) : 0;
 }
 
 /* In place, so that links and permissions stay. */
@@ -74,23 +70,23 @@ static int write_file(const char *path, Str text) {
 }
 
 /* Accepts what berth answers, and runs the file again. */
-static int update_file(Testing *testing, const char *path, SuiteResult *result) {
+static int update_file(SuiteReport *report, const char *path, SuiteResult *result) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     size_t n = 0;
     int r;
 
     if (result->suite.n_failed == 0)
         return 0;
-    r = suite_update(&result->suite, testing->arena, &text, &n);
+    r = suite_update(&result->suite, report->arena, &text, &n);
     if (r != 0)
-        return terminal_failed(path, r < 0 ? r : -EINVAL, testing->arena);
+        return terminal_failed(path, r < 0 ? r : -EINVAL, report->arena);
     if (n == 0)
         return 0;
     r = write_file(path, buf_str(&text));
     if (r != 0)
         return r;
     (void)terminal_complain("updated %zu value%s of %s", n, PLURAL(n), path);
-    return run_file(testing, path, result);
+    return run_file(report, path, result);
 }
 
 /* --- for people ------------------------------------------------------------------------------ */
@@ -114,8 +110,8 @@ static Totals totals_of(const SuiteReport *report) {
 static size_t count_gaps(const SuiteReport *report) {
     size_t n = 0;
 
-    for (size_t i = 0; i < report->coverage->rules.n; i++)
-        n += coverage_gap(&report->coverage->rules.items[i]) != NULL;
+    for (size_t i = 0; i < report->coverage.rules.n; i++)
+        n += coverage_gap(&report->coverage.rules.items[i]) != NULL;
     return n;
 }
 
@@ -153,9 +149,9 @@ static void print_gaps(SuiteReport *report) {
     if (n_gaps == 0)
         return;
     buf_printf(report->out, "\n%zu of %zu rules %s not exercised:\n", n_gaps,
-        report->coverage->rules.n, n_gaps == 1 ? "is" : "are");
-    for (size_t i = 0; i < report->coverage->rules.n; i++) {
-        const CoveredRule *rule = &report->coverage->rules.items[i];
+        report->coverage.rules.n, n_gaps == 1 ? "is" : "are");
+    for (size_t i = 0; i < report->coverage.rules.n; i++) {
+        const CoveredRule *rule = &report->coverage.rules.items[i];
         const char *gap = coverage_gap(rule);
 
         if (gap)
@@ -261,7 +257,7 @@ static void print_json(SuiteReport *report) {
     json_member_int(&writer, "cases", (int64_t)totals.n_cases);
     json_member_int(&writer, "failed", (int64_t)totals.n_failed);
     json_member_int(&writer, "errors", (int64_t)totals.n_errors);
-    write_rules(&writer, report->coverage);
+    write_rules(&writer, &report->coverage);
     json_write_end_object(&writer);
     buf_append_char(report->out, '\n');
 }
@@ -382,35 +378,32 @@ static int judge(const Settings *settings, const SuiteReport *report) {
     return is_unreadable ? EXIT_UNREACHABLE : has_failed ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int run_files(const Settings *settings, Testing *testing, const SuiteFiles *files) {
-    SuiteReport report = {
-        .items = ARENA_ARRAY(testing->arena, SuiteResult, files->paths.n),
-        .coverage = &testing->coverage,
-    };
+static int run_files(const Settings *settings, SuiteReport *report, const SuiteFiles *files) {
     int r = 0;
 
-    if (!report.items)
-        return terminal_out_of_memory("the results", testing->arena);
+    report->items = ARENA_ARRAY(report->arena, SuiteResult, files->paths.n);
+    if (!report->items)
+        return terminal_out_of_memory("the results", report->arena);
     progress_begin("running the tests");
-    for (; r == 0 && report.n < files->paths.n; report.n++) {
-        const char *path = files->paths.items[report.n];
-        SuiteResult *result = &report.items[report.n];
+    for (; r == 0 && report->n < files->paths.n; report->n++) {
+        const char *path = files->paths.items[report->n];
+        SuiteResult *result = &report->items[report->n];
 
-        r = run_file(testing, path, result);
+        r = run_file(report, path, result);
         if (r == 0 && settings->is_update)
-            r = update_file(testing, path, result);
+            r = update_file(report, path, result);
     }
     progress_end();
     if (r == 0)
-        r = print(settings, &report);
-    return r == 0 ? judge(settings, &report) : r;
+        r = print(settings, report);
+    return r == 0 ? judge(settings, report) : r;
 }
 
 static int run(void *context, const Arguments *arguments) {
     static const char *const here[] = {"."};
     _cleanup_(zones_freep) Zones *zones = zones_new();
     Arena *arena = arguments->arena;
-    Testing testing = {.zones = zones, .arena = arena, .coverage.arena = arena};
+    SuiteReport report = {.zones = zones, .arena = arena, .coverage.arena = arena};
     char error[SUITE_FILES_ERROR_MAX];
     SuiteFiles files;
 
@@ -419,7 +412,7 @@ static int run(void *context, const Arguments *arguments) {
     if (suite_files_find(arguments->n > 0 ? arguments->items : here,
             arguments->n > 0 ? arguments->n : 1, arena, &files, error) < 0)
         return terminal_complain("%s", error);
-    return run_files(context, &testing, &files);
+    return run_files(context, &report, &files);
 }
 
 #define AT(member) OPTION_AT(Settings, member)
