@@ -38,7 +38,7 @@ typedef struct Settings {
 
 #define ADDRESS "127.0.0.1"
 #define WORKERS 2u
-#define REQUESTS_MAX 64u /* at a time */
+#define PAGE_PROXY_REQUESTS_MAX 64u /* at a time */
 #define STEP_MSEC 250
 #define REPLY_SEC 130 /* a bundle may take long */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
@@ -375,7 +375,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     }
     passed = passed_new(proxy, request);
     (void)pthread_mutex_lock(&proxy->lock);
-    is_full = proxy->n >= REQUESTS_MAX;
+    is_full = proxy->n >= PAGE_PROXY_REQUESTS_MAX;
     (void)pthread_mutex_unlock(&proxy->lock);
     if (!passed || is_full) {
         refuse_busy(request, reply, passed);
