@@ -135,11 +135,9 @@ static int set_name(gnutls_x509_crt_t certificate, Str name) {
         size = sizeof(struct in_addr);
     else if (inet_pton(AF_INET6, text, address) == 1)
         size = sizeof(struct in6_addr);
-    if (size > 0)
-        return gnutls_x509_crt_set_subject_alt_name(
-            certificate, GNUTLS_SAN_IPADDRESS, address, size, GNUTLS_FSAN_APPEND);
-    return gnutls_x509_crt_set_subject_alt_name(
-        certificate, GNUTLS_SAN_DNSNAME, text, (unsigned)name.len, GNUTLS_FSAN_APPEND);
+    return gnutls_x509_crt_set_subject_alt_name(certificate,
+        size > 0 ? GNUTLS_SAN_IPADDRESS : GNUTLS_SAN_DNSNAME, size > 0 ? (void *)address : text,
+        size > 0 ? size : (unsigned)name.len, GNUTLS_FSAN_APPEND);
 }
 
 static int set_uses(gnutls_x509_crt_t certificate, const CertificateRequest *request) {
@@ -156,19 +154,12 @@ static int set_uses(gnutls_x509_crt_t certificate, const CertificateRequest *req
     return r;
 }
 
-static int export_certificate(gnutls_x509_crt_t certificate, Buf *out) {
+/* A certificate, or without one the key, as PEM. */
+static int export(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Buf *out) {
     _cleanup_(cleanup_datum) gnutls_datum_t pem = {0};
-    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem);
-
-    if (r >= 0)
-        buf_append(out, str_of((const char *)pem.data, pem.size));
-    return r < 0 ? r : buf_error(out) < 0 ? GNUTLS_E_MEMORY_ERROR : 0;
-}
-
-static int export_key(gnutls_x509_privkey_t key, Buf *out) {
-    _cleanup_(cleanup_datum) gnutls_datum_t pem = {0};
-    int r =
-        gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem);
+    int r = certificate ? gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem)
+                        : gnutls_x509_privkey_export2_pkcs8(
+                              key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem);
 
     if (r >= 0)
         buf_append(out, str_of((const char *)pem.data, pem.size));
@@ -328,18 +319,13 @@ static int issue(const Authority *authority, const CertificateRequest *request, 
     if (r >= 0)
         r = gnutls_x509_crt_sign2(certificate, issuer, authority->key, GNUTLS_DIG_SHA256, 0);
     if (r >= 0)
-        r = export_certificate(certificate, &ret->certificate);
-    return r < 0 ? r : export_key(key, &ret->key);
-}
-
-/* Of the one that signs; since 1970. */
-static int64_t until(const Authority *authority) {
-    return (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
+        r = export(certificate, NULL, &ret->certificate);
+    return r < 0 ? r : export(NULL, key, &ret->key);
 }
 
 int authority_issue(
     const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error) {
-    int64_t last = until(authority);
+    int64_t last = (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
     int r;
 
     if (last <= request->from_sec)
@@ -362,7 +348,7 @@ unsigned authority_retire(Authority *authority) {
 
 int authority_print(const Authority *authority, Buf *certificates, char *error) {
     for (unsigned i = 0; i < authority->n_certificates; i++) {
-        int r = export_certificate(authority->certificates[i], certificates);
+        int r = export(authority->certificates[i], NULL, certificates);
 
         if (r < 0)
             return fail(r, "the CA's certificates", error);
@@ -371,7 +357,7 @@ int authority_print(const Authority *authority, Buf *certificates, char *error) 
 }
 
 int authority_print_key(const Authority *authority, Buf *key, char *error) {
-    int r = export_key(authority->key, key);
+    int r = export(NULL, authority->key, key);
 
     return r < 0 ? fail(r, "the CA's key", error) : 0;
 }

@@ -1,15 +1,17 @@
-/* Reads the facts of a PEM certificate with GnuTLS. */
+/* Reads and verifies certificates in PEM with GnuTLS. */
 
 #include "certs/authority.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/x509.h>
+#include <stdio.h>
 
 #include "base/message.h"
 #include "base/vec.h"
 
 #define NAME_SIZE 1024u
+#define HOST_MAX 256u
 
 typedef VEC(Str) NameList;
 
@@ -20,27 +22,24 @@ static void cleanup_certificate(gnutls_x509_crt_t *certificate) {
 
 /* An address as text; other @bytes unchanged. */
 static Str name_text(int kind, Str bytes, Arena *arena) {
-    char text[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN] = "?";
     int family = bytes.len == sizeof(struct in_addr) ? AF_INET : AF_INET6;
 
     if (kind != GNUTLS_SAN_IPADDRESS)
         return arena_copy(arena, bytes);
-    if (bytes.len != sizeof(struct in_addr) && bytes.len != sizeof(struct in6_addr))
-        return arena_copy(arena, STR("?"));
-    if (!inet_ntop(family, bytes.ptr, text, sizeof(text)))
-        return arena_copy(arena, STR("?"));
+    if (bytes.len == sizeof(struct in_addr) || bytes.len == sizeof(struct in6_addr))
+        (void)inet_ntop(family, bytes.ptr, text, sizeof(text));
     return arena_copy(arena, str_from_c(text));
 }
 
-static bool add_name(NameList *names, int kind, Str bytes, Arena *arena) {
+static void add_name(NameList *names, int kind, Str bytes, Arena *arena) {
     Str *name = VEC_PUSH(names, arena);
 
     if (name)
         *name = name_text(kind, bytes, arena);
-    return name && name->ptr;
 }
 
-static int read_names(
+static void read_names(
     gnutls_x509_crt_t certificate, Arena *arena, NameList *names, NameList *identities) {
     for (unsigned i = 0; i < CERTIFICATE_NAMES_MAX; i++) {
         char bytes[NAME_SIZE];
@@ -51,37 +50,26 @@ static int read_names(
 
         if (kind < 0 && kind != GNUTLS_E_SHORT_MEMORY_BUFFER)
             break;
-        if ((is_dns || is_address) && !add_name(names, kind, str_of(bytes, size), arena))
-            return -ENOMEM;
-        if ((is_dns || is_other) && !add_name(identities, kind, str_of(bytes, size), arena))
-            return -ENOMEM;
+        if (is_dns || is_address)
+            add_name(names, kind, str_of(bytes, size), arena);
+        if (is_dns || is_other)
+            add_name(identities, kind, str_of(bytes, size), arena);
     }
-    return 0;
 }
 
-/* With two common names readers differ about which counts: then there is none. */
-static bool has_second_name(gnutls_x509_crt_t certificate) {
-    size_t none = 0;
-
-    return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL,
-               &none) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
-}
-
-static int read_common_name(
+/* With two common names readers differ about which counts: then none is an identity. */
+static void read_common_name(
     gnutls_x509_crt_t certificate, Arena *arena, Str *ret, NameList *identities) {
     char name[NAME_SIZE];
-    size_t size = sizeof(name);
+    size_t size = sizeof(name), none = 0;
 
     if (gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) <
         0)
-        return 0;
+        return;
     *ret = arena_copy(arena, str_of(name, size));
-    if (!ret->ptr)
-        return -ENOMEM;
-    if (!has_second_name(certificate) &&
-        !add_name(identities, GNUTLS_SAN_DNSNAME, str_of(name, size), arena))
-        return -ENOMEM;
-    return 0;
+    if (gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL,
+            &none) == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+        add_name(identities, GNUTLS_SAN_DNSNAME, str_of(name, size), arena);
 }
 
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) {
@@ -96,12 +84,91 @@ int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) 
         return message_fail(-EINVAL, error, "no certificate in PEM: %s", gnutls_strerror(r));
     *ret =
         (CertificateFacts){.until_sec = (int64_t)gnutls_x509_crt_get_expiration_time(certificate)};
-    if (read_common_name(certificate, arena, &ret->common_name, &identities) < 0 ||
-        read_names(certificate, arena, &names, &identities) < 0)
+    read_common_name(certificate, arena, &ret->common_name, &identities);
+    read_names(certificate, arena, &names, &identities);
+    if (arena_has_failed(arena))
         return message_no_memory(error, MESSAGE_MAX, "the names of the certificate", arena);
     ret->names = names.items;
     ret->n_names = names.n;
     ret->identities = identities.items;
     ret->n_identities = identities.n;
     return 0;
+}
+
+typedef struct CertificateList {
+    gnutls_x509_crt_t *items;
+    unsigned n;
+} CertificateList;
+
+static void list_done(CertificateList *list) {
+    for (unsigned i = 0; i < list->n; i++)
+        gnutls_x509_crt_deinit(list->items[i]);
+    gnutls_free(list->items);
+}
+
+static int list_read(Str pem, CertificateList *ret, char *error) {
+    const gnutls_datum_t text = {
+        .data = (unsigned char *)(uintptr_t)pem.ptr, .size = (unsigned)pem.len};
+    int r = gnutls_x509_crt_list_import2(&ret->items, &ret->n, &text, GNUTLS_X509_FMT_PEM, 0);
+
+    return r < 0 ? message_fail(-EINVAL, error, "no certificates in PEM: %s", gnutls_strerror(r))
+                 : 0;
+}
+
+int ca_bundle_read(Str pem, int64_t *ret_until_sec, char *error) {
+    _cleanup_(list_done) CertificateList list = {0};
+    int r = list_read(pem, &list, error);
+
+    *ret_until_sec = 0;
+    for (unsigned i = 0; i < list.n; i++) {
+        int64_t until = (int64_t)gnutls_x509_crt_get_expiration_time(list.items[i]);
+
+        *ret_until_sec = until > *ret_until_sec ? until : *ret_until_sec;
+    }
+    return r;
+}
+
+static int explain(unsigned status, const char *host, char *error) {
+    if (status & GNUTLS_CERT_EXPIRED)
+        return message_fail(-EINVAL, error, "it, or its CA, has expired");
+    if (status & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNATURE_FAILURE))
+        return message_fail(-EINVAL, error, "no CA of the bundle has signed it");
+    if (status & GNUTLS_CERT_UNEXPECTED_OWNER)
+        return message_fail(-EINVAL, error, "it is not for the name %s", host);
+    if (status & GNUTLS_CERT_PURPOSE_MISMATCH)
+        return message_fail(-EINVAL, error, "it is not for servers");
+    return message_fail(-EINVAL, error, "it cannot be verified (GnuTLS status 0x%x)", status);
+}
+
+static void cleanup_trust(gnutls_x509_trust_list_t *trust) {
+    if (*trust)
+        gnutls_x509_trust_list_deinit(*trust, /* all= */ 0);
+}
+
+int ca_bundle_verify(Str bundle, Str chain, Str host, char *error) {
+    _cleanup_(list_done) CertificateList roots = {0}, certificates = {0};
+    _cleanup_(cleanup_trust) gnutls_x509_trust_list_t trust = NULL;
+    char name[HOST_MAX];
+    gnutls_typed_vdata_st wanted[] = {
+        {.type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *)name},
+        {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+            .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_SERVER},
+    };
+    unsigned status = 0;
+    int r = list_read(bundle, &roots, error);
+
+    (void)snprintf(name, sizeof(name), "%.*s", STR_FMT(host));
+    if (r == 0)
+        r = list_read(chain, &certificates, error);
+    if (r < 0)
+        return r;
+    r = gnutls_x509_trust_list_init(&trust, 0);
+    if (r >= 0)
+        r = gnutls_x509_trust_list_add_cas(trust, roots.items, roots.n, 0);
+    if (r >= 0)
+        r = gnutls_x509_trust_list_verify_crt2(trust, certificates.items, certificates.n, wanted,
+            ELEMENTS_OF(wanted), 0, &status, NULL);
+    if (r < 0)
+        return message_fail(-EINVAL, error, "it cannot be verified: %s", gnutls_strerror(r));
+    return status == 0 ? 0 : explain(status, name, error);
 }

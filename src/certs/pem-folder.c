@@ -39,8 +39,6 @@ static int fail(const PemFolder *folder, const char *name, int code, char *error
         strerror(-code));
 }
 
-/* --- reading ---------------------------------------------------------------------- */
-
 static int lock_folder(PemFolder *folder, char *error) {
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0)
@@ -91,8 +89,6 @@ int pem_folder_read(PemFolder *folder, const char *path, char *error) {
         r = read_one(folder, (PemFile)i, error);
     return r;
 }
-
-/* --- writing ---------------------------------------------------------------------- */
 
 void pem_folder_put(PemFolder *folder, PemFile file, Str text) {
     secret_buf_done(&folder->texts[file]);
@@ -145,10 +141,7 @@ static int make_folder(PemFolder *folder, char *error) {
     if (mkdir(folder->path, 0700) < 0)
         return fail(folder, NULL, -errno, error);
     r = lock_folder(folder, error);
-    if (r < 0 || folder->fd >= 0)
-        return r;
-    (void)fail(folder, NULL, -ENOENT, error); /* gone again */
-    return -ENOENT;
+    return r < 0 || folder->fd >= 0 ? r : fail(folder, NULL, -ENOENT, error); /* gone again */
 }
 
 static void remove_beside(const PemFolder *folder) {
@@ -185,8 +178,6 @@ int pem_folder_write(PemFolder *folder, char *error) {
     (void)fsync(folder->fd);
     return 0;
 }
-
-/* --- facts ------------------------------------------------------------------------ */
 
 const char *pem_folder_first(const PemFolder *folder) {
     for (int i = 0; i < _PEM_FILE_MAX; i++)

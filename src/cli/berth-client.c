@@ -15,25 +15,21 @@
 #define STREAM_BUDGET ((size_t)1024 * 1024)
 #define REFUSAL_MAX ((size_t)64 * 1024) /* of an answer that is no stream */
 
-/* A token is not sent in the clear over a network. */
-static bool may_send_token(const char *url) {
-    Origin origin;
-
-    return origin_parse(str_from_c(url), &origin) && (origin.is_tls || origin_is_loopback(&origin));
-}
-
 static int open_access(const BerthAccess *access, Access **ret, char *error) {
     Str server = str_from_c(access->server);
     AccessServer options = {
         .name = "the command line",
-        .token_file = may_send_token(access->server) ? access->token_file : NULL,
         .ca_file = access->ca,
         .cert_file = access->cert,
         .key_file = access->key,
     };
+    Origin origin;
     char *url;
     int r;
 
+    /* a token is not sent in the clear over a network */
+    if (origin_parse(server, &origin) && (origin.is_tls || origin_is_loopback(&origin)))
+        options.token_file = access->token_file;
     while (server.len > 0 && server.ptr[server.len - 1] == '/')
         server.len--;
     url = strndup(server.ptr, server.len);
@@ -99,41 +95,21 @@ int berth_client_request(
     return 1;
 }
 
-/* The text of {"Error": text}; empty when it is anything else. */
-static Str error_of(Str reply, Arena *arena) {
-    Str error = STR_NULL;
-    JsonReader reader;
-
-    json_reader_init(&reader, reply);
-    if (json_peek(&reader) == JSON_OBJECT_BEGIN)
-        json_string_member(&reader, arena, STR("Error"), &error);
-    return json_error(&reader) == JSON_OK ? error : STR_NULL;
-}
-
-#define SERVICE_ACCOUNT "system:serviceaccount:"
-
-/* The user in `… is forbidden: User "jane" cannot get …`. */
-static Str user_of(Str refusal) {
-    Str part, user = STR_NULL;
-
-    while (str_split(&refusal, '"', &part))
-        if (str_has_suffix(part, STR("User ")) && str_split(&refusal, '"', &user))
-            break;
-    return user;
-}
-
 Str berth_client_grant(
     Str refusal, const char *namespace, const char *roles, const char *role, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(BERTH_CLIENT_ERROR_MAX);
-    Str user = user_of(refusal);
+    Str part, user = STR_NULL;
 
+    /* `… is forbidden: User "jane" cannot get …` */
+    while (str_split(&refusal, '"', &part))
+        if (str_has_suffix(part, STR("User ")) && str_split(&refusal, '"', &user))
+            break;
     buf_printf(&out,
         "an administrator can give you the Role %s%s: "
         "kubectl -n %s create rolebinding %s%s-NAME --role=%s%s ",
         roles, role, namespace, roles, role, roles, role);
-    if (str_has_prefix(user, STR(SERVICE_ACCOUNT)))
-        buf_printf(
-            &out, "--serviceaccount=%.*s", STR_FMT(str_skip(user, sizeof(SERVICE_ACCOUNT) - 1)));
+    if (str_has_prefix(user, STR("system:serviceaccount:")))
+        buf_printf(&out, "--serviceaccount=%.*s", STR_FMT(str_skip(user, 22)));
     else {
         buf_append(&out, STR("--user="));
         shell_word(&out, str_is_empty(user) ? STR("USER") : user);
@@ -156,10 +132,17 @@ static void explain_refusal(const BerthAccess *access, const BlockingReply *repl
 
 void berth_client_explain(
     const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error) {
-    Str message = error_of(reply->body, arena);
-    bool is_of_berth = !str_is_empty(message);
+    Str message = STR_NULL;
+    bool is_of_berth;
     ApiStatus status;
+    JsonReader reader;
 
+    json_reader_init(&reader, reply->body);
+    if (json_peek(&reader) == JSON_OBJECT_BEGIN)
+        json_string_member(&reader, arena, STR("Error"), &message);
+    if (json_error(&reader) != JSON_OK)
+        message = STR_NULL;
+    is_of_berth = !str_is_empty(message);
     if (!is_of_berth && api_status_read(reply->body, arena, &status))
         message = status.message;
     if (access->proxy.client && reply->status == 403) {
@@ -195,8 +178,6 @@ Str berth_client_escape(Str text, Arena *arena) {
     url_escape(&out, text);
     return arena_copy(arena, buf_str(&out));
 }
-
-/* --- streams ---------------------------------------------------------------------------------- */
 
 struct BerthStream {
     const BerthAccess *access;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "cli/terminal.h"
 #include "input/file.h"
@@ -23,23 +22,20 @@ int bundle_source_fetch(
     return path.ptr ? berth_client_get(&patient, path, arena, ret, error) : -ENOMEM;
 }
 
-int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret) {
-    char error[BUNDLE_ERROR_MAX], text[2 * BUNDLE_ERROR_MAX];
+int bundle_source_unpack(Str file, const char *name, Bundle *ret) {
+    char error[BUNDLE_ERROR_MAX];
     int r = bundle_read(file, ret, error);
 
-    if (r == 0)
-        return 0;
     if (r < 0)
-        return terminal_failed(who, "the bundle", r, NULL);
-    (void)snprintf(text, sizeof(text), "%s: %s", name, error);
-    return terminal_complain(who, text);
+        return terminal_failed("the bundle", r, NULL);
+    return r > 0 ? terminal_complain("%s: %s", name, error) : 0;
 }
 
-int bundle_source_load(const char *path, const char *who, Bundle *ret) {
+int bundle_source_load(const char *path, Bundle *ret) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BUNDLE_MAX);
     char error[FILE_ERROR_MAX];
 
     if (file_read(path, &file, error) < 0)
-        return terminal_complain(who, error);
-    return bundle_source_unpack(buf_str(&file), path, who, ret);
+        return terminal_complain("%s", error);
+    return bundle_source_unpack(buf_str(&file), path, ret);
 }

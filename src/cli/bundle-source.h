@@ -17,10 +17,10 @@ typedef struct BundleRequest {
 int bundle_source_fetch(
     const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error);
 
-/* Each returns 0; or an exit code, after complaining as @who. */
+/* Each returns 0; or an exit code, after complaining. */
 
 /* The content of @file; @name is for messages. bundle_done() ends it, also after a failure. */
-int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);
+int bundle_source_unpack(Str file, const char *name, Bundle *ret);
 
 /* The same of a file by its path. */
-int bundle_source_load(const char *path, const char *who, Bundle *ret);
+int bundle_source_load(const char *path, Bundle *ret);

@@ -3,11 +3,9 @@
 #include "cli/cluster-source.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/diag.h"
 #include "base/nsec.h"
-#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "input/measurements.h"
@@ -34,41 +32,26 @@ static int complain_of_sources(const DiagList *diags, bool is_unreadable) {
     return is_unreadable ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-static int load_file(const MetricsSource *source, const char *who, const Program *program,
-    Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r;
-
-    if (!arena)
-        return terminal_out_of_memory(who, "the metric values", NULL);
-    r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
-    if (r < 0)
-        return terminal_failed(who, "the metric values", r, NULL);
-    return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
-}
-
 /* Queries each source once. Failures are in @ret_statuses. */
-static int ask(const MetricsSource *source, const ClusterSource *cluster, const char *who,
-    const Program *program, Snapshot *snapshot, Measurements **ret, PollStatus *ret_statuses) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+static int ask(const MetricsSource *source, const ClusterSource *cluster, const Program *program,
+    Snapshot *snapshot, Arena *arena, Measurements **ret, PollStatus *ret_statuses) {
     _cleanup_(access_freep) Access *access = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
     PollStatus *statuses = ret_statuses;
     MetricSources sources = {0};
     int r;
 
-    if (arena && !statuses)
+    if (!statuses)
         statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
-    if (!arena || !statuses)
-        return terminal_out_of_memory(who, "the states of the metrics", arena);
+    if (!statuses)
+        return terminal_out_of_memory("the states of the metrics", arena);
     r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
     if (r < 0)
-        return terminal_failed(who, "the list of metric sources", r, arena);
+        return terminal_failed("the list of metric sources", r, arena);
     if (r != 0)
         return complain_of_sources(&diags, r == SOURCES_E_UNREADABLE);
     if (!cluster->file) {
-        r = cluster_source_access(cluster, who, &access);
+        r = cluster_source_access(cluster, &access);
         if (r != 0)
             return r;
     }
@@ -77,23 +60,33 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
         &sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC, ret, statuses);
     progress_end();
     if (r < 0)
-        return terminal_failed(who, "the metric values", r, NULL);
+        return terminal_failed("the metric values", r, NULL);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
         if (statuses[i].error[0])
-            (void)fprintf(stderr, "%s: metric %.*s: %s\n", who, STR_FMT(program->gauges[i].name),
-                statuses[i].error);
+            (void)terminal_complain(
+                "metric %.*s: %s", STR_FMT(program->gauges[i].name), statuses[i].error);
     return 0;
 }
 
-int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster, const char *who,
+int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
     Measurements **ret, PollStatus *ret_statuses) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r;
+
     *ret = NULL;
-    if (source->file)
-        return load_file(source, who, program, snapshot, now_nsec, uptime_nsec, ret);
+    if (!arena)
+        return terminal_out_of_memory("the metric values", NULL);
+    if (source->file) {
+        r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
+        if (r < 0)
+            return terminal_failed("the metric values", r, NULL);
+        return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
+    }
     if (source->prometheus || source->sources || ret_statuses ||
         (program->n_gauges > 0 && !cluster->file))
-        return ask(source, cluster, who, program, snapshot, ret, ret_statuses);
+        return ask(source, cluster, program, snapshot, arena, ret, ret_statuses);
     return 0;
 }
 
@@ -113,34 +106,27 @@ const char *cluster_source_check_live(const ClusterSource *source) {
     return NULL;
 }
 
-/* Content is wrong (1), or something cannot be reached (3). */
-static int complain(const char *who, const char *error, int r) {
-    terminal_complain(who, error);
-    return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-}
-
-int cluster_source_access(const ClusterSource *source, const char *who, Access **ret) {
+int cluster_source_access(const ClusterSource *source, Access **ret) {
     char error[ACCESS_ERROR_MAX] = "out of memory for the kubeconfig";
     int r = source->is_in_cluster ? access_in_cluster(/* root= */ "", ret, error)
                                   : access_search(source->kubeconfig, source->context, ret, error);
 
     if (r < 0)
-        return complain(who, error, r);
+        return terminal_report(r, error);
     if (access_is_insecure(*ret))
-        (void)fprintf(stderr,
-            "%s: WARNING: the certificate of %s is not verified (insecure-skip-tls-verify)\n", who,
+        (void)terminal_complain("WARNING: the certificate of %s is not verified "
+                                "(insecure-skip-tls-verify)",
             access_server(*ret));
     return 0;
 }
 
-int cluster_source_load(
-    const ClusterSource *source, const char *who, unsigned related, Snapshot **ret) {
+int cluster_source_load(const ClusterSource *source, unsigned related, Snapshot **ret) {
     char error[FETCH_ERROR_MAX > OBJECTS_ERROR_MAX ? FETCH_ERROR_MAX : OBJECTS_ERROR_MAX];
     Access *access = NULL;
     int r;
 
     if (!source->file) {
-        r = cluster_source_access(source, who, &access);
+        r = cluster_source_access(source, &access);
         if (r != 0)
             return r;
     }
@@ -148,7 +134,7 @@ int cluster_source_load(
     r = source->file ? cluster_load(source->file, ret, error)
                      : fetch_cluster(access, related, ret, error);
     progress_end();
-    return r < 0 ? complain(who, error, r) : 0;
+    return r < 0 ? terminal_report(r, error) : 0;
 }
 
 /* A search for one pod of a file. */
@@ -180,36 +166,34 @@ static int look_at(void *context, const Object *object) {
     return 0;
 }
 
-static int pod_of_file(const char *path, PodSearch *search, const char *who) {
+static int pod_of_file(const char *path, PodSearch *search) {
     char error[OBJECTS_ERROR_MAX] = "";
     int r = objects_each(path, look_at, search, error);
 
     if (r < 0)
-        return complain(who, error, r);
+        return terminal_report(r, error);
     if (search->is_found)
         return 0;
-    (void)snprintf(error, sizeof(error), "%s has no pod \"%.*s/%.*s\"", path,
-        STR_FMT(search->namespace), STR_FMT(search->name));
-    return complain(who, error, -ENOENT);
+    return terminal_complain(
+        "%s has no pod \"%.*s/%.*s\"", path, STR_FMT(search->namespace), STR_FMT(search->name));
 }
 
-int cluster_source_pod(
-    const ClusterSource *source, const char *who, const char *name, Arena *arena, Pod *ret) {
+int cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     char error[FETCH_ERROR_MAX];
     Str rest = str_from_c(name), namespace;
     int r;
 
     if (!str_split(&rest, '/', &namespace) || str_is_empty(namespace) || str_is_empty(rest))
-        return complain(who, "a pod is named NAMESPACE/NAME", -EINVAL);
+        return terminal_refuse(EXIT_FAILED, "a pod is named NAMESPACE/NAME");
     if (source->file) {
         PodSearch search = {.namespace = namespace, .name = rest, .arena = arena, .pod = ret};
 
-        return pod_of_file(source->file, &search, who);
+        return pod_of_file(source->file, &search);
     }
-    r = cluster_source_access(source, who, &access);
+    r = cluster_source_access(source, &access);
     if (r != 0)
         return r;
     r = fetch_pod(access, namespace, rest, arena, ret, error);
-    return r < 0 ? complain(who, error, r) : 0;
+    return r < 0 ? terminal_report(r, error) : 0;
 }

@@ -43,17 +43,15 @@ const char *cluster_source_check(const ClusterSource *source);
 const char *cluster_source_check_live(const ClusterSource *source);
 
 /* How to reach the API server, which is found as kubectl finds it unless it is named. 0; or an exit
- * code, after complaining as @who. */
-int cluster_source_access(const ClusterSource *source, const char *who, Access **ret);
+ * code, after complaining. */
+int cluster_source_access(const ClusterSource *source, Access **ret);
 
 /* The cluster; of an API server with those of @related (RELATED_BIT()s) that may be listed. 0; or
- * an exit code, after complaining as @who. */
-int cluster_source_load(
-    const ClusterSource *source, const char *who, unsigned related, Snapshot **ret);
+ * an exit code, after complaining. */
+int cluster_source_load(const ClusterSource *source, unsigned related, Snapshot **ret);
 
 /* "NAMESPACE/NAME" of it. The same. */
-int cluster_source_pod(
-    const ClusterSource *source, const char *who, const char *name, Arena *arena, Pod *ret);
+int cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret);
 
 /*
  * MetricsSource: the metrics of policies for a command: a file, or servers that are queried once.
@@ -82,9 +80,8 @@ typedef struct MetricsSource {
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster);
 
 /* Values for the nodes of @snapshot, at @now_nsec (since 1970) and @uptime_nsec (monotonic); NULL
- * in
- * @ret without a source. @ret_statuses: one per gauge if sources are queried; may be NULL. 0; or an
- * exit code, after a message as @who. */
-int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster, const char *who,
+ * in @ret without a source. @ret_statuses: one per gauge if sources are queried; may be NULL. 0; or
+ * an exit code, after a message. */
+int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
     Measurements **ret, PollStatus *ret_statuses);

@@ -10,8 +10,6 @@
 #define WIDTH 80u
 #define HELP_COLUMN 25u
 
-/* --- text ------------------------------------------------------------------------------- */
-
 /* Words of @text from column @at on, with further lines set in by @indent. Returns the column. */
 static size_t print_wrapped(Str text, size_t indent, size_t at, Buf *out) {
     Str word;
@@ -48,15 +46,6 @@ static void print_paragraphs(const char *text, Buf *out) {
     }
 }
 
-/* "-o, --output FILE". */
-static void print_head(const Option *option, Buf *out) {
-    if (option->letter)
-        buf_printf(out, "-%c, ", option->letter);
-    buf_printf(out, "--%s", option->name);
-    if (option->argument)
-        buf_printf(out, " %s", option->argument);
-}
-
 /* At the end of the line, or of one of its own. */
 static void print_default(const char *initial, size_t at, Buf *out) {
     size_t len = str_from_c(initial).len + 2;
@@ -75,7 +64,11 @@ static void print_option(const Option *option, Buf *out) {
     size_t begin = out->len, at;
 
     buf_append(out, STR("  "));
-    print_head(option, out);
+    if (option->letter)
+        buf_printf(out, "-%c, ", option->letter);
+    buf_printf(out, "--%s", option->name);
+    if (option->argument)
+        buf_printf(out, " %s", option->argument);
     at = out->len - begin;
     if (at + 2 > HELP_COLUMN) {
         buf_append_char(out, '\n');
@@ -88,14 +81,6 @@ static void print_option(const Option *option, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-static void print_heading(const Option *heading, Buf *out) {
-    buf_append_char(out, '\n');
-    if (heading->name[0])
-        buf_printf(out, "%s\n", heading->name);
-    if (heading->help && heading->help[0])
-        print_paragraphs(heading->help, out);
-}
-
 void command_print_usage(const Command *command, Buf *out) {
     Str rest = str_from_c(command->usage), line;
     const char *before = "usage:";
@@ -103,10 +88,8 @@ void command_print_usage(const Command *command, Buf *out) {
     do {
         if (!str_split(&rest, '\n', &line))
             line = STR_NULL;
-        buf_printf(out, "%s %s %s", before, program_name, command->name);
-        if (!str_is_empty(line))
-            buf_printf(out, " %.*s", STR_FMT(line));
-        buf_append_char(out, '\n');
+        buf_printf(out, "%s %s %s%s%.*s\n", before, program_name, command->name,
+            str_is_empty(line) ? "" : " ", STR_FMT(line));
         before = "      ";
     } while (rest.ptr);
 }
@@ -117,18 +100,20 @@ void command_print_help(const Command *command, Buf *out) {
     print_paragraphs(command->about, out);
     if (command->options && command->options[0].kind != OPTION_HEADING)
         buf_append_char(out, '\n');
-    for (const Option *option = command->options; option && option->name; option++)
-        if (option->kind == OPTION_HEADING)
-            print_heading(option, out);
-        else
+    for (const Option *option = command->options; option && option->name; option++) {
+        if (option->kind != OPTION_HEADING) {
             print_option(option, out);
+            continue;
+        }
+        buf_printf(out, "\n%s%s", option->name, option->name[0] ? "\n" : "");
+        if (option->help && option->help[0])
+            print_paragraphs(option->help, out);
+    }
     if (command->notes) {
         buf_append_char(out, '\n');
         print_paragraphs(command->notes, out);
     }
 }
-
-/* --- JSON ------------------------------------------------------------------------------- */
 
 static void write_member(JsonWriter *writer, const char *key, const char *text) {
     if (text && text[0])

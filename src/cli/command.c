@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 
 #define HELP_MAX ((size_t)256 * 1024)
 #define NAMES_MAX 96u
+#define WRONG_MAX 4096u
 
 /* Every command has it. */
 static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
@@ -23,8 +25,6 @@ const Command *command_find(const char *name) {
             return commands[i];
     return NULL;
 }
-
-/* --- options ---------------------------------------------------------------------------- */
 
 static bool is_option(const Option *option) {
     return option->kind != OPTION_HEADING;
@@ -71,8 +71,6 @@ static Str find_nearest(const Option *options, Str word) {
     return str_nearest(str_skip(word, 2), known, n);
 }
 
-/* --- wrong usage ------------------------------------------------------------------------ */
-
 static bool print_to(FILE *stream, const Command *command, void (*print)(const Command *, Buf *)) {
     _cleanup_(buf_done) Buf out = BUF_INIT(HELP_MAX);
 
@@ -80,8 +78,16 @@ static bool print_to(FILE *stream, const Command *command, void (*print)(const C
     return terminal_print(stream, buf_str(&out));
 }
 
-int command_misused(const Command *command, const char *wrong) {
-    (void)fprintf(stderr, "berth %s: %s\n", command->name, wrong);
+/* Prints the error, the usage and how to get help on stderr. Returns EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) static int command_misused(
+    const Command *command, const char *format, ...) {
+    char wrong[WRONG_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(wrong, sizeof(wrong), format, arguments);
+    va_end(arguments);
+    (void)terminal_refuse(EXIT_USAGE, "%s", wrong);
     (void)print_to(stderr, command, command_print_usage);
     (void)fprintf(stderr, "Try: %s %s --help\n", program_name, command->name);
     return EXIT_USAGE;
@@ -90,38 +96,24 @@ int command_misused(const Command *command, const char *wrong) {
 static int unknown_option(const Command *command, Str word) {
     bool is_long = str_has_prefix(word, STR("--"));
     Str nearest = is_long ? find_nearest(command->options, word) : STR_NULL;
-    char text[512];
 
-    (void)snprintf(text, sizeof(text),
+    return command_misused(command,
         str_is_empty(nearest) ? "unknown option %.*s" : "unknown option %.*s; did you mean --%.*s?",
         STR_FMT(word), STR_FMT(nearest));
-    return command_misused(command, text);
 }
 
 static int ambiguous_option(const Command *command, Str word) {
     _cleanup_(buf_done) Buf text = BUF_INIT(HELP_MAX);
-    const char *separator = " is ambiguous: --";
+    const char *separator = "";
 
-    buf_append(&text, word);
     for (const Option *option = command->options; option->name; option++)
         if (is_option(option) && str_has_prefix(str_from_c(option->name), str_skip(word, 2))) {
             buf_printf(&text, "%s%s", separator, option->name);
             separator = ", --";
         }
-    buf_append_char(&text, '\0');
-    return command_misused(command, buf_error(&text) ? "ambiguous option" : buf_str(&text).ptr);
+    return command_misused(
+        command, "%.*s is ambiguous: --%.*s", STR_FMT(word), STR_FMT(buf_str(&text)));
 }
-
-static int misused_option(const Command *command, const Option *option, bool needs_value) {
-    char text[512];
-
-    (void)snprintf(text, sizeof(text),
-        needs_value ? "--%s needs a value: %s" : "--%s takes no value", option->name,
-        option->argument);
-    return command_misused(command, text);
-}
-
-/* --- parsing ---------------------------------------------------------------------------- */
 
 typedef struct Parser {
     const Command *command;
@@ -140,20 +132,18 @@ static int store(Parser *parser, const Option *option, const char *value) {
     }
     if (option_store(option, parser->settings, value, wanted))
         return 0;
-    if (option->argument)
-        (void)fprintf(
-            stderr, "berth %s: --%s %s: %s\n", parser->command->name, option->name, value, wanted);
-    else
-        (void)fprintf(stderr, "berth %s: --%s %s\n", parser->command->name, option->name, wanted);
-    return EXIT_USAGE;
+    return value ? terminal_refuse(EXIT_USAGE, "--%s %s: %s", option->name, value, wanted)
+                 : terminal_refuse(EXIT_USAGE, "--%s %s", option->name, wanted);
 }
 
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
 static int take(Parser *parser, const Option *option, const char *value) {
     if (!option->argument)
-        return value ? misused_option(parser->command, option, false) : store(parser, option, NULL);
+        return value ? command_misused(parser->command, "--%s takes no value", option->name)
+                     : store(parser, option, NULL);
     if (!value && parser->at + 1 == parser->n)
-        return misused_option(parser->command, option, true);
+        return command_misused(
+            parser->command, "--%s needs a value: %s", option->name, option->argument);
     return store(parser, option, value ? value : parser->words[++parser->at]);
 }
 
@@ -210,9 +200,11 @@ static int parse(Parser *parser, Arguments *arguments) {
 static int run(Parser *parser, Arguments *arguments) {
     const Command *command = parser->command;
     const char *wrong = NULL;
-    char text[512];
     int r;
 
+    terminal_command = command->name;
+    if (command->defaults)
+        memcpy(parser->settings, command->defaults, command->settings_size);
     if (command->init)
         command->init(parser->settings);
     r = parse(parser, arguments);
@@ -220,21 +212,22 @@ static int run(Parser *parser, Arguments *arguments) {
         return r;
     if (parser->wants_help)
         return print_to(stdout, command, command_print_help) ? EXIT_FINE : EXIT_UNREACHABLE;
-    if (arguments->n > 0 && command->max_completed == 0) {
-        (void)snprintf(text, sizeof(text), "unexpected argument \"%s\": it takes options only",
-            arguments->items[0]);
-        wrong = text;
-    } else if (command->check)
+    if (arguments->n > 0 && command->max_completed == 0)
+        return command_misused(
+            command, "unexpected argument \"%s\": it takes options only", arguments->items[0]);
+    if (command->check)
         wrong = command->check(parser->settings, arguments);
-    return wrong ? command_misused(command, wrong) : command->run(parser->settings, arguments);
+    return wrong ? command_misused(command, "%s", wrong)
+                 : command->run(parser->settings, arguments);
 }
 
 int command_run(const Command *command, int argc, char *argv[]) {
-    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *))};
+    _cleanup_(arena_freep) Arena *arena = arena_new(command->budget);
+    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *)), .arena = arena};
     void *settings = calloc(1, command->settings_size + 1);
     Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
-    int r = settings && arguments.items ? run(&parser, &arguments)
-                                        : terminal_out_of_memory("berth", "the options", NULL);
+    int r = settings && arguments.items && arena ? run(&parser, &arguments)
+                                                 : terminal_out_of_memory("the options", NULL);
 
     free(settings);
     free(arguments.items);

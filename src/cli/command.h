@@ -5,6 +5,7 @@
  * parsing, --help, completions, man pages and usage errors are made from it.
  */
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "cli/option.h"
 
@@ -22,10 +23,11 @@ extern const char *program_name;
 /* Whether kubectl started it. */
 bool program_is_plugin(void);
 
-/* The words that are no options. */
+/* The words that are no options, and the memory of the run. */
 typedef struct Arguments {
     const char **items;
     size_t n;
+    Arena *arena; /* up to the command's budget */
 } Arguments;
 
 typedef struct Command {
@@ -38,8 +40,10 @@ typedef struct Command {
     const char *values;    /* words that may be arguments, "bash|zsh"; NULL: none */
     OptionCompletion complete; /* of arguments */
     size_t max_completed;      /* how many arguments are completed; 0: no arguments are allowed */
+    size_t budget;             /* of the arena of a run */
     size_t settings_size;
-    void (*init)(void *settings); /* defaults; NULL: zeros */
+    const void *defaults;         /* of the settings; NULL: zeros */
+    void (*init)(void *settings); /* defaults that are not known before; NULL: none */
     /* NULL when the settings are consistent; else the error. May be NULL. */
     const char *(*check)(void *settings, const Arguments *arguments);
     int (*run)(void *settings, const Arguments *arguments); /* returns the exit code */
@@ -54,9 +58,6 @@ const Command *command_find(const char *name);
 
 /* Parses the words after the command's name, checks and runs. Returns the exit code. */
 int command_run(const Command *command, int argc, char *argv[]);
-
-/* Prints the error, the usage and how to get help on stderr. Returns EXIT_USAGE. */
-int command_misused(const Command *command, const char *wrong);
 
 /* "usage: …" lines; and all of --help. */
 void command_print_usage(const Command *command, Buf *out);

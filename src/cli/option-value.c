@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/ascii.h"
@@ -13,8 +14,6 @@
 #include "model/time.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
-
-/* --- names ----------------------------------------------------------------------------- */
 
 bool value_is_label(Str text) {
     if (text.len == 0 || text.len > 63 || text.ptr[0] == '-' || text.ptr[text.len - 1] == '-')
@@ -33,10 +32,12 @@ const char *value_check_given(const char *value) {
     return value[0] ? NULL : "expected a value that is not empty";
 }
 
-/* --- kinds ----------------------------------------------------------------------------- */
+__attribute__((format(printf, 2, 3))) static bool fail(char *wanted, const char *format, ...) {
+    va_list arguments;
 
-static bool fail(char *wanted, const char *text) {
-    (void)snprintf(wanted, OPTION_WANTED_MAX, "%s", text);
+    va_start(arguments, format);
+    (void)vsnprintf(wanted, OPTION_WANTED_MAX, format, arguments);
+    va_end(arguments);
     return false;
 }
 
@@ -64,10 +65,8 @@ static bool store_list(const Option *option, void *settings, const char *value, 
     char *items = (char *)settings + option->offset;
     size_t *n = (size_t *)((char *)settings + option->count);
 
-    if (*n == (size_t)option->max) {
-        (void)snprintf(wanted, OPTION_WANTED_MAX, "too many; at most %lld", (long long)option->max);
-        return false;
-    }
+    if (*n == (size_t)option->max)
+        return fail(wanted, "too many; at most %lld", (long long)option->max);
     if (option->kind == OPTION_NAMES)
         ((Str *)items)[*n] = str_from_c(value);
     else
@@ -77,17 +76,13 @@ static bool store_list(const Option *option, void *settings, const char *value, 
 }
 
 /* "table|json|placements" as "expected table, json or placements". */
-static void print_choices(Str choices, char *wanted) {
+static bool fail_choice(Str choices, char *wanted) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OPTION_WANTED_MAX);
-    bool is_first = true;
     Str word;
 
-    while (str_split(&choices, '|', &word)) {
-        buf_append(&out, is_first ? STR("expected ") : choices.ptr ? STR(", ") : STR(" or "));
-        buf_append(&out, word);
-        is_first = false;
-    }
-    (void)snprintf(wanted, OPTION_WANTED_MAX, "%.*s", STR_FMT(buf_str(&out)));
+    while (str_split(&choices, '|', &word))
+        buf_printf(&out, "%s%.*s", out.len == 0 ? "" : choices.ptr ? ", " : " or ", STR_FMT(word));
+    return fail(wanted, "expected %.*s", STR_FMT(buf_str(&out)));
 }
 
 static bool store_choice(const Option *option, void *settings, const char *value, char *wanted) {
@@ -99,18 +94,15 @@ static bool store_choice(const Option *option, void *settings, const char *value
             store_integer(option, settings, option->min + i);
             return true;
         }
-    print_choices(str_from_c(choices), wanted);
-    return false;
+    return fail_choice(str_from_c(choices), wanted);
 }
 
 static bool store_number(const Option *option, void *settings, const char *value, char *wanted) {
     int64_t number;
 
-    if (!str_to_int64(str_from_c(value), &number) || number < option->min || number > option->max) {
-        (void)snprintf(wanted, OPTION_WANTED_MAX, "expected a whole number from %lld to %lld",
-            (long long)option->min, (long long)option->max);
-        return false;
-    }
+    if (!str_to_int64(str_from_c(value), &number) || number < option->min || number > option->max)
+        return fail(wanted, "expected a whole number from %lld to %lld", (long long)option->min,
+            (long long)option->max);
     store_integer(option, settings, number);
     return true;
 }
@@ -137,9 +129,7 @@ static bool store_duration(const Option *option, void *settings, const char *val
     cel_duration_print(option->min, &text);
     buf_append(&text, STR(" to "));
     cel_duration_print(option->max, &text);
-    (void)snprintf(wanted, OPTION_WANTED_MAX, "expected a duration like 100ms, from %.*s",
-        STR_FMT(buf_str(&text)));
-    return false;
+    return fail(wanted, "expected a duration like 100ms, from %.*s", STR_FMT(buf_str(&text)));
 }
 
 static bool store_time(const Option *option, void *settings, const char *value, char *wanted) {
@@ -161,13 +151,8 @@ static bool store_seconds(const Option *option, void *settings, const char *valu
     return true;
 }
 
-static bool is_numeric_address(const char *address) {
-    unsigned char parsed[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, address, parsed) == 1 || inet_pton(AF_INET6, address, parsed) == 1;
-}
-
 static bool parse_listen(Str text, Listen *ret) {
+    unsigned char parsed[sizeof(struct in6_addr)];
     size_t colon = str_find_last(text, ':');
     Str address = str_take(text, colon);
     int64_t port;
@@ -186,7 +171,8 @@ static bool parse_listen(Str text, Listen *ret) {
     memcpy(ret->address, address.ptr, address.len);
     ret->address[address.len] = '\0';
     ret->port = (uint16_t)port;
-    return is_numeric_address(ret->address);
+    return inet_pton(AF_INET, ret->address, parsed) == 1 ||
+           inet_pton(AF_INET6, ret->address, parsed) == 1;
 }
 
 static bool store_listen(const Option *option, void *settings, const char *value, char *wanted) {
@@ -203,20 +189,15 @@ static bool store_text(const Option *option, void *settings, const char *value, 
     return true;
 }
 
-static bool store_flag(const Option *option, void *settings, const char *value, char *wanted) {
-    *(bool *)((char *)settings + option->offset) = true;
-    return true;
-}
-
 static bool store_value(const Option *option, void *settings, const char *value, char *wanted) {
-    store_integer(option, settings, option->min);
+    store_integer(option, settings, option->kind == OPTION_FLAG ? true : option->min);
     return true;
 }
 
 bool option_store(const Option *option, void *settings, const char *value,
     char wanted[static OPTION_WANTED_MAX]) {
     static bool (*const store[])(const Option *, void *, const char *, char *) = {
-        [OPTION_FLAG] = store_flag,
+        [OPTION_FLAG] = store_value,
         [OPTION_VALUE] = store_value,
         [OPTION_TEXT] = store_text,
         [OPTION_FILE] = store_text,
@@ -235,6 +216,6 @@ bool option_store(const Option *option, void *settings, const char *value,
     if (!wrong && option->set)
         wrong = option->set(settings, value);
     if (wrong)
-        return fail(wanted, wrong);
+        return fail(wanted, "%s", wrong);
     return option->set || store[option->kind](option, settings, value, wanted);
 }

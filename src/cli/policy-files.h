@@ -23,16 +23,15 @@ typedef struct PolicyPaths {
     }
 
 /* Each of these returns 0; or an exit code, after printing the errors of the policies on stderr, or
- * complaining as @who. @arena is for the messages. */
+ * complaining. @arena is for the messages. */
 
 /* Of files and folders (input/policies.h). Warnings are printed. */
-int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret)
-    MUST_CHECK;
+int policy_files_load(const PolicyPaths *paths, Arena *arena, Program **ret) MUST_CHECK;
 
 /* Their texts, which are in @arena, if they can be compiled. */
-int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
-    const PolicySource **ret, size_t *ret_n) MUST_CHECK;
+int policy_files_read(
+    const PolicyPaths *paths, Arena *arena, const PolicySource **ret, size_t *ret_n) MUST_CHECK;
 
 /* Of texts that were read before, to which @settings were applied (input/policy-set.h). */
 int policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
-    size_t n_settings, const char *who, Arena *arena, Program **ret) MUST_CHECK;
+    size_t n_settings, Arena *arena, Program **ret) MUST_CHECK;

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/nsec.h"
 #include "base/visible.h"
+#include "cli/terminal.h"
 
 #define SHOWN_AFTER_NSEC (2 * NSEC_PER_SEC)
 #define SHOWN_EVERY_NSEC (200 * NSEC_PER_MSEC)
@@ -29,27 +29,19 @@ static struct {
     int64_t since_nsec;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static size_t terminal_width(void) {
-    struct winsize size = {0};
-
-    (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    return size.ws_col > 1 ? size.ws_col : WIDTH_DEFAULT;
-}
-
 /* One column less than there are, so that the line never wraps. */
 static void draw(int64_t now) {
     _cleanup_(buf_done) Buf text = BUF_INIT(LINE_MAX_BYTES), line = BUF_INIT(LINE_MAX_BYTES);
+    struct winsize size = {0};
 
+    (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
     buf_printf(&text, "%s", progress.what);
-    if (progress.of > 0) {
-        buf_append(&text, STR(": "));
-        buf_append_grouped(&text, progress.done);
-        buf_append(&text, STR(" of "));
-        buf_append_grouped(&text, progress.of);
-    }
+    if (progress.of > 0)
+        buf_printf(&text, ": %s of %s", GROUPED(progress.done), GROUPED(progress.of));
     buf_printf(&text, ", %lld s", (long long)((now - progress.since_nsec) / NSEC_PER_SEC));
     buf_append_char(&line, '\r');
-    (void)visible_append(&line, visible_take(buf_str(&text), terminal_width() - 1));
+    (void)visible_append(
+        &line, visible_take(buf_str(&text), (size.ws_col > 1 ? size.ws_col : WIDTH_DEFAULT) - 1));
     buf_append(&line, STR("\033[K"));
     if (buf_error(&line) == 0)
         (void)!write(STDERR_FILENO, line.data, line.len);
@@ -57,7 +49,8 @@ static void draw(int64_t now) {
 }
 
 /* Until progress_end(), with the lock held but while it waits. */
-static void draw_until_over(void) {
+static void *run(void *context) {
+    (void)pthread_mutex_lock(&progress.lock);
     while (!progress.is_over) {
         int64_t now = clock_monotonic_nsec(), next = progress.since_nsec + SHOWN_AFTER_NSEC;
         struct timespec until;
@@ -71,11 +64,6 @@ static void draw_until_over(void) {
     }
     if (progress.is_shown)
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
-}
-
-static void *run(void *context) {
-    (void)pthread_mutex_lock(&progress.lock);
-    draw_until_over();
     (void)pthread_mutex_unlock(&progress.lock);
     return NULL;
 }

@@ -3,7 +3,6 @@
 #include "cli/replicas.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/base64.h"
 #include "cli/berth-pods.h"
@@ -19,22 +18,14 @@
 /* The state of a search. */
 typedef struct Search {
     const ServerSource *source;
-    const char *who;
     Replicas *replicas;
     BerthPods pods;
 } Search;
 
-/* --- requests --------------------------------------------------------------------------------- */
-
 /* Each returns 0; or an exit code, after complaining. */
 
 static int out_of_memory(const Search *search) {
-    return terminal_out_of_memory(
-        search->who, "the replies of the API server", search->replicas->arena);
-}
-
-static int complain(const Search *search, const char *text) {
-    return terminal_complain(search->who, text);
+    return terminal_out_of_memory("the replies of the API server", search->replicas->arena);
 }
 
 /* The answer of the API server, whatever its status. */
@@ -47,37 +38,26 @@ static int ask(const Search *search, Str path, BlockingReply *ret) {
             &(BlockingRequest){.path = path.ptr}, search->replicas->arena, ret, error);
     if (r < 0)
         return out_of_memory(search);
-    return r > 0 ? complain(search, error) : 0;
-}
-
-/* What the API server says in @reply. */
-static Str message_of(const Search *search, const BlockingReply *reply) {
-    ApiStatus status;
-
-    return api_status_read(reply->body, search->replicas->arena, &status) ? status.message
-                                                                          : STR_NULL;
+    return r > 0 ? terminal_complain("%s", error) : 0;
 }
 
 static int complain_of_refusal(
     const Search *search, const BlockingReply *reply, const char *namespace, const char *roles) {
-    Str message = message_of(search, reply);
-    Str grant =
-        berth_client_grant(message, namespace, roles, BERTH_CLIENT_VIEWER, search->replicas->arena);
-    char text[TEXT_MAX];
+    Arena *arena = search->replicas->arena;
+    ApiStatus status;
+    Str message = api_status_read(reply->body, arena, &status) ? status.message : STR_NULL;
+    Str grant = berth_client_grant(message, namespace, roles, BERTH_CLIENT_VIEWER, arena);
 
-    (void)snprintf(text, sizeof(text), "the API server answered %u: %.*s\n  %.*s", reply->status,
+    return terminal_complain("the API server answered %u: %.*s\n  %.*s", reply->status,
         STR_FMT(message), STR_FMT(grant));
-    return complain(search, text);
 }
 
 static int complain_of_reply(const Search *search, const BlockingReply *reply) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
 
     blocking_client_explain(reply, search->replicas->arena, error);
-    return complain(search, error);
+    return terminal_complain("%s", error);
 }
-
-/* --- pods ------------------------------------------------------------------------------------- */
 
 /* @namespace NULL: all. */
 static Str pods_path(const Search *search, const char *namespace) {
@@ -90,15 +70,12 @@ static Str pods_path(const Search *search, const char *namespace) {
 }
 
 static int complain_of_none(const Search *search, const char *namespace) {
-    char text[TEXT_MAX];
-
-    (void)snprintf(text, sizeof(text),
+    return terminal_complain(
         "no pod with the label " BERTH_PODS_LABEL " runs in %s%s of %s\n"
         "  if berth is in another namespace: --berth-namespace NAME; in a static pod it listens on "
         "loopback only: --server URL there",
         namespace ? "namespace " : "any namespace", namespace ? namespace : "",
         access_origin(search->replicas->access));
-    return complain(search, text);
 }
 
 /* Everywhere, if we may; or where berth is by default. */
@@ -118,35 +95,27 @@ static int find_pods(Search *search) {
     if (reply.status != 200)
         return complain_of_reply(search, &reply);
     if (!berth_pods_read(reply.body, search->replicas->arena, &search->pods))
-        return complain(search, "the API server sent no list of pods");
+        return terminal_complain("the API server sent no list of pods");
     return search->pods.n > 0 ? 0 : complain_of_none(search, namespace);
-}
-
-static bool is_of_one_installation(const BerthPods *pods) {
-    for (size_t i = 1; i < pods->n; i++)
-        if (!str_eq(pods->items[i].namespace, pods->items[0].namespace) ||
-            !str_eq(pods->items[i].instance, pods->items[0].instance))
-            return false;
-    return true;
 }
 
 /* Replicas of different installations know nothing of each other. */
 static int check_installation(const Search *search) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    const BerthPods *pods = &search->pods;
+    const BerthPod *pods = search->pods.items;
+    bool is_one = true;
 
-    if (is_of_one_installation(pods))
+    for (size_t i = 0; i < search->pods.n; i++) {
+        is_one &= str_eq(pods[i].namespace, pods[0].namespace) &&
+                  str_eq(pods[i].instance, pods[0].instance);
+        buf_printf(&text, "\n  %.*s/%.*s", STR_FMT(pods[i].namespace), STR_FMT(pods[i].name));
+    }
+    if (is_one)
         return 0;
-    buf_append(&text, STR("there are several installations of berth; choose one by "
-                          "--berth-namespace NAME, or by --server URL:"));
-    for (size_t i = 0; i < pods->n; i++)
-        buf_printf(&text, "\n  %.*s/%.*s", STR_FMT(pods->items[i].namespace),
-            STR_FMT(pods->items[i].name));
-    buf_append_char(&text, '\0');
-    return complain(search, text.data ? text.data : "there are several installations of berth");
+    return terminal_complain("there are several installations of berth; choose one by "
+                             "--berth-namespace NAME, or by --server URL:%.*s",
+        STR_FMT(buf_str(&text)));
 }
-
-/* --- the token -------------------------------------------------------------------------------- */
 
 /* A Secret's data.token, decoded; NULL: there is none. The caller's. */
 static char *token_of(Str secret, Arena *arena) {
@@ -168,7 +137,6 @@ static char *token_of(Str secret, Arena *arena) {
 static int read_token(Search *search, Str secret, BlockingReply *ret_reply) {
     Arena *arena = search->replicas->arena;
     Str namespace = search->pods.items[0].namespace;
-    char text[TEXT_MAX];
     int r = ask(search,
         arena_printf(
             arena, "/api/v1/namespaces/%.*s/secrets/%.*s", STR_FMT(namespace), STR_FMT(secret)),
@@ -182,10 +150,8 @@ static int read_token(Search *search, Str secret, BlockingReply *ret_reply) {
     secret_wipe(ret_reply->body);
     if (search->replicas->token)
         return 0;
-    (void)snprintf(text, sizeof(text),
-        "Secret %.*s of namespace %.*s has no token in its key token", STR_FMT(secret),
-        STR_FMT(namespace));
-    return complain(search, text);
+    return terminal_complain("Secret %.*s of namespace %.*s has no token in its key token",
+        STR_FMT(secret), STR_FMT(namespace));
 }
 
 /* The Roles are called as the Secret of viewers is. */
@@ -214,13 +180,11 @@ static int find_token(Search *search) {
     if (reply.status == 403)
         return complain_of_refusal(search, &reply,
             arena_copy(search->replicas->arena, pod->namespace).ptr, roles_of(search, pod));
-    return complain(search,
+    return terminal_complain(
         "berth's pages have no token, so they show only health: install it with one "
         "(pages.generateToken or pages.tokenSecret of the chart), or use --server URL with a "
         "certificate");
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static int add_replica(Search *search, const BerthPod *pod) {
     Replicas *replicas = search->replicas;
@@ -256,14 +220,14 @@ static int find(Search *search) {
         r = add_replica(search, &search->pods.items[i]);
     progress_end();
     if (r == 0 && search->pods.n > REPLICAS_MAX)
-        (void)fprintf(stderr, "%s: there are %zu replicas; only the first %u are asked\n",
-            search->who, search->pods.n, REPLICAS_MAX);
+        (void)terminal_complain(
+            "there are %zu replicas; only the first %u are asked", search->pods.n, REPLICAS_MAX);
     return r;
 }
 
-static int open_cluster(const ServerSource *source, const char *who, Replicas *ret) {
-    Search search = {.source = source, .who = who, .replicas = ret};
-    int r = cluster_source_access(&source->cluster, who, &ret->access);
+static int open_cluster(const ServerSource *source, Replicas *ret) {
+    Search search = {.source = source, .replicas = ret};
+    int r = cluster_source_access(&source->cluster, &ret->access);
 
     ret->is_cluster = true;
     if (r != 0)
@@ -272,15 +236,15 @@ static int open_cluster(const ServerSource *source, const char *who, Replicas *r
     return ret->client ? find(&search) : out_of_memory(&search);
 }
 
-int replicas_open(ServerSource *source, const char *who, Replicas *ret) {
+int replicas_open(ServerSource *source, Replicas *ret) {
     int r;
 
     *ret = (Replicas){.arena = arena_new(REPLICAS_BUDGET)};
     if (!ret->arena)
-        return terminal_out_of_memory(who, "the replies of the API server", NULL);
+        return terminal_out_of_memory("the replies of the API server", NULL);
     if (server_source_is_cluster(source))
-        return open_cluster(source, who, ret);
-    r = server_source_open(source, who);
+        return open_cluster(source, ret);
+    r = server_source_open(source, ret->arena);
     if (r != 0)
         return r;
     ret->items[0] = source->access;
@@ -297,12 +261,9 @@ void replicas_done(Replicas *replicas) {
     *replicas = (Replicas){0};
 }
 
-void replicas_complain(const Replicas *replicas, const char *who, const char *error) {
-    char text[BERTH_CLIENT_ERROR_MAX + 64];
-
-    (void)snprintf(text, sizeof(text), "%s%s", error,
-        replicas->n > 1 ? "\n  the other replicas were asked all the same" : "");
-    terminal_complain(who, text);
+void replicas_complain(const Replicas *replicas, const char *error) {
+    (void)terminal_complain(
+        "%s%s", error, replicas->n > 1 ? "\n  the other replicas were asked all the same" : "");
 }
 
 const char *replicas_describe(const Replicas *replicas) {

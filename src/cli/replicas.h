@@ -26,13 +26,13 @@ typedef struct Replicas {
     char *token;
 } Replicas;
 
-/* Finds them; at least one. 0; or an exit code, after complaining as @who. replicas_done() ends it,
+/* Finds them; at least one. 0; or an exit code, after complaining. replicas_done() ends it,
  * also after a failure. @source is borrowed. */
-int replicas_open(ServerSource *source, const char *who, Replicas *ret);
+int replicas_open(ServerSource *source, Replicas *ret);
 void replicas_done(Replicas *replicas); /* takes a zeroed one */
 
-/* A replica could not be asked: says so on stderr as @who, and that the others were. */
-void replicas_complain(const Replicas *replicas, const char *who, const char *error);
+/* A replica could not be asked: says so on stderr, and that the others were. */
+void replicas_complain(const Replicas *replicas, const char *error);
 
 /* "http://127.0.0.1:8080", or "2 replicas of berth in namespace berth-system". */
 const char *replicas_describe(const Replicas *replicas);

@@ -3,11 +3,9 @@
 #include "cli/server-source.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 #include "yaml/document.h"
@@ -34,8 +32,6 @@ static const char *variable(const char *name) {
     return value && value[0] != '\0' ? value : NULL;
 }
 
-/* --- the configuration file ------------------------------------------------------------------- */
-
 #define CONFIG_MAX ((size_t)64 * 1024)
 #define CONFIG_BUDGET ((size_t)4 * 1024 * 1024)
 
@@ -48,25 +44,12 @@ static Str config_path(Arena *arena) {
     return home ? arena_printf(arena, "%s/.config/berth/config.yaml", home) : STR_NULL;
 }
 
-static int refuse(const char *who, Place place, const char *why, Str what) {
-    char text[FILE_ERROR_MAX];
-
-    (void)snprintf(text, sizeof(text), "%.*s:%zu:%zu: %s%.*s", STR_FMT(place.file), place.line,
-        place.column, why, STR_FMT(what));
-    return terminal_complain(who, text);
+static int refuse(Place place, const char *why, Str what) {
+    return terminal_complain(
+        "%.*s:%zu:%zu: %s%.*s", STR_FMT(place.file), place.line, place.column, why, STR_FMT(what));
 }
 
-/* A path is relative to the file. */
-static const char *resolve(Str path, Str file, Arena *arena) {
-    size_t slash = str_find_last(file, '/');
-
-    if (path.len > 0 && path.ptr[0] == '/')
-        return arena_copy(arena, path).ptr;
-    return arena_printf(arena, "%.*s%.*s", STR_FMT(str_take(file, slash + 1)), STR_FMT(path)).ptr;
-}
-
-static int read_member(
-    const YamlPair *pair, Str file, const char *who, Arena *arena, BerthAccess *ret) {
+static int read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess *ret) {
     const struct {
         const char *name;
         const char **value;
@@ -78,55 +61,57 @@ static int read_member(
         {"key", &ret->key, true},
         {"tokenFile", &ret->token_file, true},
     };
+    bool is_relative;
+    Str folder;
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++) {
         if (!str_is(pair->key->text, known[i].name))
             continue;
         if (pair->value->kind != YAML_STRING || str_is_empty(pair->value->text))
-            return refuse(who, pair->value->place, "expected a string for ", pair->key->text);
-        *known[i].value = known[i].is_path ? resolve(pair->value->text, file, arena)
-                                           : arena_copy(arena, pair->value->text).ptr;
-        return *known[i].value ? 0 : terminal_out_of_memory(who, "the configuration file", arena);
+            return refuse(pair->value->place, "expected a string for ", pair->key->text);
+        /* a path is relative to the file */
+        is_relative = known[i].is_path && !str_has_prefix(pair->value->text, STR("/"));
+        folder = str_take(file, is_relative ? str_find_last(file, '/') + 1 : 0);
+        *known[i].value =
+            arena_printf(arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(pair->value->text)).ptr;
+        return *known[i].value ? 0 : terminal_out_of_memory("the configuration file", arena);
     }
-    return refuse(who, pair->key->place,
-        "expected one of server, ca, cert, key and tokenFile, not ", pair->key->text);
+    return refuse(pair->key->place, "expected one of server, ca, cert, key and tokenFile, not ",
+        pair->key->text);
 }
 
-static int read_config(Str path, Str text, const char *who, Arena *arena, BerthAccess *ret) {
+static int read_config(Str path, Str text, Arena *arena, BerthAccess *ret) {
     DiagList diags = DIAG_LIST_IN(arena);
     YamlStream stream = {0};
     const YamlNode *root;
     int r = yaml_parse(path, text, arena, &diags, &stream);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(who, "the configuration file", arena);
+        return terminal_out_of_memory("the configuration file", arena);
     if (r < 0) {
         terminal_print_diags(&diags);
         return EXIT_FAILED;
     }
     root = stream.n_documents > 0 ? stream.documents[0] : NULL;
     if (root && root->kind != YAML_MAPPING)
-        return refuse(who, root->place, "expected a mapping, like server: URL", STR_NULL);
+        return refuse(root->place, "expected a mapping, like server: URL", STR_NULL);
     for (size_t i = 0; root && r == 0 && i < root->n; i++)
-        r = read_member(&root->pairs[i], path, who, arena, ret);
+        r = read_member(&root->pairs[i], path, arena, ret);
     return r;
 }
 
 /* Nothing where there is no file. */
-static int load_config(const char *who, Arena *arena, BerthAccess *ret) {
+static int load_config(Arena *arena, BerthAccess *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(CONFIG_MAX);
     Str path = config_path(arena);
     char error[FILE_ERROR_MAX];
 
-    *ret = (BerthAccess){0};
     if (!path.ptr || access(path.ptr, F_OK) < 0)
         return 0;
     if (file_read(path.ptr, &text, error) < 0)
-        return terminal_complain(who, error);
-    return read_config(path, arena_copy(arena, buf_str(&text)), who, arena, ret);
+        return terminal_complain("%s", error);
+    return read_config(path, arena_copy(arena, buf_str(&text)), arena, ret);
 }
-
-/* --- which server ----------------------------------------------------------------------------- */
 
 static bool has_config_file(void) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CONFIG_BUDGET);
@@ -145,46 +130,30 @@ bool server_source_is_cluster(const ServerSource *source) {
     return program_is_plugin() || (source->prefers_cluster && !has_config_file());
 }
 
-/* The credentials of the file are for the server of the file only. */
-static int apply_config(ServerSource *source, const char *who) {
-    BerthAccess config;
-    int r;
-
-    source->config = arena_new(CONFIG_BUDGET);
-    if (!source->config)
-        return terminal_out_of_memory(who, "the configuration file", NULL);
-    r = load_config(who, source->config, &config);
-    if (r == 0 && config.server)
-        source->access = config;
-    return r;
-}
-
-int server_source_check_token(const ServerSource *source, const char *who) {
+int server_source_check_token(const ServerSource *source) {
     _cleanup_(buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
     char error[FILE_ERROR_MAX];
 
     if (!source->access.token_file || file_read(source->access.token_file, &token, error) == 0)
         return EXIT_FINE;
-    return terminal_complain(who, error);
+    return terminal_complain("%s", error);
 }
 
-int server_source_open(ServerSource *source, const char *who) {
+int server_source_open(ServerSource *source, Arena *arena) {
+    BerthAccess config = {0};
     const char *wrong;
-    int r;
+    int r = 0;
 
     if (!source->access.server)
         source->access.server = variable(SERVER_SOURCE_VARIABLE);
-    if (!server_source_is_given(source)) {
-        r = apply_config(source, who);
-        if (r != 0)
-            return r;
-    }
+    if (!server_source_is_given(source))
+        r = load_config(arena, &config);
+    if (r != 0)
+        return r;
+    if (config.server) /* the credentials of the file are for the server of the file only */
+        source->access = config;
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;
     wrong = server_source_check(source);
-    return wrong ? terminal_complain(who, wrong) : server_source_check_token(source, who);
-}
-
-void server_source_done(ServerSource *source) {
-    source->config = arena_free(source->config);
+    return wrong ? terminal_complain("%s", wrong) : server_source_check_token(source);
 }

@@ -21,7 +21,6 @@ typedef struct ServerSource {
     ClusterSource cluster; /* --kubeconfig, --context, --in-cluster */
     const char *namespace; /* --berth-namespace */
     bool prefers_cluster;  /* where nothing is said: the cluster, not the default server */
-    Arena *config;         /* owns texts of the configuration file; NULL: not read */
 } ServerSource;
 
 /* Rows of an option table whose settings of type @type hold a ServerSource at @member. A command
@@ -67,10 +66,9 @@ const char *server_source_check(const ServerSource *source);
 bool server_source_is_cluster(const ServerSource *source);
 
 /* For one server: fills in its address and, if it is from there, the credentials of the
- * configuration file, and checks that the token can be read. 0; or an exit code, after an error
- * message of @who. server_source_done() ends it. */
-int server_source_open(ServerSource *source, const char *who);
+ * configuration file, which are in @arena, and checks that the token can be read. 0; or an exit
+ * code, after an error message. */
+int server_source_open(ServerSource *source, Arena *arena);
 
 /* Only the last of it, for commands with servers of their own. */
-int server_source_check_token(const ServerSource *source, const char *who);
-void server_source_done(ServerSource *source);
+int server_source_check_token(const ServerSource *source);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/origin.h"
 #include "base/url.h"
-#include "certs/ca-bundle.h"
+#include "certs/authority.h"
 #include "collect/collect.h"
 
 #define CONFIGURATIONS                                                                             \
@@ -214,7 +214,7 @@ static Str host_of(const Collector *collector, const WebhookFact *webhook) {
 static void verify_berths(const Collector *collector, Str bundle, WebhookFact *webhook) {
     const InstallationFacts *facts = collector->facts;
     Str host = host_of(collector, webhook);
-    char error[CA_BUNDLE_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
 
     for (size_t i = 0; i < facts->n_berths; i++) {
         const BerthFact *berth = &facts->berths[i];
@@ -231,7 +231,7 @@ static void verify_berths(const Collector *collector, Str bundle, WebhookFact *w
 
 static void read_bundle(const Collector *collector, WebhookFact *webhook) {
     _cleanup_(buf_done) Buf bundle = BUF_INIT(BUNDLE_MAX);
-    char error[CA_BUNDLE_ERROR_MAX] = "it is no base64, or too large";
+    char error[ACCESS_ERROR_MAX] = "it is no base64, or too large";
     int64_t until;
 
     if (str_is_empty(webhook->ca_bundle))

@@ -22,7 +22,6 @@
 #include "history/recorder.h"
 #include "model/time.h"
 
-#define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define REPORT_MAX ((size_t)1024 * 1024)
 #define PATH_TEXT_MAX 64u
@@ -32,8 +31,6 @@ typedef struct Settings {
     BundleRequest request;
     const char *path; /* NULL: a name with the time; "-": standard output */
 } Settings;
-
-/* --- summary ----------------------------------------------------------------------- */
 
 static void print_size(Buf *out, size_t bytes) {
     if (bytes < 10 * 1024)
@@ -60,25 +57,19 @@ static size_t count_pods(const Recording *recording, Arena *arena) {
 }
 
 static void print_decisions(const Recording *recording, Arena *arena, Buf *out) {
-    size_t n_replayable = 0, n_pods;
+    size_t n_replayable = 0, n_pods = count_pods(recording, arena);
 
     for (size_t i = 0; i < recording->n; i++)
         n_replayable += !recorded_obstacle(&recording->decisions[i]);
-    buf_append(out, STR("  "));
-    buf_append_grouped(out, recording->n);
-    buf_append(out, recording->n == 1 ? STR(" decision about ") : STR(" decisions about "));
-    n_pods = count_pods(recording, arena);
-    buf_append_grouped(out, n_pods);
-    buf_append(out, n_pods == 1 ? STR(" pod") : STR(" pods"));
+    buf_printf(out, "  %s decision%s about %s pod%s", GROUPED(recording->n), PLURAL(recording->n),
+        GROUPED(n_pods), PLURAL(n_pods));
     if (recording->n > 0) {
         buf_append(out, STR(", "));
         time_print(recording->decisions[0].now_nsec / NSEC_PER_SEC, out);
         buf_append(out, STR(" to "));
         time_print(recording->decisions[recording->n - 1].now_nsec / NSEC_PER_SEC, out);
     }
-    buf_append(out, STR("\n  "));
-    buf_append_grouped(out, n_replayable);
-    buf_append(out, STR(" of them can be replayed\n"));
+    buf_printf(out, "\n  %s of them can be replayed\n", GROUPED(n_replayable));
 }
 
 static void print_cluster(const Bundle *bundle, Buf *out) {
@@ -86,24 +77,18 @@ static void print_cluster(const Bundle *bundle, Buf *out) {
     const SavedView *newest =
         recording->n_saved_views > 0 ? recording->saved_views[recording->n_saved_views - 1] : NULL;
 
-    if (!bundle->has_cluster) {
+    if (!bundle->has_cluster)
         buf_append(out, STR("  only a digest of the cluster: no decision can be replayed\n"));
-        return;
-    }
-    if (!newest || !newest->snapshot) {
+    else if (!newest || !newest->snapshot)
         buf_append(out, STR("  no cluster\n"));
-        return;
-    }
-    buf_append(out, STR("  a cluster of "));
-    buf_append_grouped(out, snapshot_table(newest->snapshot)->names->n_nodes);
-    buf_append(out, STR(" nodes, at "));
-    buf_append_grouped(out, recording->n_saved_views);
-    buf_append(out, recording->n_saved_views == 1 ? STR(" time\n") : STR(" times\n"));
+    else
+        buf_printf(out, "  a cluster of %s nodes, at %s time%s\n",
+            GROUPED(snapshot_table(newest->snapshot)->names->n_nodes),
+            GROUPED(recording->n_saved_views), PLURAL(recording->n_saved_views));
 }
 
 static void print_policies(const Bundle *bundle, Buf *out) {
-    buf_printf(
-        out, "  %zu polic%s", bundle->n_policies, bundle->n_policies == 1 ? "y file" : "y files");
+    buf_printf(out, "  %zu policy file%s", bundle->n_policies, PLURAL(bundle->n_policies));
     for (size_t i = 0; i < bundle->n_policies; i++) {
         buf_append(out, i == 0 ? STR(": ") : STR(", "));
         (void)visible_append(out, bundle->policies[i].file);
@@ -138,8 +123,7 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
     bool is_stdout = strcmp(path, "-") == 0;
 
-    buf_append(&out, is_stdout ? STR("standard output") : str_from_c(path));
-    buf_append(&out, STR(": "));
+    buf_printf(&out, "%s: ", is_stdout ? "standard output" : path);
     print_size(&out, size);
     buf_append_char(&out, '\n');
     print_decisions(&bundle->recording, arena, &out);
@@ -149,43 +133,27 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
     return terminal_print(is_stdout ? stderr : stdout, buf_str(&out));
 }
 
-/* --- the file ---------------------------------------------------------------------------- */
-
-static int complain_file(const char *path, int r) {
-    char text[512];
-
-    (void)snprintf(text, sizeof(text), "%s: %s", path, strerror(-r));
-    return terminal_complain(WHO, text);
-}
-
 /* Readable by its owner only: it holds a cluster. */
 static int save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r;
+    int r = fd < 0 ? -errno : fd_write(fd, file);
 
-    if (fd < 0)
-        return complain_file(path, -errno);
-    r = fd_write(fd, file);
-    if (fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
+    if (fd >= 0 && fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
         r = -errno;
-    return r < 0 ? complain_file(path, r) : 0;
+    return r < 0 ? terminal_complain("%s: %s", path, strerror(-r)) : 0;
 }
 
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
 static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     _cleanup_(buf_done) Buf time = BUF_INIT(PATH_TEXT_MAX);
-    Str text;
+    const char *text;
 
     time_print(made_at_nsec / NSEC_PER_SEC, &time); /* 2026-01-31T20:00:00Z */
-    text = buf_str(&time);
-    if (text.len < 19)
-        text = STR("1970-01-01T00:00:00Z");
-    (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text.ptr,
-        text.ptr + 11, text.ptr + 14, text.ptr + 17);
+    text = time.len < 19 ? "1970-01-01T00:00:00Z" : time.data;
+    (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text, text + 11,
+        text + 14, text + 17);
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 /* "FILE.tar.gz" of a replica, where there are several: "FILE-POD.tar.gz". */
 static Str name_for(const char *path, const char *replica, Arena *arena) {
@@ -203,7 +171,7 @@ static int save_file(
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
     char name[PATH_TEXT_MAX];
-    int r = bundle_source_unpack(file, replicas->items[i].server, WHO, &bundle);
+    int r = bundle_source_unpack(file, replicas->items[i].server, &bundle);
 
     if (r != 0)
         return r;
@@ -213,7 +181,7 @@ static int save_file(
     if (replicas->n > 1)
         path = name_for(path, replicas->names[i], arena).ptr;
     if (!path)
-        return terminal_out_of_memory(WHO, "the bundle", arena);
+        return terminal_out_of_memory("the bundle", arena);
     r = save(path, file);
     if (r != 0)
         return r;
@@ -237,7 +205,7 @@ static int save_all(const Settings *settings, const Replicas *replicas) {
                   : -1;
         progress_end();
         if (r < 0)
-            return terminal_out_of_memory(WHO, "the bundle", arena);
+            return terminal_out_of_memory("the bundle", arena);
         if (r == 0)
             r = save_file(settings, replicas, i, file, arena);
         else {
@@ -246,23 +214,20 @@ static int save_all(const Settings *settings, const Replicas *replicas) {
         }
     }
     if (n_errors == replicas->n)
-        return terminal_complain(WHO, errors[0]);
+        return terminal_complain("%s", errors[0]);
     for (size_t i = 0; i < n_errors; i++)
-        replicas_complain(replicas, WHO, errors[i]);
+        replicas_complain(replicas, errors[i]);
     return r == EXIT_FINE && n_errors > 0 ? EXIT_UNREACHABLE : r;
 }
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(replicas_done) Replicas replicas = {0};
-    int r = replicas_open(&settings->source, WHO, &replicas);
+    int r = replicas_open(&settings->source, &replicas);
 
     if (r == 0 && replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
-        r = terminal_complain(WHO, "there are several replicas, and each has a file: use -o FILE");
-    if (r == 0)
-        r = save_all(settings, &replicas);
-    server_source_done(&settings->source);
-    return r;
+        r = terminal_complain("there are several replicas, and each has a file: use -o FILE");
+    return r == 0 ? save_all(settings, &replicas) : r;
 }
 
 #define AT(member) OPTION_AT(Settings, member)
@@ -282,10 +247,6 @@ static const Option options[] = {
     {0},
 };
 /* clang-format on */
-
-static void init(void *context) {
-    ((Settings *)context)->request.last = RECORDER_LAST_DEFAULT;
-}
 
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
@@ -308,7 +269,7 @@ const Command bundle_command = {
              "environment variables, no contents of volumes, no commands.",
     .options = options,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.request.last = RECORDER_LAST_DEFAULT},
     .check = check,
     .run = run,
 };

@@ -1,29 +1,38 @@
 /*
  * berth certs DIR: creates certificates and renews them without downtime.
  *
- * The folder is read, new files are made in memory, and all of them are written at once.
+ * The folder is read, new files are made in memory, and all of them are written at once. Then its
+ * contents and the next steps are printed; or its Secrets as YAML.
  */
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <gnutls/crypto.h>
 #include <stdio.h>
 
+#include "base/base64.h"
+#include "base/calendar.h"
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/shell.h"
+#include "base/visible.h"
 #include "certs/authority.h"
 #include "certs/pem-folder.h"
 #include "cli/terminal.h"
-#include "commands/certs-report.h"
 #include "commands/commands.h"
+#include "kube/secret.h"
 
-#define DAY_SEC INT64_C(86400)
 #define CA_DAYS 3650
 #define DAYS_MAX 3650
 #define DAYS_DEFAULT 365
 #define BACKDATE_SEC 300 /* clocks of two machines differ */
 #define NAMES_MAX 64u
-#define CLIENT_NAME_MAX 64u /* X.520's ceiling for a common name */
-#define ARENA_BUDGET ((size_t)1024 * 1024)
+#define CLIENT_NAME_MAX 64u                 /* X.520's ceiling for a common name */
+#define CLIENT_NAME "system:kube-scheduler" /* whom `berth serve` lets in by default */
+#define REPORT_MAX ((size_t)2 * 1024 * 1024)
+#define WORD_MAX ((size_t)64 * 1024)
+#define SOON_SEC (INT64_C(30) * CALENDAR_DAY_SEC)
+#define TOKEN_BYTES 32u /* of SHA-256 */
 
 typedef enum Mode { MAKE, FORCE, RENEW, RENEW_CA, RETIRE_CA, _MODES } Mode;
 
@@ -32,11 +41,11 @@ typedef struct Settings {
     bool has_mode[_MODES]; /* options that were given */
     Str names[NAMES_MAX];
     size_t n_names;
-    Str client_name; /* empty: not given */
-    int64_t days;    /* 0: not given */
-    const char *namespace;
-    bool is_kubernetes; /* -o */
-    CertsReport report;
+    Str client_name;       /* empty: not given */
+    int64_t days;          /* 0: not given */
+    const char *namespace; /* of Secrets */
+    bool is_kubernetes;    /* -o */
+    Arena *arena;
 } Settings;
 
 static const Str default_names[] = {
@@ -55,25 +64,20 @@ static int64_t now_sec(void) {
 }
 
 /* The names of the pair that is there, when none were given. */
-static int keep_names(Settings *settings, const PemFolder *folder, Arena *arena, char *error) {
-    CertificateFacts facts;
+static int keep_names(Settings *settings, const PemFolder *folder, char *error) {
+    Str server = pem_folder_text(folder, PEM_SERVER), client = pem_folder_text(folder, PEM_CLIENT);
+    CertificateFacts facts = {0};
+    int r = 0;
 
-    if (settings->n_names == 0 && folder->is_there[PEM_SERVER]) {
-        int r = certificate_read(pem_folder_text(folder, PEM_SERVER), arena, &facts, error);
-
-        if (r < 0)
-            return r;
-        for (size_t i = 0; i < facts.n_names && i < NAMES_MAX; i++)
-            settings->names[settings->n_names++] = facts.names[i];
-    }
-    if (str_is_empty(settings->client_name) && folder->is_there[PEM_CLIENT]) {
-        int r = certificate_read(pem_folder_text(folder, PEM_CLIENT), arena, &facts, error);
-
-        if (r < 0)
-            return r;
+    if (settings->n_names == 0 && folder->is_there[PEM_SERVER])
+        r = certificate_read(server, settings->arena, &facts, error);
+    for (size_t i = 0; i < facts.n_names && i < NAMES_MAX; i++)
+        settings->names[settings->n_names++] = facts.names[i];
+    if (r == 0 && str_is_empty(settings->client_name) && folder->is_there[PEM_CLIENT]) {
+        r = certificate_read(client, settings->arena, &facts, error);
         settings->client_name = facts.common_name;
     }
-    return 0;
+    return r;
 }
 
 static void use_defaults(Settings *settings) {
@@ -82,7 +86,7 @@ static void use_defaults(Settings *settings) {
         settings->n_names = ELEMENTS_OF(default_names);
     }
     if (str_is_empty(settings->client_name))
-        settings->client_name = STR(CERTS_CLIENT_NAME);
+        settings->client_name = STR(CLIENT_NAME);
 }
 
 static int issue(const Authority *authority, const Settings *settings, CertificateUse use,
@@ -95,7 +99,7 @@ static int issue(const Authority *authority, const Settings *settings, Certifica
         .names = settings->names,
         .n_names = is_server ? settings->n_names : 0,
         .from_sec = now_sec() - BACKDATE_SEC,
-        .until_sec = now_sec() + settings->days * DAY_SEC,
+        .until_sec = now_sec() + settings->days * CALENDAR_DAY_SEC,
     };
     int r = authority_issue(authority, &request, &pair, error);
 
@@ -127,7 +131,8 @@ static int make_authority(
     const Authority *previous, PemFolder *folder, Authority **ret, char *error) {
     _cleanup_(pem_pair_done) PemPair own = PEM_PAIR_INIT;
     int64_t now = now_sec();
-    int r = authority_new(previous, now - BACKDATE_SEC, now + CA_DAYS * DAY_SEC, ret, error);
+    int r =
+        authority_new(previous, now - BACKDATE_SEC, now + CA_DAYS * CALENDAR_DAY_SEC, ret, error);
 
     if (r == 0)
         r = authority_print_key(*ret, &own.key, error);
@@ -143,17 +148,13 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
     bool has_key = folder->is_there[PEM_CA_KEY] && !str_is_empty(key);
     int r;
 
-    if (!folder->is_there[PEM_CA] || (needs_key && !has_key)) {
-        message_set(error, AUTHORITY_ERROR_MAX,
+    if (!folder->is_there[PEM_CA] || (needs_key && !has_key))
+        return message_fail(-EINVAL, error,
             "%s has no %s: the CA's key is needed to sign; without it make everything new "
             "(--force)",
             folder->path, folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
-        return -EINVAL;
-    }
     r = authority_read(pem_folder_text(folder, PEM_CA), key, ret, detail);
-    if (r < 0)
-        message_set(error, AUTHORITY_ERROR_MAX, "the CA in %s: %s", folder->path, detail);
-    return r;
+    return r < 0 ? message_fail(r, error, "the CA in %s: %s", folder->path, detail) : 0;
 }
 
 /* --- the modes -------------------------------------------------------------------- */
@@ -162,12 +163,10 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
     _cleanup_(authority_freep) Authority *authority = NULL;
     int r;
 
-    if (settings->mode == MAKE && pem_folder_first(folder)) {
-        message_set(error, AUTHORITY_ERROR_MAX,
+    if (settings->mode == MAKE && pem_folder_first(folder))
+        return message_fail(-EEXIST, error,
             "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
             folder->path, pem_folder_first(folder));
-        return -EEXIST;
-    }
     use_defaults(settings);
     r = make_authority(NULL, folder, &authority, error);
     return r < 0 ? r : issue_both(authority, settings, folder, error);
@@ -175,18 +174,12 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
 
 static int renew(Settings *settings, PemFolder *folder, char *error) {
     _cleanup_(authority_freep) Authority *authority = NULL;
-    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
-    int r = arena ? read_authority(folder, true, &authority, error) : -ENOMEM;
+    int r = read_authority(folder, true, &authority, error);
 
     if (r == 0)
-        r = keep_names(settings, folder, arena, error);
-    if (r < 0)
-        return r;
+        r = keep_names(settings, folder, error);
     use_defaults(settings);
-    r = issue_both(authority, settings, folder, error);
-    settings->client_name = STR_NULL; /* may be the arena's */
-    settings->n_names = 0;
-    return r;
+    return r < 0 ? r : issue_both(authority, settings, folder, error);
 }
 
 static int renew_authority(Settings *settings, PemFolder *folder, char *error) {
@@ -206,56 +199,266 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
         return r;
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
         if (folder->is_there[leaves[i]] &&
-            authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0) {
-            message_set(error, AUTHORITY_ERROR_MAX,
+            authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0)
+            return message_fail(-EINVAL, error,
                 "%s/%s is not signed by the newest CA; run --renew first, and copy the new files "
-                "to "
-                "where they are used",
+                "to where they are used",
                 folder->path, pem_file_name(leaves[i]));
-            return -EINVAL;
-        }
     return authority_retire(authority) > 0 ? put_certificates(authority, folder, error) : 0;
 }
 
-typedef int (*ModeFunction)(Settings *settings, PemFolder *folder, char *error);
+/* --- the report ------------------------------------------------------------------- */
 
-static const ModeFunction mode_functions[] = {
-    [MAKE] = make,
-    [FORCE] = make,
-    [RENEW] = renew,
-    [RENEW_CA] = renew_authority,
-    [RETIRE_CA] = retire,
-};
+static const PemFile rows[][2] = {
+    {PEM_CA, PEM_CA_KEY}, {PEM_SERVER, PEM_SERVER_KEY}, {PEM_CLIENT, PEM_CLIENT_KEY}};
 
-/* Wrong content (1), or a folder that is unavailable (3). */
-static int complain(const char *error, int r) {
-    terminal_complain("berth certs", error);
-    return r == -EINVAL || r == -EEXIST || r == -E2BIG ? EXIT_FAILED : EXIT_UNREACHABLE;
+/* As a shell takes it, and a terminal shows it. */
+static Str word_of(Str text, Arena *arena) {
+    _cleanup_(buf_done) Buf word = BUF_INIT(WORD_MAX), shown = BUF_INIT(4 * WORD_MAX);
+
+    shell_word(&word, text);
+    (void)visible_append(&shown, buf_str(&word));
+    return arena_copy(arena, buf_str(&shown));
 }
 
-static int change_folder(Settings *settings, const char *path) {
+/* The folder with @rest appended, as a word. */
+static Str path_of(const PemFolder *folder, const char *rest, Arena *arena) {
+    Str base = str_from_c(folder->path);
+
+    while (base.len > 1 && str_has_suffix(base, STR("/")))
+        base.len--;
+    return word_of(arena_printf(arena, "%.*s%s", STR_FMT(base), rest), arena);
+}
+
+/* Whose it is: a CA's or client's name; the names of a server. */
+static void print_holder(PemFile file, const CertificateFacts *facts, Buf *out) {
+    if (file != PEM_SERVER || facts->n_names == 0)
+        (void)visible_append(out, facts->common_name);
+    for (size_t i = 0; file == PEM_SERVER && i < facts->n_names; i++)
+        visible_print(out, i > 0 ? ", {}" : "{}", facts->names[i]);
+}
+
+static void print_end(int64_t until_sec, Buf *out) {
+    int64_t left_sec = until_sec - now_sec();
+    int second;
+    CalendarDate date = calendar_date(calendar_day_of(until_sec, &second));
+
+    buf_printf(out, "%s %04lld-%02d-%02d", left_sec < 0 ? "ENDED" : "until", (long long)date.year,
+        date.month, date.day);
+    if (left_sec >= 0 && left_sec < SOON_SEC)
+        buf_printf(out, " (%lld days left)", (long long)(left_sec / CALENDAR_DAY_SEC));
+}
+
+static int print_row(const Settings *settings, const PemFolder *folder, const PemFile row[2],
+    CertificateFacts *ret, Buf *out, char *error) {
+    char names[64], detail[PEM_FOLDER_ERROR_MAX];
+    int r;
+
+    if (str_is_empty(pem_folder_text(folder, row[0])))
+        return 0;
+    r = certificate_read(pem_folder_text(folder, row[0]), settings->arena, ret, detail);
+    if (r < 0)
+        return message_fail(r, error, "%s/%s: %s", folder->path, pem_file_name(row[0]), detail);
+    (void)snprintf(names, sizeof(names), "%s, %s", pem_file_name(row[0]), pem_file_name(row[1]));
+    buf_printf(out, "  %-5s%-24s", folder->is_new[row[0]] ? "new" : "", names);
+    print_end(ret->until_sec, out);
+    buf_append(out, STR("  "));
+    print_holder(row[0], ret, out);
+    buf_append_char(out, '\n');
+    return 0;
+}
+
+static void print_commands(
+    const PemFolder *folder, Str client_name, Str server_name, Arena *arena, Buf *out) {
+    Str ca = path_of(folder, "/ca.crt", arena), certificate = path_of(folder, "/server.crt", arena);
+
+    buf_printf(out,
+        "\nNext, berth and kube-scheduler's side of it:\n"
+        "  %s serve --listen 0.0.0.0:8443 --tls-cert %.*s \\\n"
+        "      --tls-key %.*s --client-ca %.*s",
+        program_name, STR_FMT(certificate), STR_FMT(path_of(folder, "/server.key", arena)),
+        STR_FMT(ca));
+    if (!str_is(client_name, CLIENT_NAME))
+        buf_printf(out, " --client-name %.*s", STR_FMT(word_of(client_name, arena)));
+    buf_printf(out, "\n  %s config --url https://", program_name);
+    visible_print(out, "{}:8443", server_name);
+    buf_printf(out,
+        " --tls-ca %.*s \\\n"
+        "      --client-cert %.*s --client-key %.*s\n"
+        "Keep ca.key away from both: it is needed for --renew only, and with it anyone can\n"
+        "make a client certificate that berth accepts.\n",
+        STR_FMT(ca), STR_FMT(path_of(folder, "/client.crt", arena)),
+        STR_FMT(path_of(folder, "/client.key", arena)));
+}
+
+static void print_step(const PemFolder *folder, const char *option, Arena *arena, Buf *out) {
+    buf_printf(
+        out, "  %s certs %.*s %s\n", program_name, STR_FMT(path_of(folder, "", arena)), option);
+}
+
+static void print_next(const Settings *settings, const PemFolder *folder,
+    const CertificateFacts *server, const CertificateFacts *client, Buf *out) {
+    if (settings->mode == RENEW_CA) {
+        buf_append(out,
+            STR("\nNext: bring ca.crt to berth and to kube-scheduler and restart kube-scheduler;\n"
+                "then\n"));
+        print_step(folder, "--renew", settings->arena, out);
+    } else if (settings->mode == RETIRE_CA) {
+        buf_append(out,
+            STR("\nNext: bring ca.crt to berth, and to kube-scheduler (restart it): then the old "
+                "CA is trusted\n"
+                "nowhere.\n"));
+    } else if (settings->mode == RENEW) {
+        buf_append(out, STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
+                            "kube-scheduler: it reloads files; if they are written into its\n"
+                            "configuration, regenerate it (berth config) and restart it.\n"));
+    } else {
+        print_commands(folder, client->common_name,
+            server->n_names > 0 ? server->names[0] : STR("localhost"), settings->arena, out);
+    }
+}
+
+/* On stdout with the next steps, or on stderr beside Secrets. */
+static int report(const Settings *settings, const PemFolder *folder, char *error) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
+    _cleanup_(authority_freep) Authority *authority = NULL;
+    CertificateFacts facts[ELEMENTS_OF(rows)] = {0};
+    unsigned n_authorities = 0;
+    int r = 0;
+
+    visible_print(&out, "In {}:\n", str_from_c(folder->path));
+    for (size_t i = 0; i < ELEMENTS_OF(rows) && r == 0; i++)
+        r = print_row(settings, folder, rows[i], &facts[i], &out, error);
+    if (r == 0)
+        r = authority_read(pem_folder_text(folder, PEM_CA), STR_NULL, &authority, error);
+    if (r < 0)
+        return r;
+    n_authorities = authority_n_certificates(authority);
+    if (n_authorities > 1)
+        buf_printf(
+            &out, "  ca.crt holds %u CAs; the first signs, all are trusted\n", n_authorities);
+    if (pem_folder_is_open(folder))
+        buf_append(&out,
+            STR("WARNING: others may write to this folder, and so replace the CA: chmod go-w\n"));
+    if (!settings->is_kubernetes)
+        print_next(settings, folder, &facts[1], &facts[2], &out);
+    if (!settings->is_kubernetes && settings->mode == RENEW && n_authorities > 1) {
+        buf_append(&out, STR("When both sides have the new pairs:\n"));
+        print_step(folder, "--retire-ca", settings->arena, &out);
+    }
+    return terminal_print(settings->is_kubernetes ? stderr : stdout, buf_str(&out)) ? 0 : -EIO;
+}
+
+/* --- Secrets ---------------------------------------------------------------------- */
+
+static void print_data(const char *key, Str text, Buf *out) {
+    buf_printf(out, "  %s: ", key);
+    base64_encode(text, out);
+    buf_append_char(out, '\n');
+}
+
+static void print_secret_head(
+    const Settings *settings, const char *name, const char *type, Buf *out) {
+    buf_printf(out,
+        "apiVersion: v1\n"
+        "kind: Secret\n"
+        "type: %s\n"
+        "metadata:\n"
+        "  name: %s\n"
+        "  namespace: %s\n"
+        "  labels:\n"
+        "    app.kubernetes.io/name: berth\n"
+        "data:\n",
+        type, name, settings->namespace);
+}
+
+static void print_secret(const Settings *settings, const PemFolder *folder, const char *name,
+    const PemFile row[2], Buf *out) {
+    print_secret_head(settings, name, "kubernetes.io/tls", out);
+    print_data("ca.crt", pem_folder_text(folder, PEM_CA), out);
+    print_data("tls.crt", pem_folder_text(folder, row[0]), out);
+    print_data("tls.key", pem_folder_text(folder, row[1]), out);
+}
+
+/* A token that stays the same until the CA is another: no file more to keep. */
+static bool print_token(
+    const Settings *settings, const PemFolder *folder, const char *name, Buf *out) {
+    Str key = pem_folder_text(folder, PEM_CA_KEY);
+    unsigned char bytes[TOKEN_BYTES];
+    char token[2 * TOKEN_BYTES + 1];
+
+    if (gnutls_hmac_fast(GNUTLS_MAC_SHA256, key.ptr, key.len, name, strlen(name), bytes) < 0)
+        return false;
+    for (size_t i = 0; i < TOKEN_BYTES; i++)
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    print_secret_head(settings, name, "Opaque", out);
+    print_data("token", str_from_c(token), out);
+    explicit_bzero(bytes, sizeof(bytes));
+    explicit_bzero(token, sizeof(token));
+    return true;
+}
+
+/* Of the pages (`kubectl berth` reads them). Without the CA's key they are left as they are. */
+static bool print_tokens(const Settings *settings, const PemFolder *folder, Buf *out) {
+    static const char *const names[] = {"berth-pages", "berth-viewer"};
+
+    if (str_is_empty(pem_folder_text(folder, PEM_CA_KEY)))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        buf_append(out, STR("---\n"));
+        if (!print_token(settings, folder, names[i], out))
+            return false;
+    }
+    return true;
+}
+
+/* berth-server and berth-client; the CA's key is in neither. */
+static int print_all_secrets(const Settings *settings, const PemFolder *folder, char *error) {
+    _cleanup_(secret_buf_done) Buf out = BUF_INIT(REPORT_MAX);
+
+    for (int i = 0; i < _PEM_FILE_MAX; i++)
+        if (i != PEM_CA_KEY && str_is_empty(pem_folder_text(folder, (PemFile)i)))
+            return message_fail(-EINVAL, error, "%s has no %s: --renew makes new pairs",
+                folder->path, pem_file_name((PemFile)i));
+    print_secret(settings, folder, "berth-server", rows[1], &out);
+    buf_append(&out, STR("---\n"));
+    print_secret(settings, folder, "berth-client", rows[2], &out);
+    if (!print_tokens(settings, folder, &out))
+        return message_fail(-EINVAL, error, "the tokens cannot be made");
+    return terminal_print(stdout, buf_str(&out)) ? 0 : message_fail(-EIO, error, "cannot write");
+}
+/* --- the command ------------------------------------------------------------------ */
+
+static int run(void *context, const Arguments *arguments) {
+    static int (*const change[])(Settings * settings, PemFolder * folder, char *error) = {
+        [MAKE] = make,
+        [FORCE] = make,
+        [RENEW] = renew,
+        [RENEW_CA] = renew_authority,
+        [RETIRE_CA] = retire,
+    };
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
     char error[AUTHORITY_ERROR_MAX] = "out of memory for the certificates";
-    int r = pem_folder_read(&folder, path, error);
-    bool is_only_shown;
+    Settings *settings = context;
+    int r = pem_folder_read(&folder, arguments->items[0], error);
 
-    if (r < 0)
-        return complain(error, r);
-    is_only_shown = settings->mode == MAKE && settings->is_kubernetes && pem_folder_first(&folder);
-    if (!is_only_shown) {
-        r = mode_functions[settings->mode](settings, &folder, error);
+    settings->arena = arguments->arena;
+    if (settings->days == 0)
+        settings->days = DAYS_DEFAULT;
+    if (r == 0 &&
+        !(settings->mode == MAKE && settings->is_kubernetes && pem_folder_first(&folder))) {
+        r = change[settings->mode](settings, &folder, error);
         if (r == 0)
             r = pem_folder_write(&folder, error);
     }
-    if (r < 0)
-        return complain(error, r);
-    settings->report.is_ca_new = settings->mode == RENEW_CA;
-    settings->report.is_ca_retired = settings->mode == RETIRE_CA;
-    settings->report.is_renewed = settings->mode == RENEW;
-    r = certs_report(&settings->report, &folder, error);
+    if (r == 0)
+        r = report(settings, &folder, error);
     if (r == 0 && settings->is_kubernetes)
-        r = certs_print_secrets(&settings->report, &folder, error);
-    return r < 0 ? complain(error, r) : EXIT_FINE;
+        r = print_all_secrets(settings, &folder, error);
+    if (r == 0)
+        return EXIT_FINE;
+    /* Files that do not allow it, or a folder that is unavailable. */
+    return terminal_report(r == -EEXIST || r == -E2BIG ? -EINVAL : r, error);
 }
 
 /* --- options ---------------------------------------------------------------------- */
@@ -328,10 +531,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    ((Settings *)context)->namespace = "berth-system";
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     Settings *settings = context;
     size_t n_modes = 0;
@@ -349,16 +548,6 @@ static const char *check(void *context, const Arguments *arguments) {
         (settings->n_names > 0 || !str_is_empty(settings->client_name) || settings->days > 0))
         return "--name, --client-name and --days are for certificates: use them with --renew";
     return NULL;
-}
-
-static int run(void *context, const Arguments *arguments) {
-    Settings *settings = context;
-
-    if (settings->days == 0)
-        settings->days = DAYS_DEFAULT;
-    settings->report.namespace = str_from_c(settings->namespace);
-    settings->report.out = settings->is_kubernetes ? stderr : stdout;
-    return change_folder(settings, arguments->items[0]);
 }
 
 const Command certs_command = {
@@ -386,7 +575,8 @@ const Command certs_command = {
     .complete = COMPLETE_FILES,
     .max_completed = 1,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .budget = (size_t)2 * 1024 * 1024,
+    .defaults = &(const Settings){.namespace = "berth-system"},
     .check = check,
     .run = run,
 };

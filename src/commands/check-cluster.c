@@ -13,14 +13,13 @@
 #include "cli/command.h"
 #include "cluster/snapshot.h"
 #include "commands/check-internal.h"
-#include "extender/explain.h"
+#include "commands/explain-internal.h"
 #include "input/objects.h"
 #include "input/zones.h"
 #include "policy/lint.h"
 #include "schema/schema.h"
 #include "json/read.h"
 
-#define WHO "berth check"
 #define PODS_BUDGET ((size_t)1024 * 1024 * 1024)
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 
@@ -35,8 +34,6 @@ typedef struct ClusterCheck {
     DiagList *diags;
     unsigned known_related, reported_related; /* RELATED_BIT()s */
 } ClusterCheck;
-
-/* --- the pods ------------------------------------------------------------------------------ */
 
 static int add_pod(ClusterCheck *check, const Pod *pod) {
     const Pod **place = VEC_PUSH(&check->pods, check->arena);
@@ -80,8 +77,6 @@ static int gather_pods(ClusterCheck *check, const char *path, const NodeTable *t
     return r == 0 ? objects_each(path, add_pending, check, error) : r;
 }
 
-/* --- rules that reject every node ---------------------------------------------------------- */
-
 /* The pods that one policy is tried with, and its rules that have rejected every node so far. */
 typedef struct Trial {
     const Policy *policy;
@@ -104,32 +99,22 @@ static bool applies(const Explanation *explanation, const Policy *policy) {
     return false;
 }
 
-static const FailedRule *find_failed(const NodeExplanation *node, const Filter *filter) {
-    for (size_t i = 0; i < node->n_failed; i++)
-        if (node->failed[i].filter == filter)
-            return &node->failed[i];
-    return NULL;
-}
-
-static bool fails_everywhere(const Explanation *explanation, const Filter *filter) {
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (!find_failed(&explanation->nodes[i], filter))
-            return false;
-    return true;
-}
-
 static void note_failures(const ClusterCheck *check, Trial *trial, const Explanation *explanation) {
     for (size_t i = 0; i < trial->policy->n_filters; i++) {
         const Filter *filter = &trial->policy->filters[i];
         const NodeExplanation *first = &explanation->nodes[0];
+        size_t n_failing = 0;
 
         if (!trial->is_suspect[i])
             continue;
-        if (!fails_everywhere(explanation, filter)) {
+        while (n_failing < explanation->n_nodes &&
+               explain_failed_rule(&explanation->nodes[n_failing], filter))
+            n_failing++;
+        if (n_failing < explanation->n_nodes) {
             trial->is_suspect[i] = false;
             trial->n_suspects--;
         } else if (!trial->details[i].ptr) {
-            Str detail = find_failed(first, filter)->detail;
+            Str detail = explain_failed_rule(first, filter)->detail;
 
             trial->details[i] =
                 detail.len > 0 ? arena_printf(check->diags->arena, "on %.*s: %.*s",
@@ -229,8 +214,6 @@ static int try_policy(const ClusterCheck *check, const Policy *policy) {
     return r;
 }
 
-/* --- objects that the cluster does not have ------------------------------------------------- */
-
 /* Warns once about a kind that policies read. */
 static void check_related(void *context, const Policy *policy, const Expression *expression) {
     ClusterCheck *check = context;
@@ -253,22 +236,15 @@ static void check_related(void *context, const Policy *policy, const Expression 
     }
 }
 
-static void check_related_kinds(ClusterCheck *check) {
-    const RelatedObjects *related = snapshot_related(check->view->snapshot);
-
-    for (unsigned i = 0; i < _RELATED_KINDS; i++)
-        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
-    program_each_expression(check->program, check_related, check);
-}
-
-/* --- all of it ------------------------------------------------------------------------------ */
-
 static int check_all(ClusterCheck *check, const char *path) {
+    const RelatedObjects *related = snapshot_related(check->view->snapshot);
     int r = gather_pods(check, path, check->view->table);
 
     if (r < 0)
         return r;
-    check_related_kinds(check);
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
+    program_each_expression(check->program, check_related, check);
     lint_cluster(
         check->program, check->view->table, check->pods.items, check->pods.n, check->diags);
     for (size_t i = 0; r == 0 && i < check->program->n_policies; i++)
@@ -286,19 +262,17 @@ int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *
     int r;
 
     if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the pods of the cluster", NULL);
-    r = cluster_source_load(cluster, WHO, program->related, &snapshot);
+        return terminal_out_of_memory("the pods of the cluster", NULL);
+    r = cluster_source_load(cluster, program->related, &snapshot);
     if (r != 0)
         return r;
-    if (snapshot_table(snapshot)->names->n_nodes == 0) {
-        terminal_complain(WHO, "the cluster has no nodes to check against");
-        return EXIT_FAILED;
-    }
+    if (snapshot_table(snapshot)->names->n_nodes == 0)
+        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to check against");
     r = view_new(
         &(ViewParts){.snapshot = snapshot, .program = program, .zones = zones_finder(zones)},
         /* before= */ NULL, &view);
     check.view = view;
     if (r == 0)
         r = check_all(&check, cluster->file);
-    return r < 0 ? terminal_failed(WHO, "the rules for the cluster", r, arena) : 0;
+    return r < 0 ? terminal_failed("the rules for the cluster", r, arena) : 0;
 }

@@ -17,14 +17,10 @@
 #include "commands/counting-rules.h"
 #include "input/file.h"
 
-#define WHO "berth check"
 #define ROUND_BUDGET ((size_t)512 * 1024 * 1024)
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NOTES_MAX ((size_t)256 * 1024)
 #define PAUSE_SEC 1
-#define WAIT_MAX_NSEC (INT64_C(3600) * NSEC_PER_SEC)
-
-/* --- options --------------------------------------------------------------------------------- */
 
 const char *installation_check_only(Str names[], size_t *n, const char *value) {
     Str rest = str_from_c(value), name;
@@ -93,8 +89,6 @@ const char *installation_check_validate(
     return NULL;
 }
 
-/* --- facts that are read once ---------------------------------------------------------------- */
-
 static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX] = "";
@@ -113,35 +107,23 @@ static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     return r < 0 ? ret->error.ptr != NULL : ret->text.ptr != NULL;
 }
 
-static int read_configs(
-    InstallationCheck *check, const char *const *paths, size_t n, Arena *arena) {
-    for (size_t i = 0; i < n; i++)
-        if (!read_config(paths[i], arena, &check->collect.configs[i]))
-            return terminal_out_of_memory(WHO, "a configuration file", arena);
-    check->collect.n_configs = n;
-    return 0;
-}
-
 /* A misspelt --only is reported before any request. */
 static int check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
+    _cleanup_(buf_done) Buf groups = BUF_INIT(NOTES_MAX);
     Str unknown = STR_NULL;
     Checkup checkup;
     int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO, "the checks", arena);
+        return terminal_out_of_memory("the checks", arena);
     if (r == 0)
         return 0;
-    (void)fprintf(
-        stderr, WHO ": --only \"%.*s\": no such group or code; groups are", STR_FMT(unknown));
     for (int i = 0; i < _CHECK_GROUPS; i++)
-        (void)fprintf(stderr, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
-    (void)fprintf(stderr, "\n");
-    return EXIT_USAGE;
+        buf_printf(&groups, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
+    return terminal_refuse(EXIT_USAGE, "--only \"%.*s\": no such group or code; groups are%.*s",
+        STR_FMT(unknown), STR_FMT(buf_str(&groups)));
 }
-
-/* --- a round --------------------------------------------------------------------------------- */
 
 typedef struct Round {
     Collector collector;
@@ -242,7 +224,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
             /* is_ascii= */ !terminal_has_symbols(stdout), &out);
     if (check->form == OUTPUT_TABLE && check->prints_counts)
         print_counts(&round->facts, check->bind, &out);
-    if (terminal_finish_as(&out, check->form, WHO) != EXIT_FINE || !round->is_anything_reached)
+    if (terminal_finish_as(&out, check->form) != EXIT_FINE || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
 }
@@ -271,12 +253,12 @@ static int run_rounds(InstallationCheck *check, Client *client) {
     Round round;
 
     if (!arena)
-        return terminal_out_of_memory(WHO, "the checks", NULL);
+        return terminal_out_of_memory("the checks", NULL);
     progress_begin(
         check->wait_nsec > 0 ? "waiting until no check fails" : "checking the installation");
     for (;;) {
         if (run_round(check, client, arena, &notes, &round) < 0)
-            return terminal_out_of_memory(WHO, "the facts about the installation", arena);
+            return terminal_out_of_memory("the facts about the installation", arena);
         check->bind = bind_wiring(&round.facts);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(check, &round);
@@ -289,37 +271,25 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
+    bool is_live = !check->collect.is_offline;
+    int r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
 
-    if (r == 0)
-        r = server_source_check_token(&check->source, WHO);
-    if (r == 0)
-        r = read_configs(check, check->configs, check->n_configs, arena);
-    if (r == 0 && cluster_source_is_live(cluster))
-        r = cluster_source_access(cluster, WHO, &access);
+    if (r == 0 && is_live)
+        r = server_source_check_token(&check->source);
+    for (size_t i = 0; r == 0 && i < check->n_configs; i++)
+        if (!read_config(check->configs[i], arena, &check->collect.configs[i]))
+            r = terminal_out_of_memory("a configuration file", arena);
+    if (r == 0 && is_live && cluster_source_is_live(cluster))
+        r = cluster_source_access(cluster, &access);
     if (r != 0)
         return r;
+    check->collect.n_configs = check->n_configs;
     check->collect.access = check->source.access;
-    check->collect.is_self = cluster->is_in_cluster;
+    check->collect.is_self = is_live && cluster->is_in_cluster;
     if (access) {
         client = client_new(access);
         if (!client)
-            return terminal_out_of_memory(WHO, "the connection to the API server", NULL);
+            return terminal_out_of_memory("the connection to the API server", NULL);
     }
     return run_rounds(check, client);
-}
-
-int installation_check_run_offline(
-    InstallationCheck *check, const char *const *configs, size_t n_configs) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
-    int r;
-
-    if (n_configs > FACTS_CONFIGS_MAX) {
-        (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
-        return EXIT_USAGE;
-    }
-    r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO, "the checks", NULL);
-    if (r == 0)
-        r = read_configs(check, configs, n_configs, arena);
-    return r != 0 ? r : run_rounds(check, NULL);
 }

@@ -28,38 +28,6 @@ typedef struct InstallationCheck {
     BindWiring bind;    /* found out by installation_check_run() */
 } InstallationCheck;
 
-/* Rows of an option table whose settings of type @type hold an InstallationCheck at @member. */
-/* clang-format off */
-#define CHECK_INSTALLATION_OPTIONS(type, member)                                                   \
-    {"server", OPTION_LIST, .argument = "URL", .check = installation_check_url,                    \
-        OPTION_LIST_AT(type, member.collect.servers, member.collect.n_servers),                    \
-        .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth; may be repeated"},             \
-    SERVER_SOURCE_ACCESS_OPTIONS(type, member.source),                                             \
-    {"scheduler-config", OPTION_LIST, .argument = "FILE", .complete = COMPLETE_FILES,              \
-        OPTION_LIST_AT(type, member.configs, member.n_configs),                                    \
-        .help = "a configuration of kube-scheduler; may be repeated. With --kubeconfig or "        \
-                "--in-cluster it is found in the cluster, and permissions, clocks and berth's "    \
-                "pods are checked, too"},                                                          \
-    {"scheduler-pod", OPTION_LIST, .argument = "NAMESPACE/NAME", .complete = COMPLETE_PODS,        \
-        .check = installation_check_name,                                                          \
-        OPTION_LIST_AT(type, member.collect.scheduler_pods, member.collect.n_scheduler_pods),      \
-        .help = "a kube-scheduler that is not found automatically"},                               \
-    {"url", OPTION_TEXT, .argument = "URL", OPTION_AT(type, member.collect.url),                   \
-        .check = installation_check_url,                                                           \
-        .help = "berth's URL in configurations, if it is not that of --server"},                   \
-    {"service-account", OPTION_TEXT, .argument = "NAMESPACE/NAME",                                 \
-        OPTION_AT(type, member.collect.service_account), .check = installation_check_name,         \
-        .initial = "that of berth's pods", .help = "whose permissions to check"},                  \
-    {"user", OPTION_TEXT, .argument = "NAME", OPTION_AT(type, member.collect.user),                \
-        .help = "or a user's"},                                                                    \
-    {"only", OPTION_CUSTOM, .argument = "NAME,...", .complete = COMPLETE_CHECKS, .set = add_only,  \
-        .help = "these groups (scheduler, berth, rights, cluster, policies, installation) or "     \
-                "codes (B201)"},                                                                   \
-    {"wait", OPTION_DURATION, .argument = "TIME", OPTION_AT(type, member.wait_nsec),               \
-        .min = NSEC_PER_SEC, .max = INT64_C(3600) * NSEC_PER_SEC,                                  \
-        .help = "repeat every second until nothing fails, for up to TIME (60s)"}
-/* clang-format on */
-
 /* For Option.check: NAMESPACE/NAME; http:// or https://. */
 const char *installation_check_name(const char *value);
 const char *installation_check_url(const char *value);
@@ -76,10 +44,6 @@ const char *installation_check_validate(
 
 /* Prints the findings. @cluster may name no API server. Returns the exit code. */
 int installation_check_run(InstallationCheck *check, const ClusterSource *cluster);
-
-/* The same of configurations alone. */
-int installation_check_run_offline(
-    InstallationCheck *check, const char *const *configs, size_t n_configs);
 
 /* LoadCheck: predicts whether berth serve can load policies on a cluster of some size. */
 typedef struct LoadCheck {
@@ -105,17 +69,8 @@ int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster
 /* Prints for each rule whether it works on a managed control plane (policy/managed.h). Whether all
  * do. */
 bool check_print_managed(const Program *program, Buf *out);
-bool check_write_managed(const Program *program, JsonWriter *writer);
 
-/* Prints the rules of a valid program: as CEL, with costs, as JSON. */
-
-/* How often the value of root @root of the plan is computed, whose expression is @expression. */
-const char *check_time(const Program *program, uint32_t root, const Expression *expression);
-
-/* Whether part of it is computed for one node at a time, by the scalar machine. */
-bool check_is_slow(const Program *program, uint32_t root);
-
-/* One line a rule. */
+/* Prints the rules of a valid program with costs, a line a rule. */
 void check_print_costs(const Program *program, Buf *out);
 
 /* Whether the counts of filters are exact, with a line for each policy that has such filters. */

@@ -14,7 +14,6 @@
 #include "input/zones.h"
 #include "json/read.h"
 
-#define WHO "berth check"
 #define TEXT_MAX ((size_t)1024 * 1024)
 #define ARENA_BUDGET ((size_t)16 * 1024 * 1024)
 
@@ -23,8 +22,6 @@
 
 /* A sample ends when it is clear that the budget is exceeded, by this factor. */
 #define ENOUGH 4
-
-/* --- made-up nodes ------------------------------------------------------------------------- */
 
 static const char node_text[] =
     "{\"metadata\": {\"name\": \"node-%05u\", \"labels\": {"
@@ -41,28 +38,20 @@ static const char pod_text[] =
     "{\"requests\": {\"cpu\": \"250m\", \"memory\": \"512Mi\"}}}]}, "
     "\"status\": {\"phase\": \"Running\"}}";
 
-static int add_node(Store *store, unsigned i, Arena *arena) {
+/* A node, or one of its pods. */
+static int add_object(Store *store, Str text, bool is_node, Arena *arena) {
     JsonReader reader;
     Node node;
-    Str text = arena_printf(arena, node_text, i, i, i % 3);
-
-    if (!text.ptr)
-        return -1;
-    json_reader_init(&reader, text);
-    node_decode(&reader, arena, &node);
-    return json_error(&reader) == JSON_OK ? store_apply_node(store, &node) : -1;
-}
-
-static int add_pod(Store *store, unsigned i, unsigned k, Arena *arena) {
-    JsonReader reader;
     Pod pod;
-    Str text = arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i);
 
-    if (!text.ptr)
-        return -1;
     json_reader_init(&reader, text);
-    pod_decode(&reader, arena, &pod);
-    return json_error(&reader) == JSON_OK ? store_apply_pod(store, &pod) : -1;
+    if (is_node)
+        node_decode(&reader, arena, &node);
+    else
+        pod_decode(&reader, arena, &pod);
+    if (json_error(&reader) != JSON_OK)
+        return -1;
+    return is_node ? store_apply_node(store, &node) : store_apply_pod(store, &pod);
 }
 
 /* One chunk of the table: each further one costs as much. NULL: no memory. */
@@ -74,15 +63,14 @@ static Snapshot *make_nodes(size_t n_nodes) {
     int r = store && arena ? 0 : -1;
 
     for (unsigned i = 0; r >= 0 && i < n; i++) {
-        r = add_node(store, i, arena);
+        r = add_object(store, arena_printf(arena, node_text, i, i, i % 3), true, arena);
         for (unsigned k = 0; r >= 0 && k < PODS_PER_NODE; k++)
-            r = add_pod(store, i, k, arena);
+            r = add_object(
+                store, arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i), false, arena);
         arena_reset(arena);
     }
     return r >= 0 && store_publish(store, &snapshot) == 0 ? snapshot : NULL;
 }
-
-/* --- the prediction ------------------------------------------------------------------------ */
 
 typedef struct Prediction {
     const LoadCheck *check;
@@ -180,22 +168,20 @@ int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     Prediction prediction = {.check = check, .is_made_up = !is_given};
-    int r = is_given ? cluster_source_load(cluster, WHO, program->related, &snapshot) : 0;
+    int r = is_given ? cluster_source_load(cluster, program->related, &snapshot) : 0;
 
     if (r != 0)
         return r;
     if (!is_given)
         snapshot = make_nodes(check->n_nodes);
     if (!snapshot)
-        return terminal_out_of_memory(WHO, "the nodes to estimate from", NULL);
+        return terminal_out_of_memory("the nodes to estimate from", NULL);
     prediction.n_sampled = snapshot_table(snapshot)->names->n_nodes;
-    if (prediction.n_sampled == 0) {
-        terminal_complain(WHO, "the cluster has no nodes to estimate from");
-        return EXIT_FAILED;
-    }
+    if (prediction.n_sampled == 0)
+        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to estimate from");
     prediction.factor = (double)check->n_nodes / (double)prediction.n_sampled;
     if (evaluate(program, snapshot, &prediction) < 0)
-        return terminal_out_of_memory(WHO, "the results of the rules", NULL);
+        return terminal_out_of_memory("the results of the rules", NULL);
     print_totals(&prediction, &out);
     print_worst(&prediction, &out);
     if (is_exceeded(&prediction))

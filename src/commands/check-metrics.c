@@ -7,16 +7,9 @@
 #include "input/zones.h"
 #include "policy/metric.h"
 
-#define WHO "berth check"
 #define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define LIVE_BUDGET ((size_t)64 * 1024 * 1024)
 #define INDENT 10
-
-static const char *source_name(const Gauge *gauge) {
-    return gauge->source == GAUGE_RESOURCES ? "metrics.k8s.io"
-           : gauge->source == GAUGE_CUSTOM  ? "custom.metrics.k8s.io"
-                                            : "node annotations";
-}
 
 /* A line below a metric's own, if there is a remark. */
 static void print_detail(Buf *out, const char *what, Str text) {
@@ -39,38 +32,32 @@ static void print_examples(
     buf_append_char(out, '\n');
 }
 
-static void print_dropped(Buf *out, const JoinReport *report) {
-    for (size_t i = 0; i < _JOIN_DROPS; i++)
-        if (report->n_dropped[i] > 0)
-            buf_printf(out, "%*s%zu series dropped: %s\n", INDENT, "", report->n_dropped[i],
-                join_drop_name((JoinDrop)i));
-}
-
-/* Annotations are not queried: they are present or not. */
-static const char *state_name(const Gauge *gauge, const PollStatus *status, size_t n_present) {
-    if (gauge->source == GAUGE_ANNOTATION)
-        return n_present > 0 ? "ok" : "absent";
-    return poll_state_name(status->state);
-}
-
 static void print_metric(
     Buf *out, const Gauge *gauge, const PollStatus *status, const LoadsFigures *figures) {
     const JoinReport *report = &status->report;
     _cleanup_(buf_done) Buf placements = BUF_INIT(LIVE_TEXT_MAX);
-    bool is_prometheus = gauge->source == GAUGE_PROMETHEUS;
-    Str from = source_meant(gauge->from);
+    Str from = gauge->source == GAUGE_PROMETHEUS  ? source_meant(gauge->from)
+               : gauge->source == GAUGE_RESOURCES ? STR("metrics.k8s.io")
+               : gauge->source == GAUGE_CUSTOM    ? STR("custom.metrics.k8s.io")
+                                                  : STR("node annotations");
+    /* Annotations are not queried: they are present or not. */
+    const char *state = gauge->source != GAUGE_ANNOTATION ? poll_state_name(status->state)
+                        : figures->n_present > 0          ? "ok"
+                                                          : "absent";
 
     metric_describe_placements(gauge, &placements);
     buf_printf(out, "%-*.*s %-9s %zu of %zu nodes   %.*s\n", INDENT - 1, STR_FMT(gauge->name),
-        state_name(gauge, status, figures->n_present), figures->n_present, figures->n_nodes,
-        STR_FMT(is_prometheus ? from : str_from_c(source_name(gauge))));
+        state, figures->n_present, figures->n_nodes, STR_FMT(from));
     print_detail(out, "", str_from_c(status->error));
     print_detail(out, "the server warns: ", str_from_c(status->warning));
     print_detail(out, "", str_from_c(report->how));
     if (gauge->is_of_pods)
         buf_printf(
             out, "%*s%zu pods, %zu workloads\n", INDENT, "", report->n_pods, report->n_workloads);
-    print_dropped(out, report);
+    for (size_t i = 0; i < _JOIN_DROPS; i++)
+        if (report->n_dropped[i] > 0)
+            buf_printf(out, "%*s%zu series dropped: %s\n", INDENT, "", report->n_dropped[i],
+                join_drop_name((JoinDrop)i));
     print_examples(out, "not joined: ", report->unmatched,
         report->n_dropped[JOIN_NO_NODE] + report->n_dropped[JOIN_NO_LABEL]);
     print_examples(out, "no value: ", report->uncovered, report->n_nodes - report->n_covered);
@@ -100,10 +87,10 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.program = program, .zones = zones_finder(zones)};
-    int r = cluster_source_load(cluster, WHO, program->related, &snapshot);
+    int r = cluster_source_load(cluster, program->related, &snapshot);
 
     if (r == 0)
-        r = metrics_source_load(metrics, cluster, WHO, program, snapshot, clock_wall_nsec(),
+        r = metrics_source_load(metrics, cluster, program, snapshot, clock_wall_nsec(),
             clock_monotonic_nsec(), &measurements, ret_statuses);
     if (r != 0)
         return r;
@@ -112,7 +99,7 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     parts.now_nsec = clock_wall_nsec();
     parts.uptime_nsec = clock_monotonic_nsec();
     r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
+    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
 }
 
 int metrics_check_run(
@@ -126,7 +113,7 @@ int metrics_check_run(
     int r;
 
     if (!statuses || !zones)
-        return terminal_out_of_memory(WHO, "the states of the metrics", arena);
+        return terminal_out_of_memory("the states of the metrics", arena);
     r = measure(metrics, cluster, program, zones, statuses, &view);
     if (r != 0)
         return r;

@@ -1,10 +1,16 @@
-/* Prints the rules of a program as CEL or with their costs. */
+/* Prints the rules of a program: as CEL, with their costs, whether they work where nothing calls
+ * berth. */
 
 #include <inttypes.h>
 
 #include "base/visible.h"
 #include "commands/check-internal.h"
 #include "commands/counting-rules.h"
+#include "policy/managed.h"
+
+#define NAME_COLUMNS 32u /* or more, if a name is longer */
+#define KIND_COLUMNS 20u
+#define TIME_COLUMNS 20u
 
 static void write_field(JsonWriter *writer, const char *key, Str text) {
     json_write_member(writer, str_from_c(key), text);
@@ -49,17 +55,83 @@ typedef struct Row {
     Exactness exactness;
 } Row;
 
-static void write_rule(JsonWriter *writer, const Program *program, const Row *row) {
+/* Calls @use for each rule of @policy. */
+typedef void UseRule(void *context, const Row *row);
+
+static void each_rule(const Policy *policy, UseRule *use, void *context) {
+    const Match *match = &policy->match;
+
+    if (expression_is_given(&match->namespace_test))
+        use(context, &(Row){.policy = policy,
+                         .type = "match",
+                         .name = STR("namespaceSelector"),
+                         .expression = &match->namespace_test,
+                         .root = match->namespace_root});
+    if (expression_is_given(&match->expression))
+        use(context, &(Row){.policy = policy,
+                         .type = "match",
+                         .expression = &match->expression,
+                         .root = match->root});
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        const Filter *filter = &policy->filters[i];
+
+        use(context, &(Row){policy, "filter", filter->name, filter->kind, &filter->test,
+                         &filter->message, filter->root, exactness_of(filter, BIND_UNKNOWN)});
+    }
+    for (size_t i = 0; i < policy->n_scores; i++) {
+        const Score *score = &policy->scores[i];
+
+        use(context, &(Row){.policy = policy,
+                         .type = "score",
+                         .name = score->name,
+                         .kind = score->kind,
+                         .expression = &score->value,
+                         .root = score->root});
+    }
+}
+
+static const char *time_of(const Program *program, const Row *row) {
+    switch (plan_frequency(program->plan, row->root)) {
+    case PLAN_ONCE:
+        return row->expression->groups ? "once a request" : "constant";
+    case PLAN_PRECOMPUTED:
+        return "when a node changes";
+    default:
+        return "for pod and node";
+    }
+}
+
+/* Whether part of it is computed for one node at a time, by the scalar machine. */
+static bool is_slow(const Program *program, const Row *row) {
+    uint32_t node;
+
+    return plan_falls_back(program->plan, row->root, &node);
+}
+
+static Str kind_of(const Row *row) {
+    return row->kind ? row->kind->field : STR("expression");
+}
+
+/* The rules of a program while they are written. */
+typedef struct RuleWriter {
+    const Program *program;
+    JsonWriter *writer;
+} RuleWriter;
+
+static void write_rule(void *context, const Row *row) {
+    const Program *program = ((RuleWriter *)context)->program;
+    JsonWriter *writer = ((RuleWriter *)context)->writer;
+
     json_write_object(writer);
     write_field(writer, "policy", row->policy->name);
     write_field(writer, "type", str_from_c(row->type));
     write_field(writer, "rule", row->name);
-    write_field(writer, "kind", row->kind ? row->kind->field : STR("expression"));
+    write_field(writer, "kind", kind_of(row));
     write_field(writer, "expression", str_trim(row->expression->text));
     if (row->message && expression_is_given(row->message))
         write_field(writer, "message", str_trim(row->message->text));
-    write_field(writer, "computed", str_from_c(check_time(program, row->root, row->expression)));
-    json_member_bool(writer, "oneNodeAtATime", check_is_slow(program, row->root));
+    write_field(writer, "computed", str_from_c(time_of(program, row)));
+    json_member_bool(writer, "oneNodeAtATime", is_slow(program, row));
     write_count(writer, "maxCost", row->expression->cost.max);
     if (row->exactness != EXACT_NOTHING) {
         json_member_object(writer, "counting");
@@ -69,29 +141,68 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
     json_write_end_object(writer);
 }
 
-static void write_rules_of(JsonWriter *writer, const Program *program, const Policy *policy) {
-    if (expression_is_given(&policy->match.namespace_test))
-        write_rule(writer, program,
-            &(Row){policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test,
-                NULL, policy->match.namespace_root, EXACT_NOTHING});
-    if (expression_is_given(&policy->match.expression))
-        write_rule(writer, program,
-            &(Row){policy, "match", STR(""), NULL, &policy->match.expression, NULL,
-                policy->match.root, EXACT_NOTHING});
-    for (size_t i = 0; i < policy->n_filters; i++) {
-        const Filter *filter = &policy->filters[i];
+#define MANAGED_COLUMNS 26u
+#define WORKS_COLUMNS 7u
 
-        write_rule(writer, program,
-            &(Row){policy, "filter", filter->name, filter->kind, &filter->test, &filter->message,
-                filter->root, exactness_of(filter, BIND_UNKNOWN)});
-    }
-    for (size_t i = 0; i < policy->n_scores; i++) {
-        const Score *score = &policy->scores[i];
+/* Calls @use for each rule of @program, and each part that does not work. Whether all work. */
+typedef void UseManaged(void *context, const Policy *policy, Str rule, const Managed *managed);
 
-        write_rule(writer, program,
-            &(Row){policy, "score", score->name, score->kind, &score->value, NULL, score->root,
-                EXACT_NOTHING});
+static bool each_managed(const Program *program, UseManaged *use, void *context) {
+    bool works = true;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        Managed managed;
+
+        for (ManagedPart part = 0; part < _MANAGED_PARTS; part++) {
+            if (!managed_part(policy, part, &managed))
+                continue;
+            use(context, policy, str_from_c(managed_part_name(part)), &managed);
+            works = false;
+        }
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            managed = managed_filter(&policy->filters[j]);
+            use(context, policy, policy->filters[j].name, &managed);
+            works &= managed.works;
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            managed = managed_score(&policy->scores[j]);
+            use(context, policy, policy->scores[j].name, &managed);
+            works = false;
+        }
     }
+    return works;
+}
+
+static void print_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
+    size_t width = visible_width(policy->name) + 1;
+    Buf *out = context;
+
+    visible_print(out, "{}/", policy->name);
+    visible_append_padded(out, rule, width < MANAGED_COLUMNS ? MANAGED_COLUMNS - width : 0);
+    buf_printf(out, " %-*s%s\n", (int)WORKS_COLUMNS, managed->works ? "yes" : "no", managed->text);
+    if (managed->instead)
+        buf_printf(out, "%*sinstead: %s\n", (int)(MANAGED_COLUMNS + WORKS_COLUMNS + 1), "",
+            managed->instead);
+}
+
+bool check_print_managed(const Program *program, Buf *out) {
+    buf_printf(out, "%-*s %-*s%s\n", (int)MANAGED_COLUMNS, "RULE", (int)WORKS_COLUMNS, "WORKS",
+        "ON A MANAGED CONTROL PLANE");
+    return each_managed(program, print_managed, out);
+}
+
+static void write_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
+    JsonWriter *writer = context;
+
+    json_write_object(writer);
+    json_write_member(writer, STR("policy"), policy->name);
+    json_write_member(writer, STR("rule"), rule);
+    json_member_bool(writer, "works", managed->works);
+    json_write_member(writer, STR("text"), str_from_c(managed->text));
+    if (managed->instead)
+        json_write_member(writer, STR("instead"), str_from_c(managed->instead));
+    json_write_end_object(writer);
 }
 
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
@@ -107,10 +218,13 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
     json_write_end_array(&writer);
     json_member_array(&writer, "rules");
     for (size_t i = 0; program && i < program->n_policies; i++)
-        write_rules_of(&writer, program, &program->policies[i]);
+        each_rule(&program->policies[i], write_rule, &(RuleWriter){program, &writer});
     json_write_end_array(&writer);
-    if (program && ret_works)
-        *ret_works = check_write_managed(program, &writer);
+    if (program && ret_works) {
+        json_member_array(&writer, "managed");
+        *ret_works = each_managed(program, write_managed, &writer);
+        json_write_end_array(&writer);
+    }
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
@@ -119,102 +233,51 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
 #define KIND_COLUMNS 20u
 #define TIME_COLUMNS 20u
 
-const char *check_time(const Program *program, uint32_t root, const Expression *expression) {
-    switch (plan_frequency(program->plan, root)) {
-    case PLAN_ONCE:
-        return expression->groups ? "once a request" : "constant";
-    case PLAN_PRECOMPUTED:
-        return "when a node changes";
-    default:
-        return "for pod and node";
-    }
-}
-
-bool check_is_slow(const Program *program, uint32_t root) {
-    uint32_t node;
-
-    return plan_falls_back(program->plan, root, &node);
-}
-
-/* --- costs ------------------------------------------------------------------------ */
-
-/* The table while it is printed. */
+/* The table of costs while it is measured or printed. */
 typedef struct Costs {
     const Program *program;
     size_t columns; /* of the names */
     Buf *out;
 } Costs;
 
-static size_t wider(size_t columns, const Policy *policy, Str rule) {
-    size_t width = visible_width(policy->name) + visible_width(rule) + 2; /* '/', and a space */
-
-    return width > columns ? width : columns;
+static Str name_in_table(const Row *row) {
+    return strcmp(row->type, "match") == 0 ? STR("(match)") : row->name;
 }
 
-static size_t name_columns(const Program *program) {
-    size_t columns = NAME_COLUMNS;
+static void measure_cost(void *context, const Row *row) {
+    size_t *columns = &((Costs *)context)->columns;
+    size_t width = visible_width(row->policy->name) + visible_width(name_in_table(row)) + 2;
 
-    for (size_t i = 0; i < program->n_policies; i++)
-        columns = wider(columns, &program->policies[i], STR("(match)"));
-    for (size_t i = 0; i < program->n_filters; i++)
-        columns = wider(columns, program->filters[i]->policy, program->filters[i]->name);
-    for (size_t i = 0; i < program->n_scores; i++)
-        columns = wider(columns, program->scores[i]->policy, program->scores[i]->name);
-    return columns;
+    *columns = width > *columns ? width : *columns; /* '/', and a space */
 }
 
-static void print_cost(const Costs *costs, const Policy *policy, Str rule, Str kind, uint32_t root,
-    const Expression *expression) {
-    const Program *program = costs->program;
-    Buf *out = costs->out;
+static void print_cost(void *context, const Row *row) {
+    const Costs *costs = context;
+    bool is_selector = str_is(row->name, "namespaceSelector") && strcmp(row->type, "match") == 0;
 
-    visible_print(out, "{}/", policy->name);
-    visible_append_padded(out, rule, costs->columns - visible_width(policy->name) - 1);
-    visible_append_padded(out, kind, KIND_COLUMNS);
-    visible_append_padded(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);
-    buf_printf(out, "%10" PRIu64, expression->cost.max);
-    if (check_is_slow(program, root))
-        buf_append(out, STR("  in part one node at a time"));
-    buf_append_char(out, '\n');
-}
-
-static Str kind_of(const RuleKind *kind) {
-    return kind ? kind->field : STR("expression");
+    visible_print(costs->out, "{}/", row->policy->name);
+    visible_append_padded(
+        costs->out, name_in_table(row), costs->columns - visible_width(row->policy->name) - 1);
+    visible_append_padded(costs->out, is_selector ? row->name : kind_of(row), KIND_COLUMNS);
+    visible_append_padded(costs->out, str_from_c(time_of(costs->program, row)), TIME_COLUMNS);
+    buf_printf(costs->out, "%10" PRIu64 "%s\n", row->expression->cost.max,
+        is_slow(costs->program, row) ? "  in part one node at a time" : "");
 }
 
 void check_print_costs(const Program *program, Buf *out) {
-    const Costs costs = {.program = program, .columns = name_columns(program), .out = out};
+    Costs costs = {.program = program, .columns = NAME_COLUMNS, .out = out};
 
+    for (size_t i = 0; i < program->n_policies; i++) {
+        measure_cost(&costs, &(Row){.policy = &program->policies[i], .type = "match"});
+        each_rule(&program->policies[i], measure_cost, &costs);
+    }
     visible_append_padded(out, STR("RULE"), costs.columns);
     visible_append_padded(out, STR("KIND"), KIND_COLUMNS);
     visible_append_padded(out, STR("COMPUTED"), TIME_COLUMNS);
     buf_append(out, STR("      COST\n"));
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-        const Match *match = &policy->match;
-
-        if (expression_is_given(&match->namespace_test))
-            print_cost(&costs, policy, STR("(match)"), STR("namespaceSelector"),
-                match->namespace_root, &match->namespace_test);
-        if (expression_is_given(&match->expression))
-            print_cost(
-                &costs, policy, STR("(match)"), STR("expression"), match->root, &match->expression);
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            const Filter *filter = &policy->filters[j];
-
-            print_cost(
-                &costs, policy, filter->name, kind_of(filter->kind), filter->root, &filter->test);
-        }
-        for (size_t j = 0; j < policy->n_scores; j++) {
-            const Score *score = &policy->scores[j];
-
-            print_cost(
-                &costs, policy, score->name, kind_of(score->kind), score->root, &score->value);
-        }
-    }
+    for (size_t i = 0; i < program->n_policies; i++)
+        each_rule(&program->policies[i], print_cost, &costs);
 }
-
-/* --- counts of pods --------------------------------------------------------------------- */
 
 static bool print_counts_of(
     const Policy *policy, BindWiring bind, Exactness exactness, bool is_first, Buf *out) {
@@ -240,8 +303,6 @@ void check_print_counts(const Program *program, BindWiring bind, Buf *out) {
                 is_first = false;
     }
 }
-
-/* --- as CEL -------------------------------------------------------------------------- */
 
 /* A comment with the policy and rule, then the expression. */
 static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,

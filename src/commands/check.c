@@ -5,10 +5,7 @@
  * All policy files are checked together, because names must be unique across them.
  */
 
-#include <errno.h>
-
 #include "base/diag.h"
-#include "cli/command.h"
 #include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "commands/commands.h"
@@ -17,7 +14,6 @@
 #include "schema/schema.h"
 #include "serve/daemon.h"
 
-#define WHO "berth check"
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
 /* The output for valid policies. */
@@ -49,26 +45,9 @@ typedef struct Settings {
     LoadCheck load;
 } Settings;
 
-static void print_summary(const Program *program, Buf *out) {
-    buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
-        program->n_policies == 1 ? "y" : "ies", program->n_filters,
-        program->n_filters == 1 ? "" : "s", program->n_scores, program->n_scores == 1 ? "" : "s");
-    for (unsigned i = 0; i < _RELATED_KINDS; i++)
-        if (program->related & RELATED_BIT(i))
-            buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
-                related_kind_name((RelatedKind)i));
-}
-
 /* Whether a check of the installation follows, which finds out who binds. */
 static bool checks_installation(const Settings *settings) {
     return settings->is_live && installation_check_is_given(&settings->installation);
-}
-
-static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
-    if (settings->show == SHOW_CEL)
-        terminal_print_diags(diags);
-    else if (settings->show != SHOW_JSON)
-        diag_list_print(diags, terminal_has_colour(stdout), out);
 }
 
 static void print_program(
@@ -88,7 +67,13 @@ static void print_program(
         check_print_costs(program, out);
     if (settings->fails_on_warning && diags->n_warnings > 0)
         return;
-    print_summary(program, out);
+    buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
+        program->n_policies == 1 ? "y" : "ies", program->n_filters, PLURAL(program->n_filters),
+        program->n_scores, PLURAL(program->n_scores));
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        if (program->related & RELATED_BIT(i))
+            buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
+                related_kind_name((RelatedKind)i));
     if (settings->is_managed)
         settings->works_managed = check_print_managed(program, out);
     else if (!checks_installation(settings))
@@ -115,56 +100,71 @@ static int check_live(Settings *settings, Program *program) {
     return r != EXIT_FINE ? r : r_installation;
 }
 
-/* What goes beyond the policies themselves. */
-static int check_further(Settings *settings, Program *program) {
-    if (settings->is_managed)
-        return settings->works_managed ? EXIT_FINE : EXIT_FAILED;
-    if (settings->load.n_nodes > 0)
-        return load_check_run(&settings->load, &settings->cluster, program);
-    return settings->is_live ? check_live(settings, program) : EXIT_FINE;
-}
-
-static int check(Settings *settings, const char *const *paths, size_t n_paths) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
+static int check(Settings *settings, const Arguments *arguments) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = arena ? policies_load(paths, n_paths, &diags, &program) : -ENOMEM, r_cluster = 0;
+    DiagList diags = DIAG_LIST_IN(arguments->arena);
+    int r = policies_load(arguments->items, arguments->n, &diags, &program), r_cluster = 0;
 
     if (r < 0)
-        return terminal_failed(WHO, "the policies", r, NULL);
+        return terminal_failed("the policies", r, NULL);
     if (r == 0 && settings->cluster.file && !settings->is_live && settings->load.n_nodes == 0)
         r_cluster = cluster_check_run(&settings->cluster, program, &diags);
-    print_diags(settings, &diags, &out);
+    if (settings->show == SHOW_CEL)
+        terminal_print_diags(&diags);
+    else if (settings->show != SHOW_JSON)
+        diag_list_print(&diags, terminal_has_colour(stdout), &out);
     print_program(settings, &diags, program, &out);
-    if (terminal_finish_as(&out, settings->form, WHO) != EXIT_FINE)
+    if (terminal_finish_as(&out, settings->form) != EXIT_FINE)
         return EXIT_UNREACHABLE;
     if (r != 0)
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
     if (r_cluster != 0)
         return r_cluster;
-    r = check_further(settings, program);
+    if (settings->is_managed)
+        r = settings->works_managed ? EXIT_FINE : EXIT_FAILED;
+    else if (settings->load.n_nodes > 0)
+        r = load_check_run(&settings->load, &settings->cluster, program);
+    else
+        r = settings->is_live ? check_live(settings, program) : EXIT_FINE;
     return r == EXIT_FINE && settings->fails_on_warning && diags.n_warnings > 0 ? EXIT_FAILED : r;
 }
 
-static int run_check(Settings *settings, const char *const *paths, size_t n_paths) {
+static int print_page(Page page) {
+    static void (*const print[])(Buf * out) = {
+        [PAGE_JSON_SCHEMA] = policy_json_schema,
+        [PAGE_CRD] = policy_crd,
+        [PAGE_FORMAT] = policy_describe,
+        [PAGE_FIELDS] = schema_describe,
+        [PAGE_CODES] = checkup_print_codes,
+    };
+    _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
+
+    print[page](&out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+
+    if (settings->page != PAGE_NONE)
+        return print_page(settings->page);
     if (settings->show != SHOW_JSON)
         settings->form = OUTPUT_TABLE;
     settings->installation.form = settings->form;
+    if (settings->is_offline && arguments->n > FACTS_CONFIGS_MAX)
+        return terminal_refuse(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
+    for (size_t i = 0; settings->is_offline && i < arguments->n; i++)
+        settings->installation.configs[i] = arguments->items[i];
     if (settings->is_offline)
-        return installation_check_run_offline(&settings->installation, paths, n_paths);
-    settings->installation.prints_counts = n_paths == 0;
-    if (n_paths == 0)
+        settings->installation.n_configs = arguments->n;
+    settings->installation.prints_counts = arguments->n == 0 && !settings->is_offline;
+    if (arguments->n == 0 || settings->is_offline)
         return installation_check_run(&settings->installation, &settings->cluster);
-    return check(settings, paths, n_paths);
+    return check(settings, arguments);
 }
 
 /* --- options --------------------------------------------------------------------- */
-
-static const char *show_cel(void *context, const char *value) {
-    ((Settings *)context)->show = SHOW_CEL;
-    return NULL;
-}
 
 static const char *show_costs(void *context, const char *value) {
     Settings *settings = context;
@@ -202,7 +202,7 @@ static const char *add_only(void *context, const char *value) {
 static const Option options[] = {
     {"cost", OPTION_FLAG, .set = show_costs,
         .help = "each rule: how often it is evaluated, and its maximum cost"},
-    {"print-cel", OPTION_FLAG, .set = show_cel,
+    {"print-cel", OPTION_VALUE, AT(show), .min = SHOW_CEL,
         .help = "each rule as CEL, built-in ones too; errors and warnings go to standard error"},
     {"verbose", OPTION_FLAG, 'v', .set = be_verbose,
         .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
@@ -239,7 +239,33 @@ static const Option options[] = {
                 "Exit code 1 when a check failed, 3 when nothing could be reached"},
     {"offline", OPTION_FLAG, AT(is_offline),
         .help = "check only configurations of kube-scheduler; nothing is contacted"},
-    CHECK_INSTALLATION_OPTIONS(Settings, installation),
+    {"server", OPTION_LIST, .argument = "URL", .check = installation_check_url,
+        OPTION_LIST_AT(Settings, installation.collect.servers, installation.collect.n_servers),
+        .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth; may be repeated"},
+    SERVER_SOURCE_ACCESS_OPTIONS(Settings, installation.source),
+    {"scheduler-config", OPTION_LIST, .argument = "FILE", .complete = COMPLETE_FILES,
+        OPTION_LIST_AT(Settings, installation.configs, installation.n_configs),
+        .help = "a configuration of kube-scheduler; may be repeated. With --kubeconfig or "
+                "--in-cluster it is found in the cluster, and permissions, clocks and berth's "
+                "pods are checked, too"},
+    {"scheduler-pod", OPTION_LIST, .argument = "NAMESPACE/NAME", .complete = COMPLETE_PODS,
+        .check = installation_check_name,
+        OPTION_LIST_AT(Settings, installation.collect.scheduler_pods, installation.collect.n_scheduler_pods),
+        .help = "a kube-scheduler that is not found automatically"},
+    {"url", OPTION_TEXT, .argument = "URL", AT(installation.collect.url),
+        .check = installation_check_url,
+        .help = "berth's URL in configurations, if it is not that of --server"},
+    {"service-account", OPTION_TEXT, .argument = "NAMESPACE/NAME",
+        AT(installation.collect.service_account), .check = installation_check_name,
+        .initial = "that of berth's pods", .help = "whose permissions to check"},
+    {"user", OPTION_TEXT, .argument = "NAME", AT(installation.collect.user),
+        .help = "or a user's"},
+    {"only", OPTION_CUSTOM, .argument = "NAME,...", .complete = COMPLETE_CHECKS, .set = add_only,
+        .help = "these groups (scheduler, berth, rights, cluster, policies, installation) or "
+                "codes (B201)"},
+    {"wait", OPTION_DURATION, .argument = "TIME", AT(installation.wait_nsec),
+        .min = NSEC_PER_SEC, .max = INT64_C(3600) * NSEC_PER_SEC,
+        .help = "repeat every second until nothing fails, for up to TIME (60s)"},
 
     OPTION_GROUP("Are the metrics of policies available?",
         "With --live and policy files every source is queried once: which nodes have a value, how "
@@ -263,20 +289,6 @@ static const Option options[] = {
     {0},
 };
 /* clang-format on */
-
-static int print_page(Page page) {
-    static void (*const print[])(Buf * out) = {
-        [PAGE_JSON_SCHEMA] = policy_json_schema,
-        [PAGE_CRD] = policy_crd,
-        [PAGE_FORMAT] = policy_describe,
-        [PAGE_FIELDS] = schema_describe,
-        [PAGE_CODES] = checkup_print_codes,
-    };
-    _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
-
-    print[page](&out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
 
 static bool has_metrics(const MetricsSource *metrics) {
     return metrics->prometheus || metrics->sources;
@@ -346,19 +358,6 @@ static const char *check_settings(void *context, const Arguments *arguments) {
     return NULL;
 }
 
-static void init_settings(void *context) {
-    *(Settings *)context = (Settings){
-        .load = {.cpu_nsec = DAEMON_LOAD_TIME_DEFAULT, .bytes = DAEMON_LOAD_MEMORY_DEFAULT}};
-}
-
-static int run(void *context, const Arguments *arguments) {
-    Settings *settings = context;
-
-    if (settings->page != PAGE_NONE)
-        return print_page(settings->page);
-    return run_check(settings, (const char *const *)arguments->items, arguments->n);
-}
-
 const Command check_command = {
     .name = "check",
     .summary = "check policy files, or an installation",
@@ -368,13 +367,14 @@ const Command check_command = {
     .about = "Reads placement policies and prints everything that is wrong with them: "
              "file:line:column, the line, and how to fix it. \"-\" is standard input. Exit code: 0 "
              "when they can be used (warnings are allowed without --fail-on warning), 1 when not, "
-             "3 when "
-             "one cannot be read.",
+             "3 when one cannot be read.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
+    .budget = CHECK_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init_settings,
+    .defaults = &(const Settings){.load = {.cpu_nsec = DAEMON_LOAD_TIME_DEFAULT,
+                                      .bytes = DAEMON_LOAD_MEMORY_DEFAULT}},
     .check = check_settings,
     .run = run,
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The commands, one in each file of the same name. */
+/* The commands, most in a file of the same name. */
 
 #include "cli/command.h"
 

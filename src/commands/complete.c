@@ -1,5 +1,6 @@
 /*
- * Shell completion: the words before the one that is typed select a list of candidates from the
+ * Shell completion. `berth completion SHELL` prints a script, which runs `berth __complete` at each
+ * press of the key: the words before the one that is typed select a list of candidates from the
  * option tables; those that begin with the typed text are printed.
  */
 
@@ -16,7 +17,6 @@
 #include "base/vec.h"
 #include "checkup/check.h"
 #include "cli/berth-client.h"
-#include "cli/command.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "cluster/snapshot.h"
@@ -27,19 +27,28 @@
 #include "yaml/document.h"
 #include "json/fields.h"
 
-typedef VEC(Str) NameList;
-
-/* Options on the line; NULL: not given. */
-typedef struct CompleteOptions {
-    const char *cluster, *kubeconfig, *context;
-    ServerSource source; /* a running berth */
-} CompleteOptions;
-
 #define NAMES_MAX 2000u /* more than a user would read */
 #define PAGE_NAMES "500"
 #define KUBECONFIGS_MAX 16u
 #define PATH_SIZE 4096u
 #define ASK_SEC 1
+#define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
+#define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
+#define ABOUT_SHOWN 72u /* characters: one line of a terminal, with the word before it */
+
+typedef struct Line {
+    char **words;
+    int n; /* without the one that is typed */
+    Str typed;
+    Str before; /* "--name=", if it precedes the word */
+    const Command *command;
+    const char *cluster, *kubeconfig, *context; /* options on the line; NULL: not given */
+    ServerSource source;                        /* a running berth, the same */
+    VEC(Str) names;                             /* found in the cluster or a running berth */
+    Arena *arena;
+    Buf out;
+    bool wants_files;
+} Line;
 
 /* Whether @name may be shown by a shell and typed without quotes: letters, digits and "._/-@", no
  * leading dash. Others are never offered: names of pods and nodes are untrusted. */
@@ -56,32 +65,21 @@ static bool is_plain(Str name) {
 }
 
 /* Once each; names come in clusters, so a linear search is fast enough below NAMES_MAX. */
-static void add(NameList *names, Str name, Arena *arena) {
+static void add(Line *line, Str name) {
     Str *at;
 
-    if (names->n >= NAMES_MAX || !is_plain(name) || str_is_one_of(name, names->items, names->n))
+    if (line->names.n >= NAMES_MAX || !is_plain(name) ||
+        str_is_one_of(name, line->names.items, line->names.n))
         return;
-    name = arena_copy(arena, name);
-    at = name.ptr ? VEC_PUSH(names, arena) : NULL;
+    name = arena_copy(line->arena, name);
+    at = name.ptr ? VEC_PUSH(&line->names, line->arena) : NULL;
     if (at)
         *at = name;
 }
 
-static void add_pod(NameList *names, Str namespace, Str name, Arena *arena) {
-    Str both;
-
-    if (!is_plain(namespace) || !is_plain(name)) /* a NUL would end it here */
-        return;
-    both = arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
-    if (both.ptr)
-        add(names, both, arena);
-}
-
-/* --- kubeconfigs ------------------------------------------------------------------ */
-
-static void add_contexts_of(const char *path, Arena *arena, NameList *names) {
+static void add_contexts_of(Line *line, const char *path) {
     char error[ACCESS_ERROR_MAX];
-    DiagList diags = DIAG_LIST_IN(arena);
+    DiagList diags = DIAG_LIST_IN(line->arena);
     const YamlNode *contexts;
     YamlStream stream = {0};
     FileMark mark;
@@ -89,49 +87,42 @@ static void add_contexts_of(const char *path, Arena *arena, NameList *names) {
 
     if (secret_read_file(path, ACCESS_FILE_MAX, &text, &mark, error) < 0)
         return;
-    if (yaml_parse(str_from_c(path), text, arena, &diags, &stream) == 0 && stream.n_documents > 0) {
+    if (yaml_parse(str_from_c(path), text, line->arena, &diags, &stream) == 0 &&
+        stream.n_documents > 0) {
         contexts = yaml_find(stream.documents[0], STR("contexts"));
         for (size_t i = 0; contexts && contexts->kind == YAML_SEQUENCE && i < contexts->n; i++) {
             const YamlNode *name = yaml_find(contexts->items[i], STR("name"));
 
             if (name)
-                add(names, name->text, arena);
+                add(line, name->text);
         }
     }
     secret_wipe(text);
     free((void *)(uintptr_t)text.ptr);
 }
 
-/* Each adds names to @names, in @arena, if any are available. */
-static void complete_contexts(const CompleteOptions *options, Arena *arena, NameList *names) {
+static void add_contexts(Line *line) {
     const char *listed = getenv("KUBECONFIG"), *home = getenv("HOME");
-    Str rest = str_from_c(options->kubeconfig ? options->kubeconfig : listed), path;
+    Str rest = str_from_c(listed), path;
     char own[PATH_SIZE];
 
-    if (options->kubeconfig) {
-        add_contexts_of(options->kubeconfig, arena, names);
+    if (line->kubeconfig) {
+        add_contexts_of(line, line->kubeconfig);
         return;
     }
     for (unsigned i = 0; i < KUBECONFIGS_MAX && str_split(&rest, ':', &path); i++) {
-        Str copy = arena_copy(arena, path);
+        Str copy = arena_copy(line->arena, path);
 
         if (copy.ptr && !str_is_empty(path))
-            add_contexts_of(copy.ptr, arena, names);
+            add_contexts_of(line, copy.ptr);
     }
     if (!listed && home &&
         (size_t)snprintf(own, sizeof(own), "%s/.kube/config", home) < sizeof(own))
-        add_contexts_of(own, arena, names);
+        add_contexts_of(line, own);
 }
 
-/* --- the API server ---------------------------------------------------------------- */
-
-/* Names while the objects of a list are read. */
-typedef struct NameReader {
-    NameList *names;
-    bool is_pod; /* NAMESPACE/NAME */
-} NameReader;
-
-static void read_named(JsonReader *reader, Arena *arena, void *target) {
+/* The name of a node or another object; or NAMESPACE/NAME of a pod. */
+static void read_named(JsonReader *reader, Arena *arena, Line *line, bool is_pod) {
     typedef struct Named {
         Str namespace, name;
     } Named;
@@ -141,130 +132,88 @@ static void read_named(JsonReader *reader, Arena *arena, void *target) {
         {"pod.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
         {"pod.name", JSON_FIELD_TEXT, offsetof(Named, name)},
     };
-    const NameReader *into = target;
     Named named = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &named);
     if (json_error(reader) != JSON_OK)
         return;
-    if (into->is_pod)
-        add_pod(into->names, named.namespace, named.name, arena);
-    else
-        add(into->names, named.name, arena);
+    if (!is_pod)
+        add(line, named.name);
+    else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would end it here */
+        add(line, arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)));
 }
 
-/* Names of the objects in a list of the API server, or of the pods of berth's decisions. */
-static void add_named(Str json, bool is_pod, Arena *arena, NameList *names) {
-    static const JsonField fields[] = {
-        {"items", JSON_FIELD_ARRAY, .read = read_named},
-        {"decisions", JSON_FIELD_ARRAY, .read = read_named},
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    read_named(reader, arena, target, /* is_pod= */ false);
+}
+
+static void read_pod(JsonReader *reader, Arena *arena, void *target) {
+    read_named(reader, arena, target, /* is_pod= */ true);
+}
+
+/* Names in a list of the API server, or of the pods of berth's decisions. */
+static void add_named(Line *line, Str json, JsonRead *read) {
+    const JsonField fields[] = {
+        {"items", JSON_FIELD_ARRAY, .read = read},
+        {"decisions", JSON_FIELD_ARRAY, .read = read},
     };
-    NameReader into = {.names = names, .is_pod = is_pod};
     JsonReader reader;
 
     json_reader_init(&reader, json);
-    JSON_READ_FIELDS(&reader, arena, fields, &into);
+    JSON_READ_FIELDS(&reader, line->arena, fields, line);
 }
 
-static void add_from_server(
-    const CompleteOptions *options, const char *path, bool is_pod, Arena *arena, NameList *names) {
+static void add_from_server(Line *line, const char *path, JsonRead *read) {
     _cleanup_(access_freep) Access *access = NULL;
     BlockingRequest request = {.path = path, .sec = ASK_SEC};
     char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
                                                             : BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
 
-    if (access_from_kubeconfig(options->kubeconfig, options->context, &access, error) < 0)
-        return;
-    if (blocking_client_request(access, &request, arena, &reply, error) == 0 && reply.status == 200)
-        add_named(reply.body, is_pod, arena, names);
+    if (access_from_kubeconfig(line->kubeconfig, line->context, &access, error) == 0 &&
+        blocking_client_request(access, &request, line->arena, &reply, error) == 0 &&
+        reply.status == 200)
+        add_named(line, reply.body, read);
 }
 
-/* --- files -------------------------------------------------------------------------- */
-
-static void add_nodes_of(const char *path, Arena *arena, NameList *names) {
+static void add_nodes(Line *line) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[OBJECTS_ERROR_MAX];
     const NodeTable *table;
 
-    if (cluster_load(path, &snapshot, error) < 0)
+    if (!line->cluster)
+        add_from_server(line, "/api/v1/nodes?limit=" PAGE_NAMES, read_node);
+    if (!line->cluster || cluster_load(line->cluster, &snapshot, error) < 0)
         return;
     table = snapshot_table(snapshot);
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
-            add(names, table_node(table, row)->name, arena);
+            add(line, table_node(table, row)->name);
 }
 
-/* --- names -------------------------------------------------------------- */
-
-static void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names) {
-    if (options->cluster)
-        add_nodes_of(options->cluster, arena, names);
-    else
-        add_from_server(options, "/api/v1/nodes?limit=" PAGE_NAMES, false, arena, names);
-}
-
-/* NAMESPACE/NAME; @prefix is the part typed so far. */
-static void complete_pods(
-    const CompleteOptions *options, Str prefix, Arena *arena, NameList *names) {
+/* A pod of a file is given as a file. */
+static void add_pods(Line *line) {
     const char *path = "/api/v1/pods?limit=" PAGE_NAMES;
-    size_t slash = str_find(prefix, '/');
+    Str namespace = str_take(line->typed, str_find(line->typed, '/'));
 
-    if (options->cluster)
-        return; /* a pod of a file is given as a file */
-    if (slash != SIZE_MAX && slash > 0 && is_plain(str_take(prefix, slash)))
-        path = arena_printf(arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES,
-            STR_FMT(str_take(prefix, slash)))
+    if (namespace.len < line->typed.len && is_plain(namespace))
+        path = arena_printf(
+            line->arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES, STR_FMT(namespace))
                    .ptr;
-    if (path)
-        add_from_server(options, path, true, arena, names);
+    if (path && !line->cluster)
+        add_from_server(line, path, read_pod);
 }
 
 /* Pods that a running berth decided about lately. */
-static void complete_decided_pods(const CompleteOptions *options, Arena *arena, NameList *names) {
-    ServerSource source = options->source;
+static void add_decided_pods(Line *line) {
     char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&source, "berth") == 0 &&
-        berth_client_get(
-            &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
-        add_named(reply, true, arena, names);
+    if (server_source_open(&line->source, line->arena) == 0 &&
+        berth_client_get(&line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena,
+            &reply, error) == 0)
+        add_named(line, reply, read_pod);
 }
-
-static void add_check(
-    const char *name, const char *about, Arena *arena, NameList *names, NameList *abouts) {
-    Str *name_at = VEC_PUSH(names, arena), *about_at = VEC_PUSH(abouts, arena);
-
-    if (!name_at || !about_at)
-        return;
-    *name_at = str_from_c(name);
-    *about_at = str_from_c(about);
-}
-
-/* Groups and codes of checks; and what each is, in the same order. */
-static void complete_checks(Arena *arena, NameList *names, NameList *abouts) {
-    for (int i = 0; i < _CHECK_GROUPS; i++)
-        add_check(check_group_name((CheckGroup)i), "all of this group", arena, names, abouts);
-    for (size_t i = 0; i < n_checks; i++)
-        add_check(checks[i].code, checks[i].title, arena, names, abouts);
-}
-
-#define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
-#define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
-#define ABOUT_SHOWN 72u /* characters: one line of a terminal, with the word before it */
-
-typedef struct Line {
-    char **words;
-    int n; /* without the one that is typed */
-    Str typed;
-    Str before; /* "--name=", if it precedes the word */
-    const Command *command;
-    CompleteOptions options;
-    Arena *arena;
-    Buf out;
-    bool wants_files;
-} Line;
 
 /* --- candidates --------------------------------------------------------------------- */
 
@@ -311,46 +260,37 @@ static void give_up(int signal) {
     _exit(EXIT_FINE);
 }
 
-/* For names from outside only. All else is in the program, and is offered on a busy machine, too.
- */
-static void limit_time(void) {
-    const struct itimerval limit = {
-        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
-
-    (void)signal(SIGALRM, give_up);
-    (void)setitimer(ITIMER_REAL, &limit, NULL);
+/* Groups and codes of checks, and what each is. */
+static void offer_checks(Line *line) {
+    for (int i = 0; i < _CHECK_GROUPS; i++)
+        offer(line, str_from_c(check_group_name((CheckGroup)i)), STR("all of this group"));
+    for (size_t i = 0; i < n_checks; i++)
+        offer(line, str_from_c(checks[i].code), str_from_c(checks[i].title));
 }
 
-/* Names that are found in the cluster or a running berth. */
+/* Names that are found in the cluster or a running berth. For these the time is limited; all else
+ * is in the program, and is offered on a busy machine, too. */
 static void offer_names(Line *line, OptionCompletion complete) {
-    NameList names = {0}, abouts = {0};
+    const struct itimerval limit = {
+        .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
+    static void (*const add_names[])(Line *) = {
+        [COMPLETE_CONTEXTS] = add_contexts,
+        [COMPLETE_NODES] = add_nodes,
+        [COMPLETE_PODS] = add_pods,
+        [COMPLETE_DECIDED_PODS] = add_decided_pods,
+        [COMPLETE_CHECKS] = NULL,
+    };
 
-    if (complete != COMPLETE_FILES && complete != COMPLETE_CHECKS)
-        limit_time();
-    switch (complete) {
-    case COMPLETE_FILES:
-        line->wants_files = true;
-        break;
-    case COMPLETE_CONTEXTS:
-        complete_contexts(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_NODES:
-        complete_nodes(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_PODS:
-        complete_pods(&line->options, line->typed, line->arena, &names);
-        break;
-    case COMPLETE_DECIDED_PODS:
-        complete_decided_pods(&line->options, line->arena, &names);
-        break;
-    case COMPLETE_CHECKS:
-        complete_checks(line->arena, &names, &abouts);
-        break;
-    default:
-        break;
-    }
-    for (size_t i = 0; i < names.n; i++)
-        offer(line, names.items[i], abouts.n > 0 ? abouts.items[i] : STR_NULL);
+    line->wants_files |= complete == COMPLETE_FILES;
+    if (complete == COMPLETE_CHECKS)
+        offer_checks(line);
+    if (!add_names[complete])
+        return;
+    (void)signal(SIGALRM, give_up);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+    add_names[complete](line);
+    for (size_t i = 0; i < line->names.n; i++)
+        offer(line, line->names.items[i], STR_NULL);
 }
 
 static void offer_values(Line *line, const Option *option) {
@@ -367,36 +307,21 @@ static void offer_values(Line *line, const Option *option) {
         offer_names(line, option->kind == OPTION_FILE ? COMPLETE_FILES : option->complete);
 }
 
-static void offer_options(Line *line) {
-    for (const Option *option = line->command->options; option && option->name; option++)
-        if (option->kind != OPTION_HEADING)
-            offer(line, arena_printf(line->arena, "--%s", option->name), str_from_c(option->help));
-    offer(line, STR("--help"), STR("print the help of this command"));
-}
-
-static void offer_arguments(Line *line, size_t n_before) {
-    if (n_before >= line->command->max_completed)
-        return;
-    if (line->command->values)
-        offer_choices(line, line->command->values);
-    offer_names(line, line->command->complete);
-}
-
 /* --- the line ----------------------------------------------------------------------- */
 
-static void note_option(CompleteOptions *options, const char *name, const char *value) {
+static void note_option(Line *line, const char *name, const char *value) {
     const struct {
         const char *name;
         const char **value;
     } known[] = {
-        {"cluster", &options->cluster},
-        {"kubeconfig", &options->kubeconfig},
-        {"context", &options->context},
-        {"server", &options->source.access.server},
-        {"ca", &options->source.access.ca},
-        {"cert", &options->source.access.cert},
-        {"key", &options->source.access.key},
-        {"token-file", &options->source.access.token_file},
+        {"cluster", &line->cluster},
+        {"kubeconfig", &line->kubeconfig},
+        {"context", &line->context},
+        {"server", &line->source.access.server},
+        {"ca", &line->source.access.ca},
+        {"cert", &line->source.access.cert},
+        {"key", &line->source.access.key},
+        {"token-file", &line->source.access.token_file},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++)
@@ -424,8 +349,8 @@ static const Option *walk(Line *line, size_t *ret_arguments, bool *ret_is_after_
             continue;
         if (equals == SIZE_MAX && ++i == line->n)
             return option;
-        note_option(&line->options, option->name,
-            equals == SIZE_MAX ? line->words[i] : &line->words[i][equals + 1]);
+        note_option(
+            line, option->name, equals == SIZE_MAX ? line->words[i] : &line->words[i][equals + 1]);
     }
     return NULL;
 }
@@ -433,13 +358,6 @@ static const Option *walk(Line *line, size_t *ret_arguments, bool *ret_is_after_
 static void offer_commands(Line *line) {
     for (size_t i = 0; i < n_commands; i++)
         offer(line, str_from_c(commands[i]->name), str_from_c(commands[i]->summary));
-}
-
-static void complete_command(Line *line) {
-    offer_commands(line);
-    offer(line, STR("help"), STR("print the help of a command"));
-    offer(line, STR("--help"), STR("list the commands"));
-    offer(line, STR("--version"), STR("version, build and libraries"));
 }
 
 static void complete_after_command(Line *line) {
@@ -452,7 +370,11 @@ static void complete_after_command(Line *line) {
         return;
     }
     if (is_after_dashes || !str_has_prefix(line->typed, STR("-"))) {
-        offer_arguments(line, n_arguments);
+        if (n_arguments >= line->command->max_completed)
+            return;
+        if (line->command->values)
+            offer_choices(line, line->command->values);
+        offer_names(line, line->command->complete);
         return;
     }
     option = equals == SIZE_MAX
@@ -464,26 +386,23 @@ static void complete_after_command(Line *line) {
         offer_values(line, option);
         return;
     }
-    offer_options(line);
+    for (option = line->command->options; option && option->name; option++)
+        if (option->kind != OPTION_HEADING)
+            offer(line, arena_printf(line->arena, "--%s", option->name), str_from_c(option->help));
+    offer(line, STR("--help"), STR("print the help of this command"));
 }
 
 static void complete_line(Line *line) {
+    line->command = line->n > 0 ? command_find(line->words[0]) : NULL;
     if (line->n == 0) {
-        complete_command(line);
-        return;
-    }
-    line->command = command_find(line->words[0]);
-    if (line->command)
+        offer_commands(line);
+        offer(line, STR("help"), STR("print the help of a command"));
+        offer(line, STR("--help"), STR("list the commands"));
+        offer(line, STR("--version"), STR("version, build and libraries"));
+    } else if (line->command)
         complete_after_command(line);
     else if (line->n == 1 && strcmp(line->words[0], "help") == 0)
         offer_commands(line);
-}
-
-static void be_silent(void) {
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    if (null >= 0)
-        (void)dup2(null, STDERR_FILENO);
 }
 
 int complete(int n_words, char *words[]) {
@@ -496,10 +415,13 @@ int complete(int n_words, char *words[]) {
         .out = BUF_INIT(OUTPUT_MAX),
     };
 
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
     if (!arena)
         return EXIT_FINE;
     program_name = "berth";
-    be_silent();
+    if (null >= 0)
+        (void)dup2(null, STDERR_FILENO);
     complete_line(&line);
     buf_append(&line.out, line.wants_files ? STR(":0\n") : STR(":4\n"));
     (void)signal(SIGALRM, SIG_IGN); /* the reply is whole: a second end would spoil it */
@@ -507,3 +429,65 @@ int complete(int n_words, char *words[]) {
     buf_done(&line.out);
     return EXIT_FINE;
 }
+
+/* --- the scripts, which need not be made again when berth is replaced ---------------------------
+ */
+
+/* readline breaks words at = : and @ too, and replaces only what is behind the last of them; so
+ * the line is split there, and the part that stays is cut off. */
+static const char bash_script[] =
+#include "commands/berth.bash.inc"
+    ;
+
+static const char zsh_script[] =
+#include "commands/berth.zsh.inc"
+    ;
+
+static const char fish_script[] =
+#include "commands/berth.fish.inc"
+    ;
+
+static const struct {
+    const char *shell, *script;
+} scripts[] = {
+    {"bash", bash_script},
+    {"zsh", zsh_script},
+    {"fish", fish_script},
+};
+
+static const char *check(void *settings, const Arguments *arguments) {
+    for (size_t i = 0; i < ELEMENTS_OF(scripts) && arguments->n == 1; i++)
+        if (strcmp(arguments->items[0], scripts[i].shell) == 0)
+            return NULL;
+    return "expected one shell: bash, zsh or fish";
+}
+
+static int run(void *settings, const Arguments *arguments) {
+    size_t i = 0;
+
+    while (strcmp(arguments->items[0], scripts[i].shell) != 0)
+        i++;
+    return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+const Command completion_command = {
+    .name = "completion",
+    .summary = "print a script for shell completion",
+    .usage = "bash|zsh|fish",
+    .about = "Prints a script with which the shell completes commands, options, their values, and "
+             "names of pods, nodes and contexts. For this shell, and for every new one:\n"
+             "\n"
+             "  bash   source <(berth completion bash)\n"
+             "         berth completion bash > ~/.local/share/bash-completion/completions/berth\n"
+             "  zsh    source <(berth completion zsh)\n"
+             "         berth completion zsh > \"${fpath[1]}/_berth\"\n"
+             "  fish   berth completion fish | source\n"
+             "         berth completion fish > ~/.config/fish/completions/berth.fish\n"
+             "\n"
+             "`kubectl berth` completes if $PATH also has this program under the names "
+             "kubectl-berth and kubectl_complete-berth (links suffice).",
+    .values = "bash|zsh|fish",
+    .max_completed = 1,
+    .check = check,
+    .run = run,
+};

@@ -6,26 +6,24 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 
 #include "base/base64.h"
 #include "base/label.h"
 #include "base/nsec.h"
 #include "base/origin.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "collect/collect.h"
 #include "commands/commands.h"
-#include "commands/config-admission.h"
 #include "commands/counting-rules.h"
 #include "input/file.h"
 #include "model/node.h"
+#include "policy/admission.h"
 #include "wiring/scheduler-config.h"
 
-#define WHO "berth config"
 #define CONFIG_LEASE_NAMESPACE "berth-system"
 
 #define POLICY_FILE_DEFAULT "/etc/kubernetes/berth/policy.json"
@@ -184,26 +182,22 @@ static const char *check_url(const ConfigSettings *settings) {
     Origin origin;
 
     if (complaint) {
-        (void)fprintf(stderr, WHO ": --url %s: it %s\n", settings->url, complaint);
+        (void)terminal_complain("--url %s: it %s", settings->url, complaint);
         return "expected a URL like https://berth.berth-system.svc:8443";
     }
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
 }
 
-static bool is_map_name(Str text) {
-    size_t slash = str_find(text, '/');
-
-    return slash != SIZE_MAX && slash > 0 && slash + 1 < text.len &&
-           str_find_last(text, '/') == slash;
-}
-
 /* A Policy holds extenders only. */
 static const char *check_format(const ConfigSettings *settings) {
+    Str map = str_from_c(settings->policy_map), namespace;
+
     if (settings->format != FORMAT_V1ALPHA1 && (settings->policy_file || settings->policy_map))
         return "--policy-config-file and --policy-configmap go with --format v1alpha1";
     if (settings->policy_file && settings->policy_map)
         return "--policy-config-file or --policy-configmap, not both";
-    if (settings->policy_map && !is_map_name(str_from_c(settings->policy_map)))
+    if (settings->policy_map && (!str_split(&map, '/', &namespace) || str_is_empty(namespace) ||
+                                    str_is_empty(map) || str_find(map, '/') != SIZE_MAX))
         return "--policy-configmap: expected NAMESPACE/NAME";
     if (settings->format != FORMAT_POLICY)
         return NULL;
@@ -271,84 +265,35 @@ static const char *config_settings_check(void *context, const Arguments *argumen
     return check_url(settings);
 }
 
-#define BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define PEM_MAX ((size_t)1024 * 1024)
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* The inputs of kube-scheduler's configuration. */
-typedef struct BerthFeatures {
-    bool has_filters, has_scores; /* of its policies */
-    bool may_bind;
-    bool knows_cluster;     /* nodes can be sent by name */
-    int max_score;          /* of its policies, on the wire */
-    int64_t deadline_nsec;  /* of its own, for one request; 0: not known */
-    bool wants_certificate; /* of clients */
-    Str *managed;           /* only pods that request one of these are sent; none: all */
-    size_t n_managed;
-} BerthFeatures;
-
-static int refuse(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n", what);
-    return EXIT_USAGE;
-}
-
-/* --- features of berth ----------------------------------------------------------------------- */
-
-static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
-    bool has_deadline = fact->deadline_sec > 0 && fact->deadline_sec < DEADLINE_MAX_SEC;
-
-    *ret = (BerthFeatures){
-        .has_filters = fact->has_filters,
-        .has_scores = fact->has_scores,
-        .may_bind = fact->answers_bind,
-        .knows_cluster = fact->knows_cluster,
-        .max_score = fact->max_score,
-        .deadline_nsec = has_deadline ? (int64_t)(fact->deadline_sec * NSEC_PER_SEC) : 0,
-        .wants_certificate = fact->n_client_names > 0,
-        .managed = fact->managed,
-        .n_managed = fact->n_managed,
-    };
-}
-
-/* About counts that are not exact because berth does not bind. */
-static void print_not_exact(const Buf *names) {
-    if (names->len > 0)
-        (void)fprintf(stderr, WHO ": note: counts of %.*s are %s\n", STR_FMT(buf_str(names)),
-            exactness_text(EXACT_NOT));
-}
-
-/* Recommends --bind to a running berth that does not bind. */
-static void recommend_bind_to(const BerthFact *berth) {
+/* Recommends --bind to policies, of files or of a running berth, with counts that are not exact
+ * without it. */
+static void recommend_bind(const Program *program, const BerthFact *berth) {
     _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
+    size_t n = program ? program->n_policies : berth->n_policies;
 
-    for (size_t i = 0; !berth->answers_bind && i < berth->n_policies; i++) {
+    for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf own = BUF_INIT(NOTES_MAX);
 
-        if (counting_rules_print_fact(&berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own))
+        if (program)
+            counting_rules_print(&program->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
+        else
+            (void)counting_rules_print_fact(
+                &berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
+        if (own.len > 0)
             buf_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", STR_FMT(buf_str(&own)));
     }
-    print_not_exact(&names);
-}
-
-/* Recommends --bind to policies with counts that are not exact without it. */
-static void recommend_bind(const Program *program) {
-    _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (!counting_rules_next(policy, BIND_BY_SCHEDULER, EXACT_NOT, NULL))
-            continue;
-        buf_append(&names, names.len > 0 ? STR(", ") : STR(""));
-        counting_rules_print(policy, BIND_BY_SCHEDULER, EXACT_NOT, &names);
-    }
-    print_not_exact(&names);
+    if (names.len > 0)
+        (void)terminal_complain(
+            "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));
 }
 
 /* Of a running berth. 0 or an exit code. */
-static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures *ret) {
+static int fetch_features(const BerthAccess *access, Arena *arena, BerthFact *ret) {
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
     CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
     InstallationFacts facts = {0};
@@ -358,24 +303,25 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     collect_berths(&collector);
     progress_end();
     if (collect_has_failed(&collector) || facts.n_berths != 1)
-        return terminal_out_of_memory(WHO, "the state of berth", arena);
+        return terminal_out_of_memory("the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))
-        return terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
-    take_facts(&facts.berths[0], ret);
-    recommend_bind_to(&facts.berths[0]);
+        return terminal_complain("%s", arena_copy(arena, facts.berths[0].error).ptr);
+    *ret = facts.berths[0];
+    if (!ret->answers_bind)
+        recommend_bind(NULL, ret);
     return 0;
 }
 
 /* Of a berth with these policies. The same. */
-static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
+static int load_features(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_files_load(&settings->policies, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, arena, &program);
 
     if (r != 0)
         return r;
     if (!settings->may_bind)
-        recommend_bind(program);
-    *ret = (BerthFeatures){
+        recommend_bind(program, NULL);
+    *ret = (BerthFact){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,
         .knows_cluster = true,
@@ -384,7 +330,7 @@ static int load_features(const ConfigSettings *settings, Arena *arena, BerthFeat
     return 0;
 }
 
-static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
+static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
     int r = 0;
 
     if (settings->source.access.server)
@@ -392,32 +338,34 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeature
     if (settings->policies.n > 0)
         r = load_features(settings, arena, ret);
     else {
-        (void)fprintf(stderr,
-            WHO ": note: no --policy and no --server: written for policies with filters and "
-                "scores\n");
-        *ret = (BerthFeatures){.has_filters = true, .has_scores = true, .knows_cluster = true};
+        (void)terminal_complain(
+            "note: no --policy and no --server: written for policies with filters and scores");
+        *ret = (BerthFact){.has_filters = true, .has_scores = true, .knows_cluster = true};
     }
-    ret->may_bind = settings->may_bind;
+    ret->answers_bind = settings->may_bind;
     return r;
 }
 
 static int check_berth(
-    const ConfigSettings *settings, const BerthFeatures *berth, int64_t timeout_nsec) {
+    const ConfigSettings *settings, const BerthFact *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
-        return refuse("that berth has no cluster, so kube-scheduler would have to send whole "
-                      "nodes with every call (and from 1.33 on score them as if they were "
-                      "empty). Start it with --kubeconfig or --in-cluster");
-    if (berth->may_bind && settings->is_ignorable)
-        return refuse("--ignorable with a berth that binds: while it does not answer, "
-                      "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
-                      "Leave out one of the two");
-    if (berth->deadline_nsec > 0 && timeout_nsec <= berth->deadline_nsec)
-        return refuse("--timeout is not longer than berth's own --deadline: kube-scheduler "
-                      "would time out first, and the pod would wait in vain");
-    if (berth->wants_certificate && !settings->client_cert)
-        (void)fprintf(stderr,
-            WHO ": note: that berth requires a client certificate: give --client-cert and "
-                "--client-key (berth certs makes them)\n");
+        return terminal_refuse(EXIT_USAGE,
+            "that berth has no cluster, so kube-scheduler would have to send whole "
+            "nodes with every call (and from 1.33 on score them as if they were "
+            "empty). Start it with --kubeconfig or --in-cluster");
+    if (berth->answers_bind && settings->is_ignorable)
+        return terminal_refuse(EXIT_USAGE,
+            "--ignorable with a berth that binds: while it does not answer, "
+            "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
+            "Leave out one of the two");
+    if (berth->deadline_sec > 0 && berth->deadline_sec < DEADLINE_MAX_SEC &&
+        timeout_nsec <= (int64_t)(berth->deadline_sec * NSEC_PER_SEC))
+        return terminal_refuse(EXIT_USAGE,
+            "--timeout is not longer than berth's own --deadline: kube-scheduler "
+            "would time out first, and the pod would wait in vain");
+    if (berth->n_client_names > 0 && !settings->client_cert)
+        (void)terminal_complain("note: that berth requires a client certificate: give "
+                                "--client-cert and --client-key (berth certs makes them)");
     return 0;
 }
 
@@ -431,32 +379,27 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     if (!settings->tls_ca)
         return 0;
     if (file_read(settings->tls_ca, &pem, error) < 0)
-        return terminal_complain(WHO, error);
-    if (!pem.data || pem.len == 0 ||
-        !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
-        (void)fprintf(stderr, WHO ": %s holds no certificate (PEM)\n", settings->tls_ca);
-        return EXIT_FAILED;
-    }
-    if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16)) {
-        (void)fprintf(stderr,
-            WHO ": %s holds a private key, which must not get into kube-scheduler's "
-                "configuration; --tls-ca takes the CA's certificate (ca.crt)\n",
+        return terminal_complain("%s", error);
+    if (!pem.data || pem.len == 0 || !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27))
+        return terminal_refuse(EXIT_FAILED, "%s holds no certificate (PEM)", settings->tls_ca);
+    if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16))
+        return terminal_refuse(EXIT_FAILED,
+            "%s holds a private key, which must not get into kube-scheduler's "
+            "configuration; --tls-ca takes the CA's certificate (ca.crt)",
             settings->tls_ca);
-        return EXIT_FAILED;
-    }
     base64_encode(buf_str(&pem), &text);
     *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : terminal_out_of_memory(WHO, "the certificate of --tls-ca", arena);
+    return ret->ptr ? 0 : terminal_out_of_memory("the certificate of --tls-ca", arena);
 }
 
 /* The settings of the running berth, with the reasons. */
-static int set_managed(const ConfigSettings *settings, const BerthFeatures *berth, Arena *arena,
-    ExtenderEntry *entry) {
+static int set_managed(
+    const ConfigSettings *settings, const BerthFact *berth, Arena *arena, ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
     if (!entry->managed)
-        return terminal_out_of_memory(WHO, "the managed resources", arena);
+        return terminal_out_of_memory("the managed resources", arena);
     for (size_t i = 0; i < n; i++)
         entry->managed[i] = settings->source.access.server
                                 ? (ManagedResource){.name = berth->managed[i]}
@@ -467,32 +410,17 @@ static int set_managed(const ConfigSettings *settings, const BerthFeatures *bert
 
         while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))
             j++;
-        if (j == n) {
-            (void)fprintf(stderr, WHO ": that berth runs without --managed-resource %.*s\n",
+        if (j == n)
+            return terminal_refuse(EXIT_USAGE, "that berth runs without --managed-resource %.*s",
                 STR_FMT(settings->managed[i].name));
-            return EXIT_USAGE;
-        }
         entry->managed[j] = settings->managed[i];
     }
     return 0;
 }
 
-static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry) {
-    if (str_is_empty(ca))
-        return;
-    entry->is_https = true;
-    entry->tls = (ExtenderTls){
-        .is_given = true,
-        .ca_data = ca,
-        .server_name = str_from_c(settings->server_name),
-        .cert_file = str_from_c(settings->client_cert),
-        .key_file = str_from_c(settings->client_key),
-    };
-}
-
 /* Filter is always configured: by it berth knows which pods were placed, and which bypassed it. */
 static void set_verbs(
-    const ConfigSettings *settings, const BerthFeatures *berth, ExtenderEntry *entry) {
+    const ConfigSettings *settings, const BerthFact *berth, ExtenderEntry *entry) {
     entry->filter_verb = STR("filter");
     if (berth->has_filters)
         entry->preempt_verb = STR("preempt");
@@ -501,7 +429,7 @@ static void set_verbs(
         entry->weight = settings->weight;
         entry->max_score = berth->max_score;
     }
-    if (berth->may_bind)
+    if (berth->answers_bind)
         entry->bind_verb = STR("bind");
 }
 
@@ -551,13 +479,13 @@ static int check_text(Str text, bool is_old, Arena *arena) {
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", arena);
+        return terminal_out_of_memory("kube-scheduler's configuration", arena);
     if (r != 0 || !is_old)
         terminal_print_diags(&diags);
     return r == 0 ? 0 : EXIT_USAGE;
 }
 
-static void print_head(const SchedulerConfig *config, const BerthFeatures *berth, Buf *out) {
+static void print_head(const SchedulerConfig *config, const BerthFact *berth, Buf *out) {
     bool has_policy = config->policy_file.len + config->policy_map_name.len > 0;
 
     buf_printf(out,
@@ -579,7 +507,7 @@ static void print_head(const SchedulerConfig *config, const BerthFeatures *berth
             STR_FMT(config->policy_map_namespace), STR_FMT(config->policy_map_name));
 }
 
-static int print(const SchedulerConfig *config, const BerthFeatures *berth, Arena *arena) {
+static int print(const SchedulerConfig *config, const BerthFact *berth, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     int r;
 
@@ -587,15 +515,14 @@ static int print(const SchedulerConfig *config, const BerthFeatures *berth, Aren
         print_head(config, berth, &out);
     scheduler_config_write(config, &out);
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "kube-scheduler's configuration", &out);
+        return terminal_text_failed("kube-scheduler's configuration", &out);
     r = check_text(buf_str(&out), config->api_version.len > 0, arena);
     if (r != 0)
         return r;
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int make_config(const ConfigSettings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+static int make_config(const ConfigSettings *settings, Arena *arena) {
     ExtenderEntry entry = {.url_prefix = str_from_c(settings->url),
         .is_node_cache_capable = true,
         .is_ignorable = settings->is_ignorable};
@@ -604,17 +531,14 @@ static int make_config(const ConfigSettings *settings) {
         .extenders = &entry,
         .n_extenders = 1,
     };
-    BerthFeatures berth = {0};
+    BerthFact berth = {0};
     Str ca = STR_NULL, name;
-    int r;
+    int r = find_berth(settings, arena, &berth);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "kube-scheduler's configuration", NULL);
-    r = find_berth(settings, arena, &berth);
     if (r != 0)
         return r;
-    entry.timeout_nsec =
-        settings->timeout_nsec ? settings->timeout_nsec : (berth.may_bind ? 15 : 1) * NSEC_PER_SEC;
+    entry.timeout_nsec = settings->timeout_nsec ? settings->timeout_nsec
+                                                : (berth.answers_bind ? 15 : 1) * NSEC_PER_SEC;
     r = check_berth(settings, &berth, entry.timeout_nsec);
     if (r == 0)
         r = read_ca(settings, arena, &ca);
@@ -622,43 +546,105 @@ static int make_config(const ConfigSettings *settings) {
         r = set_managed(settings, &berth, arena, &entry);
     if (r != 0)
         return r;
-    set_tls(settings, ca, &entry);
+    entry.is_https = !str_is_empty(ca);
+    if (entry.is_https)
+        entry.tls = (ExtenderTls){
+            .is_given = true,
+            .ca_data = ca,
+            .server_name = str_from_c(settings->server_name),
+            .cert_file = str_from_c(settings->client_cert),
+            .key_file = str_from_c(settings->client_key),
+        };
     set_verbs(settings, &berth, &entry);
     set_scheduler(settings, &name, &config);
     return print(&config, &berth, arena);
 }
 
-static int make_published(const ConfigSettings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+/* --- what is published besides -------------------------------------------------------------- */
+
+static int write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
+    for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
+        if (!admission_is_needed(policy, kind))
+            continue;
+        if (expression_is_given(&policy->match.expression))
+            return terminal_refuse(EXIT_FAILED,
+                "the policy %.*s has a match.expression: admission selects pods by labels and "
+                "namespaces only",
+                STR_FMT(policy->name));
+        if (admission_write(policy, kind, format, out) < 0)
+            return terminal_out_of_memory("the admission policies", NULL);
+    }
+    return 0;
+}
+
+/* For all policies of @program that publish something, and for namespaces that opt in to
+ * @scheduler. Either may be missing. 0 or an exit code. */
+static int write_admission(
+    const Program *program, Str scheduler, AdmissionFormat format, Buf *out) {
+    for (size_t i = 0; program && i < program->n_policies; i++) {
+        int r = write_policy(&program->policies[i], format, out);
+
+        if (r != 0)
+            return r;
+    }
+    if (!str_is_empty(scheduler) && opt_in_write(scheduler, format, out) < 0)
+        return terminal_out_of_memory("the admission policies", NULL);
+    if (out->len > 0 || buf_error(out) < 0)
+        return 0;
+    return terminal_refuse(EXIT_FAILED,
+        "no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
+        "label` to one that reads only the node");
+}
+
+/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
+ * same. */
+static int write_node_overlays(const Program *program, const char *pool, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const SlotRule *slots = policy->is_observed ? NULL : policy_slots(policy);
+
+        if (!slots)
+            continue;
+        if (out->len > 0)
+            buf_append(out, STR("---\n"));
+        buf_printf(out,
+            "# What new nodes of Karpenter's NodePool %s offer. Needs its feature gate "
+            "NodeOverlay.\n"
+            "apiVersion: karpenter.sh/v1alpha1\n"
+            "kind: NodeOverlay\n"
+            "metadata: {name: berth-slots.%.*s.%s}\n"
+            "spec:\n"
+            "  requirements: [{key: karpenter.sh/nodepool, operator: In, values: [%s]}]\n"
+            "  capacity: {%.*s: \"%" PRId64 "\"}\n",
+            pool, STR_FMT(policy->name), pool, pool, STR_FMT(slots->resource), slots->limit);
+    }
+    if (out->len > 0 || buf_error(out) < 0)
+        return 0;
+    return terminal_refuse(EXIT_FAILED, "no policy publishes slots");
+}
+
+static int make_published(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r;
+    int r = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena, &program) : 0;
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "the policies", NULL);
-    r = settings->policies.n > 0 ? policy_files_load(&settings->policies, WHO, arena, &program) : 0;
     if (r == 0)
         r = settings->is_admission
-                ? config_admission_write(program, str_from_c(settings->scheduler_name),
+                ? write_admission(program, str_from_c(settings->scheduler_name),
                       settings->is_kyverno ? ADMISSION_KYVERNO : settings->admission_version, &out)
-                : config_node_overlay_write(program, settings->node_overlay, &out);
+                : write_node_overlays(program, settings->node_overlay, &out);
     if (r != 0)
         return r;
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "what is published", &out);
+        return terminal_text_failed("what is published", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static void init(void *context) {
-    ConfigSettings *settings = context;
-
-    *settings = (ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1};
 }
 
 static int run(void *settings, const Arguments *arguments) {
     const ConfigSettings *given = settings;
 
-    return given->is_admission || given->node_overlay ? make_published(given) : make_config(given);
+    return given->is_admission || given->node_overlay ? make_published(given, arguments->arena)
+                                                      : make_config(given, arguments->arena);
 }
 
 const Command config_command = {
@@ -671,8 +657,10 @@ const Command config_command = {
         "them, or the "
         "file for its --policy-config-file (1.16 to 1.22).",
     .options = config_options,
+    .budget = (size_t)256 * 1024 * 1024,
     .settings_size = sizeof(ConfigSettings),
-    .init = init,
+    .defaults =
+        &(const ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1},
     .check = config_settings_check,
     .run = run,
 };

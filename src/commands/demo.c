@@ -29,8 +29,6 @@ typedef struct Settings {
     bool solves;
 } Settings;
 
-/* --- options ---------------------------------------------------------------------------- */
-
 static const char *check_loopback(const char *value) {
     Str text = str_from_c(value);
 
@@ -77,48 +75,30 @@ static const char *check(void *context, const Arguments *arguments) {
     return settings->solves && !settings->scenario ? "--solve needs --scenario NAME" : NULL;
 }
 
-/* --- scenarios -------------------------------------------------------------------------- */
-
-static int list_scenarios(void) {
-    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
-
-    scenario_print_list(&list);
-    (void)terminal_print(stdout, buf_str(&list));
-    return EXIT_FINE;
-}
-
-static int refuse_scenario(const char *name, Str nearest) {
-    (void)fprintf(stderr, "berth demo: there is no scenario \"%s\"", name);
-    if (!str_is_empty(nearest))
-        (void)fprintf(stderr, "; did you mean \"%.*s\"?", STR_FMT(nearest));
-    (void)fprintf(stderr, "\nTry: %s demo --scenario list\n", program_name);
-    return EXIT_USAGE;
-}
-
 static int run_scenario(const Settings *settings) {
+    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
     char error[SCENARIO_ERROR_MAX];
     Str nearest = STR_NULL;
     const Scenario *scenario;
     int r;
 
-    if (strcmp(settings->scenario, "list") == 0)
-        return list_scenarios();
+    if (strcmp(settings->scenario, "list") == 0) {
+        scenario_print_list(&list);
+        (void)terminal_print(stdout, buf_str(&list));
+        return EXIT_FINE;
+    }
     scenario = scenario_find(settings->scenario, &nearest);
-    if (!scenario)
-        return refuse_scenario(settings->scenario, nearest);
+    if (!scenario) {
+        (void)terminal_complain(str_is_empty(nearest)
+                                    ? "there is no scenario \"%s\""
+                                    : "there is no scenario \"%s\"; did you mean \"%.*s\"?",
+            settings->scenario, STR_FMT(nearest));
+        (void)fprintf(stderr, "Try: %s demo --scenario list\n", program_name);
+        return EXIT_USAGE;
+    }
     log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
     r = scenario_run(scenario, &settings->demo, settings->solves, error);
-    if (r == 0)
-        return EXIT_FINE;
-    terminal_complain("berth demo", error);
-    return r == SCENARIO_E_UNSOLVED ? EXIT_FAILED : EXIT_UNREACHABLE;
-}
-
-/* --- the demo --------------------------------------------------------------------------- */
-
-/* A broken policy or failed calls are a failed check (1); a port or file may be unavailable (3). */
-static int exit_code_of(int r) {
-    return r == DEMO_E_CALLS || r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
+    return r == 0 ? EXIT_FINE : terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
 }
 
 static void init(void *context) {
@@ -152,10 +132,9 @@ static int run(void *context, const Arguments *arguments) {
     log_setup(settings->demo.is_live ? LOG_NONE : LOG_WARN, LOG_LOGFMT);
     r = settings->dump_path ? demo_dump(&settings->demo, settings->dump_path, error)
                             : demo_run(&settings->demo, error);
-    if (r == 0)
-        return EXIT_FINE;
-    terminal_complain("berth demo", error);
-    return exit_code_of(r);
+    /* A broken policy or failed calls are a failed check; a port or file may be unavailable. */
+    return r == 0 ? EXIT_FINE
+                  : terminal_report(r == DEMO_E_CALLS || r == -EPERM ? -EINVAL : r, error);
 }
 
 const Command demo_command = {

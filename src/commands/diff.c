@@ -13,11 +13,9 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/recorded.h"
-#include "commands/what-if-print.h"
 #include "input/policy-diff.h"
 #include "json/write.h"
 
-#define WHO "berth diff"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
 typedef struct Settings {
@@ -36,8 +34,6 @@ typedef struct Compared {
     WhatIfReport report;
 } Compared;
 
-/* --- comparing ---------------------------------------------------------------------------- */
-
 /* The exit code of a policy with mistakes: 1 means that there are differences. */
 static int exit_code(int r) {
     return r == EXIT_FAILED ? EXIT_USAGE : r;
@@ -50,13 +46,13 @@ static int read_files(const Settings *settings, const Arguments *arguments, cons
 
     for (size_t i = 0; i < paths.n; i++)
         paths.items[i] = arguments->items[i];
-    r = policy_files_read(&paths, WHO, arena, &ret->sources, &ret->n_sources);
+    r = policy_files_read(&paths, arena, &ret->sources, &ret->n_sources);
     if (r != 0)
         return exit_code(r);
     if (settings->keeps_others &&
         policy_diff_keep_others(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources,
             arena, &ret->sources, &ret->n_sources) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     return 0;
 }
 
@@ -66,32 +62,20 @@ static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
 
     if (policy_diff(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources, arena,
             &ret->diff) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     if (ret->diff.n == 0)
         return 0;
     r = exit_code(
-        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, WHO, arena, &ret->program));
-    return r != 0 ? r : recorded_replay(recorded, ret->program, WHO, arena, &ret->report);
-}
-
-/* --- output ------------------------------------------------------------------------------- */
-
-static void print_counts(const PolicyDiff *diff, Buf *out) {
-    size_t n[POLICY_REMOVED + 1] = {0};
-
-    for (size_t i = 0; i < diff->n; i++)
-        n[diff->items[i].kind]++;
-    buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
-        n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
+        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, arena, &ret->program));
+    return r != 0 ? r : recorded_replay(recorded, ret->program, arena, &ret->report);
 }
 
 static void print_change(const PolicyChange *change, Buf *out) {
     buf_printf(out, "  %-8s ", policy_change_name(change->kind));
     (void)visible_append(out, change->name);
-    for (size_t i = 0; i < change->n_parts; i++) {
-        buf_printf(out, "%s%s ", i == 0 ? ": " : ", ", policy_change_name(change->parts[i].kind));
-        (void)visible_append(out, change->parts[i].path);
-    }
+    for (size_t i = 0; i < change->n_parts; i++)
+        visible_print(out, i == 0 ? ": {} {}" : ", {} {}",
+            str_from_c(policy_change_name(change->parts[i].kind)), change->parts[i].path);
     buf_append_char(out, '\n');
 }
 
@@ -112,9 +96,13 @@ static int print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
 
 static int print_policies(
     const Settings *settings, const PolicyDiff *diff, Arena *arena, Buf *out) {
+    size_t n[POLICY_REMOVED + 1] = {0};
     int r = 0;
 
-    print_counts(diff, out);
+    for (size_t i = 0; i < diff->n; i++)
+        n[diff->items[i].kind]++;
+    buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
+        n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
     for (size_t i = 0; i < diff->n; i++)
         print_change(&diff->items[i], out);
     for (size_t i = 0; r == 0 && i < diff->n; i++)
@@ -134,11 +122,9 @@ static void print_replay(const Settings *settings, const Recorded *recorded,
     buf_append_char(out, '\n');
     what_if_print(&(WhatIfPrinter){
         .report = &compared->report,
-        .recording = &recorded->recording,
+        .recorded = recorded,
         .program = compared->program,
         .with = buf_str(&with),
-        .policy = recorded_policy_digest(&recorded->bundles[0]),
-        .is_anonymous = recorded->bundles[0].is_anonymous,
         .weight = 1,
         .all = settings->all,
         .paint = paint_for(terminal_has_colour(stdout)),
@@ -190,24 +176,19 @@ static int print(const Settings *settings, const Recorded *recorded, const Compa
     if (settings->form != OUTPUT_TABLE)
         write_json(compared, &out);
     else if (print_policies(settings, &compared->diff, arena, &out) < 0)
-        return terminal_out_of_memory(WHO, "the policies", arena);
+        return terminal_out_of_memory("the policies", arena);
     else if (compared->program)
         print_replay(settings, recorded, compared, arguments, &out);
-    return terminal_finish_as(&out, settings->form, WHO);
+    return terminal_finish_as(&out, settings->form);
 }
-
-/* --- the command --------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
     _cleanup_(recorded_done) Recorded recorded = {0};
+    Arena *arena = arguments->arena;
     Compared compared = {0};
-    int r;
+    int r = recorded_load(&settings->source, arena, &recorded);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "the policies", NULL);
-    r = recorded_load(&settings->source, WHO, arena, &recorded);
     if (r == 0)
         r = read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
     if (r == 0)
@@ -239,12 +220,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    Settings *settings = context;
-
-    settings->source.last = RECORDER_LAST_DEFAULT;
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
@@ -271,8 +246,9 @@ const Command diff_command = {
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
+    .budget = RECORDED_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT},
     .check = check,
     .run = run,
 };

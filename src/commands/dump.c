@@ -9,7 +9,6 @@
 #include "input/dump-file.h"
 #include "input/objects.h"
 
-#define WHO "berth dump"
 #define LINES_SHOWN 50u
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
@@ -41,9 +40,9 @@ static int compare(const Settings *settings, const Snapshot *there) {
     Difference difference;
 
     if (cluster_load(settings->compare, &here, error) < 0)
-        return terminal_complain(WHO, error);
+        return terminal_complain("%s", error);
     if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) < 0)
-        return terminal_out_of_memory(WHO, "the comparison", NULL);
+        return terminal_out_of_memory("the comparison", NULL);
     if (!settings->all && difference.n_lines > LINES_SHOWN)
         buf_printf(&out, "... and %zu more (--all)\n", difference.n_lines - LINES_SHOWN);
     print_summary(&difference, settings->compare, &out);
@@ -56,14 +55,14 @@ static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[DUMP_FILE_ERROR_MAX];
-    int r = cluster_source_load(&settings->source, WHO, RELATED_ALL, &snapshot);
+    int r = cluster_source_load(&settings->source, RELATED_ALL, &snapshot);
 
     if (r != 0)
         return r;
     if (settings->compare)
         return compare(settings, snapshot);
     if (dump_file_write(settings->output, snapshot, error) < 0)
-        return terminal_complain(WHO, error);
+        return terminal_complain("%s", error);
     return EXIT_FINE;
 }
 
@@ -81,10 +80,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    ((Settings *)context)->output = "-";
-}
-
 static const char *check(void *context, const Arguments *arguments) {
     return cluster_source_check(&((Settings *)context)->source);
 }
@@ -97,7 +92,7 @@ const Command dump_command = {
              "`berth serve` does the same on SIGUSR2.",
     .options = options,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.output = "-"},
     .check = check,
     .run = run,
 };

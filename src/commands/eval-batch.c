@@ -6,7 +6,6 @@
 
 #include "cel/program.h"
 #include "cel/type.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/eval-internal.h"
 #include "json/fields.h"
@@ -152,18 +151,15 @@ static bool eval_record_decode(
 
     *ret = (EvalRecord){.env = cel_env_extend(parent, arena)};
     json_reader_init(&reader, line);
-    if (!ret->env) {
-        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
-        return false;
-    }
-    JSON_READ_FIELDS(&reader, arena, fields, ret);
+    if (ret->env)
+        JSON_READ_FIELDS(&reader, arena, fields, ret);
     json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
+    if (ret->env && json_error(&reader) != JSON_OK) {
         json_describe(&reader, error, EVAL_RECORD_ERROR_MAX);
         return false;
     }
-    if (cel_env_set_container(ret->env, ret->container) < 0 || declare_bound(ret) < 0 ||
-        arena_has_failed(arena)) {
+    if (!ret->env || cel_env_set_container(ret->env, ret->container) < 0 ||
+        declare_bound(ret) < 0 || arena_has_failed(arena)) {
         (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
         return false;
     }
@@ -185,29 +181,6 @@ static CelValue *eval_record_variables(const EvalRecord *record, Arena *arena) {
 
 #define LINE_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
-/* The first error of a compilation in one line. */
-static void write_refusal(const DiagList *diags, JsonWriter *writer) {
-    json_write_key(writer, STR("error"));
-    json_write_string(
-        writer, diags->diags.n > 0 ? diags->diags.items[0].text : STR("cannot be compiled"));
-}
-
-static void write_result(CelValue v, CelRun *run, JsonWriter *writer) {
-    if (v.kind == CEL_ERROR) {
-        json_write_member(writer, STR("error"), v.error->text);
-    } else {
-        json_write_key(writer, STR("value"));
-        eval_value_write(v, run, writer);
-    }
-}
-
-static void write_type(const CelType *type, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
-
-    cel_type_print(type, /* is_wire= */ true, &text);
-    json_write_member(writer, STR("deduced_type"), buf_str(&text));
-}
-
 static int answer_record(
     const EvalContext *context, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
     bool is_plain = !str_eq(record->dialect, STR("kubernetes"));
@@ -215,24 +188,34 @@ static int answer_record(
         .no_check = record->no_check,
         .mixed_literals = is_plain,
         .lazy_literals = is_plain};
+    _cleanup_(buf_done) Buf type = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     CelRun run = eval_context_run(context);
     CelValue *variables = eval_record_variables(record, arena);
     CelProgram *program;
+    CelValue v;
     int r = variables ? cel_compile(record->env, record->id, record->expr, &options, arena, &diags,
                             &program)
                       : -ENOMEM;
 
     if (r < 0)
         return r;
-    if (r > 0) {
-        write_refusal(&diags, writer);
+    if (r > 0) { /* the first error, in one line */
+        json_write_member(writer, STR("error"),
+            diags.diags.n > 0 ? diags.diags.items[0].text : STR("cannot be compiled"));
         return 0;
     }
-    if (!record->check_only)
-        write_result(cel_run(program->code, &run, variables), &run, writer);
-    if (!record->no_check)
-        write_type(program->type, writer);
+    v = record->check_only ? cel_absent() : cel_run(program->code, &run, variables);
+    if (v.kind == CEL_ERROR)
+        json_write_member(writer, STR("error"), v.error->text);
+    else if (!record->check_only) {
+        json_write_key(writer, STR("value"));
+        eval_value_write(v, &run, writer);
+    }
+    if (!record->no_check) {
+        cel_type_print(program->type, /* is_wire= */ true, &type);
+        json_write_member(writer, STR("deduced_type"), buf_str(&type));
+    }
     return 0;
 }
 
@@ -310,7 +293,7 @@ int eval_batch(const char *path, const EvalContext *context) {
     int r = arena && in ? eval_lines(in, context, arena) : -errno;
 
     if (r < 0)
-        (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));
+        (void)terminal_complain("%s: %s", name, strerror(-r));
     if (in && !is_stdin)
         (void)fclose(in);
     return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;

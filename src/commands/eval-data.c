@@ -1,18 +1,15 @@
 /* The pod, node, cluster and time of `berth eval`: as policies see them, with their types. */
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cel/program.h"
 #include "cel/report.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/eval-internal.h"
 #include "input/workload.h"
 
-#define WHO "berth eval"
 #define NODES_SHOWN 3u
 
 CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot) {
@@ -47,7 +44,7 @@ static int bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValu
     CelValue *place = value.kind == CEL_ABSENT ? NULL : eval_slot(context, values, slot);
 
     if (!place)
-        return eval_out_of_memory(context, "the data");
+        return terminal_out_of_memory("the data", context->arena);
     *place = value;
     return 0;
 }
@@ -75,12 +72,10 @@ static int load_node(const EvalData *data, EvalContext *context, EvalValues *val
             context, values, context->schema->node_slot, schema_node(table, row, context->arena));
     near = str_nearest(str_from_c(data->node), table->names->names, table->names->n_rows);
     if (near.len > 0)
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; did you mean \"%.*s\"?\n",
-            data->node, STR_FMT(near));
-    else
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"; it has %.*s\n", data->node,
-            STR_FMT(list_nodes(data, context->arena)));
-    return EXIT_UNREACHABLE;
+        return terminal_complain(
+            "the cluster has no node \"%s\"; did you mean \"%.*s\"?", data->node, STR_FMT(near));
+    return terminal_complain("the cluster has no node \"%s\"; it has %.*s", data->node,
+        STR_FMT(list_nodes(data, context->arena)));
 }
 
 /* The one pod of a file, or the first of its one workload. */
@@ -89,16 +84,13 @@ static int load_pod_file(const char *path, Arena *arena, Pod *ret) {
     WorkloadList list;
     int r = workloads_load(path, arena, &list, error);
 
-    if (r == 0 && list.n != 1) {
-        (void)snprintf(error, sizeof(error), "%s has %zu pods and pod templates; --pod takes one",
-            path, list.n);
-        r = -EINVAL;
-    }
-    if (r == 0)
-        *ret = list.items[0].pod;
-    else
-        terminal_complain(WHO, error);
-    return r == 0 ? 0 : r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+    if (r != 0)
+        return terminal_report(r, error);
+    if (list.n != 1)
+        return terminal_refuse(
+            EXIT_FAILED, "%s has %zu pods and pod templates; --pod takes one", path, list.n);
+    *ret = list.items[0].pod;
+    return 0;
 }
 
 static int load_pod(const EvalData *data, EvalContext *context, EvalValues *values) {
@@ -106,10 +98,9 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
     int r;
 
     if (!pod)
-        return eval_out_of_memory(context, "the pod");
-    r = is_pod_name(data->pod)
-            ? cluster_source_pod(&data->cluster, WHO, data->pod, context->arena, pod)
-            : load_pod_file(data->pod, context->arena, pod);
+        return terminal_out_of_memory("the pod", context->arena);
+    r = is_pod_name(data->pod) ? cluster_source_pod(&data->cluster, data->pod, context->arena, pod)
+                               : load_pod_file(data->pod, context->arena, pod);
     if (r != 0)
         return r;
     if (data->snapshot) {
@@ -117,7 +108,7 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
 
         if (!related || related_objects_find(
                             snapshot_related(data->snapshot), pod, context->arena, related) < 0)
-            return eval_out_of_memory(context, "the pod");
+            return terminal_out_of_memory("the pod", context->arena);
         pod->related = related;
     }
     r = bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
@@ -126,30 +117,20 @@ static int load_pod(const EvalData *data, EvalContext *context, EvalValues *valu
                         schema_namespace(pod, context->arena));
 }
 
-static int load_cluster(EvalData *data, EvalContext *context, EvalValues *values) {
-    int r = cluster_source_load(&data->cluster, WHO, RELATED_ALL, &data->snapshot);
-
-    if (r != 0)
-        return r;
-    return bind(context, values, context->schema->cluster_slot,
-        schema_cluster(snapshot_table(data->snapshot), context->arena));
-}
-
 int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
     int64_t now_nsec = data->now_nsec ? data->now_nsec : clock_wall_nsec();
     int r = bind(context, values, context->schema->now_slot, schema_now(now_nsec));
 
     if (r == 0 && has_cluster(data))
-        r = load_cluster(data, context, values);
+        r = cluster_source_load(&data->cluster, RELATED_ALL, &data->snapshot);
+    if (r == 0 && has_cluster(data))
+        r = bind(context, values, context->schema->cluster_slot,
+            schema_cluster(snapshot_table(data->snapshot), context->arena));
     if (r == 0 && data->node)
         r = load_node(data, context, values);
     if (r == 0 && data->pod)
         r = load_pod(data, context, values);
     return r;
-}
-
-void eval_data_done(EvalData *data) {
-    data->snapshot = snapshot_unref(data->snapshot);
 }
 
 /* The option that gives the variable of slot @slot; STR_NULL: it is given. */

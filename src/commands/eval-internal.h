@@ -41,10 +41,9 @@ typedef struct EvalData {
 /* NULL when the options are consistent; else the error. */
 const char *eval_data_check(const EvalData *data);
 
-/* Loads what is given, and adds the values of pod, node, cluster and now. eval_data_done() ends it.
- * 0; or an exit code, after a message. */
+/* Loads what is given, and adds the values of pod, node, cluster and now. The caller releases the
+ * snapshot. 0; or an exit code, after a message. */
 int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values);
-void eval_data_done(EvalData *data);
 
 /* Reports each of pod, node and cluster that @source reads and that is not given, with the option
  * that gives it. Expressions with errors are left to others. 0 or -ENOMEM. */
@@ -56,9 +55,6 @@ CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot);
 
 /* A run with the default limits. */
 CelRun eval_context_run(const EvalContext *context);
-
-/* Prints that on stderr and returns the exit code. */
-int eval_out_of_memory(const EvalContext *context, const char *what);
 
 /* Evaluates the records in the file at @path, one per line; NULL or "-": standard input. The exit
  * code: 1 when a line was no record, 3 when the file cannot be read. */

@@ -16,8 +16,6 @@
 
 #define VALUE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
-/* --- reading ---------------------------------------------------------------------- */
-
 /* The members of a typed value, before it is known which of them its type needs. */
 typedef struct Typed {
     Str type, text, base64, seconds;
@@ -74,65 +72,29 @@ static void decode_parts(JsonReader *reader, Arena *arena, void *target) {
         typed->parts = decode_items(reader, arena);
 }
 
-/* Takes NaN, Infinity and -Infinity too. */
-static CelValue double_of(JsonReader *reader, Str text) {
-    double d = 0;
+static const struct {
+    Str name;
+    CelKind kind;
+} types[] = {
+    {STR("null"), CEL_NULL}, {STR("bool"), CEL_BOOL}, {STR("int"), CEL_INT},
+    {STR("uint"), CEL_UINT}, {STR("double"), CEL_DOUBLE}, {STR("string"), CEL_STRING},
+    {STR("bytes"), CEL_BYTES}, {STR("type"), CEL_TYPE}, {STR("list"), CEL_LIST},
+    {STR("map"), CEL_MAP}, {STR("duration"), CEL_DURATION}, {STR("timestamp"), CEL_TIMESTAMP},
+    {STR("optional"), CEL_OPTIONAL}, /* only written */
+};
 
-    if (!cel_number_double(text, &d))
-        json_fail(reader, JSON_E_TYPE, "a double as text");
-    return cel_double(d);
+static CelKind kind_of(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
+        if (str_eq(types[i].name, name))
+            return types[i].kind;
+    return CEL_N_KINDS;
 }
 
-static CelValue string_of(JsonReader *reader, Str text) {
-    if (!text.ptr)
-        json_fail(reader, JSON_E_TYPE, "a string as value");
-    return cel_string(text);
-}
-
-/* A value that was no text. */
-static CelValue parts_of(JsonReader *reader, CelValue parts, CelKind kind) {
-    if (parts.kind != kind)
-        json_fail(reader, JSON_E_TYPE, "a value of its type");
-    return parts;
-}
-
-static CelValue int_of(JsonReader *reader, Str text) {
-    int64_t i = 0;
-
-    if (!str_to_int64(text, &i))
-        json_fail(reader, JSON_E_RANGE, "an int as text");
-    return cel_int(i);
-}
-
-static CelValue uint_of(JsonReader *reader, Str text) {
-    uint64_t u = 0;
-
-    if (!cel_number_uint(text, &u))
-        json_fail(reader, JSON_E_RANGE, "a uint as text");
-    return cel_uint(u);
-}
-
-static CelValue bytes_of(JsonReader *reader, Str base64, Arena *arena) {
-    _cleanup_(buf_done) Buf bytes = BUF_INIT(VALUE_BYTES_MAX);
-
-    if (!base64.ptr || !base64_decode(base64, &bytes) || buf_error(&bytes) < 0)
-        json_fail(reader, JSON_E_TYPE, "base64");
-    return cel_bytes(arena_copy(arena, buf_str(&bytes)));
-}
-
-static CelValue duration_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
-    int64_t ns = 0;
-
-    if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns) ||
-        __builtin_add_overflow(ns, nanos, &ns))
-        json_fail(reader, JSON_E_RANGE, "a duration that fits");
-    return cel_duration(ns);
-}
-
-static CelValue timestamp_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
-    if (!cel_timestamp_is_valid(seconds) || nanos < 0 || nanos > 999999999)
-        json_fail(reader, JSON_E_RANGE, "a timestamp of the years 1 to 9999");
-    return cel_timestamp(seconds, (uint32_t)nanos);
+static CelValue want(
+    JsonReader *reader, bool holds, JsonError error, const char *wanted, CelValue value) {
+    if (!holds)
+        json_fail(reader, error, wanted);
+    return value;
 }
 
 /* A type by the name that type() prints. */
@@ -143,37 +105,65 @@ static CelValue type_of(JsonReader *reader, Str name) {
         if (str_eq(type->name, name))
             return cel_type(type);
     }
-    json_fail(reader, JSON_E_TYPE, "a type");
-    return cel_absent();
+    return want(reader, false, JSON_E_TYPE, "a type", cel_absent());
+}
+
+/* A duration or a timestamp. */
+static CelValue time_of(JsonReader *reader, const Typed *typed, CelKind kind) {
+    int64_t seconds = 0, nanos = typed->nanos, ns = 0;
+    bool is_fine;
+
+    if (!str_to_int64(typed->seconds, &seconds))
+        json_fail(reader, JSON_E_RANGE, "an int as text");
+    if (kind == CEL_TIMESTAMP)
+        return want(reader, cel_timestamp_is_valid(seconds) && nanos >= 0 && nanos <= 999999999,
+            JSON_E_RANGE, "a timestamp of the years 1 to 9999",
+            cel_timestamp(seconds, (uint32_t)nanos));
+    is_fine = !__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns) &&
+              !__builtin_add_overflow(ns, nanos, &ns);
+    return want(reader, is_fine, JSON_E_RANGE, "a duration that fits", cel_duration(ns));
 }
 
 static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
-    if (str_eq(typed->type, STR("null")))
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(VALUE_BYTES_MAX);
+    CelKind kind = kind_of(typed->type);
+    int64_t i = 0;
+    uint64_t u = 0;
+    double d = 0;
+    bool is_fine;
+
+    switch (kind) {
+    case CEL_NULL:
         return cel_null();
-    if (str_eq(typed->type, STR("bool")))
-        return parts_of(reader, typed->parts, CEL_BOOL);
-    if (str_eq(typed->type, STR("int")))
-        return int_of(reader, typed->text);
-    if (str_eq(typed->type, STR("uint")))
-        return uint_of(reader, typed->text);
-    if (str_eq(typed->type, STR("double")))
-        return double_of(reader, typed->text);
-    if (str_eq(typed->type, STR("string")))
-        return string_of(reader, typed->text);
-    if (str_eq(typed->type, STR("bytes")))
-        return bytes_of(reader, typed->base64, arena);
-    if (str_eq(typed->type, STR("type")))
+    case CEL_BOOL:
+    case CEL_LIST:
+    case CEL_MAP:
+        return want(
+            reader, typed->parts.kind == kind, JSON_E_TYPE, "a value of its type", typed->parts);
+    case CEL_INT:
+        is_fine = str_to_int64(typed->text, &i);
+        return want(reader, is_fine, JSON_E_RANGE, "an int as text", cel_int(i));
+    case CEL_UINT:
+        is_fine = cel_number_uint(typed->text, &u);
+        return want(reader, is_fine, JSON_E_RANGE, "a uint as text", cel_uint(u));
+    case CEL_DOUBLE: /* NaN, Infinity and -Infinity too */
+        is_fine = cel_number_double(typed->text, &d);
+        return want(reader, is_fine, JSON_E_TYPE, "a double as text", cel_double(d));
+    case CEL_STRING:
+        return want(
+            reader, typed->text.ptr, JSON_E_TYPE, "a string as value", cel_string(typed->text));
+    case CEL_BYTES:
+        is_fine = typed->base64.ptr && base64_decode(typed->base64, &bytes) && !buf_error(&bytes);
+        return want(
+            reader, is_fine, JSON_E_TYPE, "base64", cel_bytes(arena_copy(arena, buf_str(&bytes))));
+    case CEL_TYPE:
         return type_of(reader, typed->text);
-    if (str_eq(typed->type, STR("list")))
-        return parts_of(reader, typed->parts, CEL_LIST);
-    if (str_eq(typed->type, STR("map")))
-        return parts_of(reader, typed->parts, CEL_MAP);
-    if (str_eq(typed->type, STR("duration")))
-        return duration_of(reader, int_of(reader, typed->seconds).i, typed->nanos);
-    if (str_eq(typed->type, STR("timestamp")))
-        return timestamp_of(reader, int_of(reader, typed->seconds).i, typed->nanos);
-    json_fail(reader, JSON_E_TYPE, "a type of the vectors");
-    return cel_absent();
+    case CEL_DURATION:
+    case CEL_TIMESTAMP:
+        return time_of(reader, typed, kind);
+    default:
+        return want(reader, false, JSON_E_TYPE, "a type of the vectors", cel_absent());
+    }
 }
 
 /* "type" comes first in the vectors; a map whose "value" came before it would be read as a list of
@@ -199,15 +189,6 @@ CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     return json_error(reader) == JSON_OK ? v : cel_absent();
 }
 
-/* --- writing ---------------------------------------------------------------------- */
-
-static void write_int(JsonWriter *writer, Str key, int64_t i) {
-    char text[24];
-
-    (void)snprintf(text, sizeof(text), "%" PRId64, i);
-    json_write_member(writer, key, str_from_c(text));
-}
-
 /* "9007199254740992.0", "1e+16", "NaN", "-Infinity": the fewest digits that read back. */
 static void write_double(JsonWriter *writer, double d) {
     char text[40] = "NaN";
@@ -226,25 +207,6 @@ static void write_double(JsonWriter *writer, double d) {
     json_write_member(writer, STR("value"), str_from_c(text));
 }
 
-static void write_bytes(JsonWriter *writer, Str bytes) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(2 * VALUE_BYTES_MAX);
-
-    base64_encode(bytes, &text);
-    json_write_member(writer, STR("base64"), buf_str(&text));
-}
-
-static void write_time(JsonWriter *writer, int64_t seconds, int64_t nanos) {
-    write_int(writer, STR("seconds"), seconds);
-    json_member_int(writer, "nanos", nanos);
-}
-
-static void write_list(const CelList *list, CelRun *run, JsonWriter *writer) {
-    json_member_array(writer, "value");
-    for (uint32_t i = 0; i < list->n && !buf_error(writer->out); i++)
-        eval_value_write(cel_list_at(list, i, run), run, writer);
-    json_write_end_array(writer);
-}
-
 static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
     json_member_array(writer, "value");
     for (uint32_t i = 0; i < map->n && !buf_error(writer->out); i++) {
@@ -258,36 +220,20 @@ static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-static void write_opaque(CelValue v, CelRun *run, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(VALUE_BYTES_MAX);
-
-    cel_value_print(v, run, /* max= */ 0, &text);
-    json_write_member(writer, STR("name"), cel_type_of(v)->name);
-    json_write_member(writer, STR("value"), buf_str(&text));
-}
-
-static Str name_of(CelValue v) {
-    switch (v.kind) {
-    case CEL_NULL:
-        return STR("null");
-    case CEL_OPTIONAL:
-        return STR("optional");
-    case CEL_DURATION:
-        return STR("duration");
-    case CEL_TIMESTAMP:
-        return STR("timestamp");
-    case CEL_TYPE:
-        return STR("type");
-    default:
-        return v.kind <= CEL_MAP ? cel_type_of(v)->name : STR("opaque");
-    }
+static Str name_of(CelKind kind) {
+    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
+        if (types[i].kind == kind)
+            return types[i].name;
+    return STR("opaque");
 }
 
 /* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. Parts can be shared, so that a small
  * value is a huge text: the buffer's ceiling ends it. */
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(2 * VALUE_BYTES_MAX);
+
     json_write_object(writer);
-    json_write_member(writer, STR("type"), name_of(v));
+    json_write_member(writer, STR("type"), name_of(v.kind));
     switch (v.kind) {
     case CEL_NULL:
         break;
@@ -295,15 +241,11 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         json_member_bool(writer, "value", v.boolean);
         break;
     case CEL_INT:
-        write_int(writer, STR("value"), v.i);
+        buf_append_int(&text, v.i);
         break;
-    case CEL_UINT: {
-        char text[24];
-
-        (void)snprintf(text, sizeof(text), "%" PRIu64, v.u);
-        json_write_member(writer, STR("value"), str_from_c(text));
+    case CEL_UINT:
+        buf_printf(&text, "%" PRIu64, v.u);
         break;
-    }
     case CEL_DOUBLE:
         write_double(writer, v.d);
         break;
@@ -311,19 +253,23 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         json_write_member(writer, STR("value"), cel_str(v));
         break;
     case CEL_BYTES:
-        write_bytes(writer, cel_str(v));
+        base64_encode(cel_str(v), &text);
+        json_write_member(writer, STR("base64"), buf_str(&text));
         break;
     case CEL_DURATION:
-        write_time(writer, v.i / NSEC_PER_SEC, v.i % NSEC_PER_SEC);
-        break;
     case CEL_TIMESTAMP:
-        write_time(writer, v.i, v.len);
+        buf_append_int(&text, v.kind == CEL_DURATION ? v.i / NSEC_PER_SEC : v.i);
+        json_write_member(writer, STR("seconds"), buf_str(&text));
+        json_member_int(writer, "nanos", v.kind == CEL_DURATION ? v.i % NSEC_PER_SEC : v.len);
         break;
     case CEL_TYPE:
         json_write_member(writer, STR("value"), v.type->name);
         break;
     case CEL_LIST:
-        write_list(v.list, run, writer);
+        json_member_array(writer, "value");
+        for (uint32_t i = 0; i < v.list->n && !buf_error(writer->out); i++)
+            eval_value_write(cel_list_at(v.list, i, run), run, writer);
+        json_write_end_array(writer);
         break;
     case CEL_MAP:
         write_map(v.map, run, writer);
@@ -335,7 +281,12 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         }
         break;
     default:
-        write_opaque(v, run, writer);
+        text.ceiling = VALUE_BYTES_MAX;
+        cel_value_print(v, run, /* max= */ 0, &text);
+        json_write_member(writer, STR("name"), cel_type_of(v)->name);
+        json_write_member(writer, STR("value"), buf_str(&text));
     }
+    if (v.kind == CEL_INT || v.kind == CEL_UINT)
+        json_write_member(writer, STR("value"), buf_str(&text));
     json_write_end_object(writer);
 }

@@ -13,8 +13,6 @@
 #include "cel/parse.h"
 #include "cel/program.h"
 #include "cel/report.h"
-#include "cel/type.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/eval-internal.h"
@@ -53,36 +51,43 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
-static int wrong_option(const char *option, const char *wanted) {
-    (void)fprintf(stderr, "berth eval: --var %s: %s\n", option, wanted);
-    return EXIT_USAGE;
+#define JSON_TEXT_MAX 256u /* of an error */
+
+static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
+    JsonReader reader;
+
+    json_reader_init(&reader, json);
+    *ret = value_decode(&reader, context->arena);
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK)
+        json_describe(&reader, error, JSON_TEXT_MAX);
+    return json_error(&reader) == JSON_OK;
 }
 
 /* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
  * object in a JSON or YAML file, "-" is standard input. 0, or an exit code after a message. */
 static int eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
-    JsonReader reader;
     CelValue v;
-    char error[256];
+    char error[JSON_TEXT_MAX];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return wrong_option(option, "expected NAME=JSON, like x=3 or name='\"a\"'");
+        return terminal_refuse(
+            EXIT_USAGE, "--var %s: expected NAME=JSON, like x=3 or name='\"a\"'", option);
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
-        return wrong_option(option, "this name cannot be written in an expression");
-    json_reader_init(&reader, text);
-    v = value_decode(&reader, context->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
+        return terminal_refuse(
+            EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
+    if (!decode(context, text, &v, error)) {
         (void)fprintf(stderr,
             "berth eval: --var %s: not JSON: %s\n"
             "A text needs its quotes: --var '%.*s=\"…\"'\n",
             option, error, STR_FMT(name));
         return EXIT_USAGE;
     }
-    return bind(context, values, name, v) < 0 ? eval_out_of_memory(context, "the variables") : 0;
+    return bind(context, values, name, v) < 0
+               ? terminal_out_of_memory("the variables", context->arena)
+               : 0;
 }
 
 /* YAML becomes JSON first: one reader knows data. The tree is freed before values are made. */
@@ -97,43 +102,27 @@ static int data_as_json(const char *path, Str text, Buf *json) {
         return 0;
     }
     if (r == -ENOMEM)
-        return terminal_out_of_memory("berth eval", "the data", arena);
+        return terminal_out_of_memory("the data", arena);
     if (r == 0)
-        (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
-    else
-        terminal_print_diags(&diags);
+        return terminal_refuse(EXIT_FAILED, "%s: one document is wanted", path);
+    terminal_print_diags(&diags);
     return EXIT_FAILED;
 }
 
 static int bind_members(EvalContext *context, const char *path, Str json, EvalValues *values) {
-    JsonReader reader;
     CelValue data;
-    char error[256];
+    char error[JSON_TEXT_MAX];
 
-    json_reader_init(&reader, json);
-    data = value_decode(&reader, context->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
-        (void)fprintf(stderr, "berth eval: %s: %s\n", path, error);
-        return EXIT_FAILED;
-    }
-    if (data.kind != CEL_MAP) {
-        (void)fprintf(
-            stderr, "berth eval: %s: an object is wanted, its keys are variables\n", path);
-        return EXIT_FAILED;
-    }
+    if (!decode(context, json, &data, error))
+        return terminal_refuse(EXIT_FAILED, "%s: %s", path, error);
+    if (data.kind != CEL_MAP)
+        return terminal_refuse(
+            EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);
     for (uint32_t i = 0; i < data.map->n; i++)
         if (bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) <
             0)
-            return eval_out_of_memory(context, "the data");
+            return terminal_out_of_memory("the data", context->arena);
     return 0;
-}
-
-static bool looks_like_json(Str text) {
-    Str trimmed = str_trim(text);
-
-    return trimmed.len > 0 && trimmed.ptr[0] == '{';
 }
 
 static int eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
@@ -143,9 +132,9 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
     int r = file_read(path, &file, error);
 
     if (r < 0)
-        return terminal_complain("berth eval", error);
+        return terminal_complain("%s", error);
     text = buf_str(&file);
-    if (!looks_like_json(text)) {
+    if (!str_has_prefix(str_trim(text), STR("{"))) {
         r = data_as_json(path, text, &json);
         if (r != 0)
             return r;
@@ -153,7 +142,7 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
     }
     text = arena_copy(context->arena, text); /* values point into it */
     return text.ptr ? bind_members(context, path, text, values)
-                    : eval_out_of_memory(context, "the data");
+                    : terminal_out_of_memory("the data", context->arena);
 }
 
 #define VARIABLES_MAX 64u
@@ -183,21 +172,6 @@ typedef struct Settings {
 static void context_done(EvalContext *context) {
     zones_free(context->zones);
     arena_free(context->made);
-    arena_free(context->arena);
-}
-
-/* @is_plain: without the names of policies. */
-static int context_init(EvalContext *context, bool is_plain) {
-    *context = (EvalContext){.arena = arena_new(EVAL_BUDGET),
-        .made = arena_new(CEL_MEMORY_DEFAULT),
-        .zones = zones_new()};
-    if (context->arena && is_plain)
-        context->env = cel_env_new(context->arena);
-    else if (context->arena)
-        context->schema = schema_new(context->arena);
-    if (context->schema)
-        context->env = context->schema->env;
-    return context->env && context->made && context->zones ? 0 : -ENOMEM;
 }
 
 CelRun eval_context_run(const EvalContext *context) {
@@ -205,10 +179,6 @@ CelRun eval_context_run(const EvalContext *context) {
 
     run.zones = zones_finder(context->zones);
     return run;
-}
-
-int eval_out_of_memory(const EvalContext *context, const char *what) {
-    return terminal_out_of_memory("berth eval", what, context->arena);
 }
 
 /* --- one expression ----------------------------------------------------------------- */
@@ -234,11 +204,9 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
     else
         cel_value_print(v, run, /* max= */ 0, &out);
     buf_append_char(&out, '\n');
-    if (buf_error(&out)) {
-        (void)fprintf(stderr, "berth eval: the value is too large to print: over 64 MiB\n");
-        return EXIT_FAILED;
-    }
-    return terminal_finish_as(&out, settings->form, "berth eval");
+    if (buf_error(&out))
+        return terminal_refuse(EXIT_FAILED, "the value is too large to print: over 64 MiB");
+    return terminal_finish_as(&out, settings->form);
 }
 
 /* Stops after the step of --dump. */
@@ -260,7 +228,7 @@ static int dump(const Settings *settings, const EvalContext *context, Str file, 
     if (r == 0 && settings->dump == DUMP_CODE)
         r = cel_emit(graph, root, &(CelEmitOptions){0}, context->arena, &code);
     if (r < 0)
-        return eval_out_of_memory(context, "the compiled expression");
+        return terminal_out_of_memory("the compiled expression", context->arena);
     terminal_print_diags(diags);
     if (r > 0)
         return EXIT_FAILED;
@@ -282,7 +250,7 @@ static int evaluate(const Settings *settings, const EvalContext *context, Str fi
 
     terminal_print_diags(diags);
     if (r < 0)
-        return eval_out_of_memory(context, "the compiled expression");
+        return terminal_out_of_memory("the compiled expression", context->arena);
     if (r > 0)
         return EXIT_FAILED;
     if (settings->cost)
@@ -306,7 +274,7 @@ static int explain(const EvalContext *context, Str file, Str source, const CelOp
 
     terminal_print_diags(diags);
     if (r < 0)
-        return eval_out_of_memory(context, "the explanation");
+        return terminal_out_of_memory("the explanation", context->arena);
     if (r > 0)
         return EXIT_FAILED;
     if (!terminal_print(stdout, buf_str(&out)))
@@ -325,9 +293,9 @@ static int read_expression(const Settings *settings, EvalContext *context, Str *
         return 0;
     }
     if (file_read(settings->file, &text, error) < 0)
-        return terminal_complain("berth eval", error);
+        return terminal_complain("%s", error);
     *ret = arena_copy(context->arena, buf_str(&text));
-    return ret->ptr ? 0 : eval_out_of_memory(context, "the expression");
+    return ret->ptr ? 0 : terminal_out_of_memory("the expression", context->arena);
 }
 
 /* Everything but the expression. 0, or an exit code. */
@@ -358,7 +326,7 @@ static int eval_one(Settings *settings, EvalContext *context) {
     if (settings->dump != DUMP_NOTHING)
         return dump(settings, context, file, source, &options, &diags);
     if (eval_data_report(&settings->objects, context, file, source, &options, &diags) < 0)
-        return eval_out_of_memory(context, "the checked expression");
+        return terminal_out_of_memory("the checked expression", context->arena);
     if (diags.n_errors > 0) {
         terminal_print_diags(&diags);
         return EXIT_FAILED;
@@ -411,11 +379,6 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-/* Operators have names that cannot be written: _+_, !_, @in. */
-static bool is_operator(const char *name) {
-    return strpbrk(name, "@_!-") != NULL;
-}
-
 /* "string.(int) -> string" and "charAt": "string.charAt(int) -> string". */
 static void print_overload(const CelOverloadSpec *spec, Buf *out) {
     const char *arguments = strstr(spec->signature, ".(");
@@ -434,7 +397,7 @@ static void print_functions(Buf *out) {
         for (size_t k = 0; k < cel_libraries[i]->n_overloads; k++) {
             const CelOverloadSpec *spec = &cel_libraries[i]->overloads[k];
 
-            if (is_operator(spec->name))
+            if (strpbrk(spec->name, "@_!-")) /* operators cannot be written so: _+_, !_, @in */
                 continue;
             if (!has_title)
                 buf_printf(out, "%s%s\n", out->len > 0 ? "\n" : "", cel_libraries[i]->name);
@@ -442,26 +405,6 @@ static void print_functions(Buf *out) {
             print_overload(spec, out);
         }
     }
-}
-
-static int list_functions(void) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-
-    print_functions(&out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static int run_command(Settings *settings) {
-    _cleanup_(context_done) EvalContext context;
-    int r;
-
-    if (context_init(&context, settings->batch) < 0)
-        return terminal_out_of_memory("berth eval", "the language", NULL);
-    if (settings->batch)
-        return eval_batch(settings->file, &context);
-    r = eval_one(settings, &context);
-    eval_data_done(&settings->objects);
-    return r;
 }
 
 static const char *check(void *context, const Arguments *arguments) {
@@ -483,9 +426,26 @@ static const char *check(void *context, const Arguments *arguments) {
 }
 
 static int run(void *context, const Arguments *arguments) {
+    _cleanup_(buf_done) Buf functions = BUF_INIT(EVAL_TEXT_MAX);
+    _cleanup_(context_done) EvalContext eval = {
+        .arena = arguments->arena, .made = arena_new(CEL_MEMORY_DEFAULT), .zones = zones_new()};
     Settings *settings = context;
+    int r;
 
-    return settings->functions ? list_functions() : run_command(settings);
+    if (settings->functions) {
+        print_functions(&functions);
+        return terminal_print(stdout, buf_str(&functions)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    }
+    if (!settings->batch)
+        eval.schema = schema_new(eval.arena);
+    eval.env = settings->batch ? cel_env_new(eval.arena) : eval.schema ? eval.schema->env : NULL;
+    if (!eval.env || !eval.made || !eval.zones)
+        return terminal_out_of_memory("the language", NULL);
+    if (settings->batch)
+        return eval_batch(settings->file, &eval);
+    r = eval_one(settings, &eval);
+    snapshot_unref(settings->objects.snapshot);
+    return r;
 }
 
 const Command eval_command = {
@@ -495,12 +455,11 @@ const Command eval_command = {
              "--cluster FILE [--pod FILE|NAMESPACE/NAME] [--node NAME] [OPTIONS] EXPRESSION\n"
              "--batch [FILE]",
     .about = "Evaluates a CEL expression, as in placement policies and Kubernetes admission "
-             "policies, and "
-             "prints its value. "
-             "Write -- before one that begins with a dash.",
+             "policies, and prints its value. Write -- before one that begins with a dash.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = 1,
+    .budget = EVAL_BUDGET,
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

@@ -1,64 +1,30 @@
 /* berth explain --bundle: explains a recorded decision. */
 
-#include "commands/explain-past.h"
-
-#include <stdio.h>
+#include "commands/explain-internal.h"
 
 #include "cli/bundle-source.h"
 #include "cli/terminal.h"
 #include "replay/replayed-decision.h"
-
-#define WHO "berth explain"
 
 void bundle_case_done(BundleCase *found) {
     view_unref(found->view);
     bundle_done(&found->bundle);
 }
 
-static int complain(const char *path, const char *text) {
-    char line[BUNDLE_ERROR_MAX];
+/* The newest filter for @name, NAMESPACE/NAME; NULL: none. */
+static const RecordedDecision *find_decision(const Recording *recording, const char *name) {
+    Str rest = str_from_c(name), namespace;
 
-    (void)snprintf(line, sizeof(line), "%s: %s", path, text);
-    return terminal_complain(WHO, line);
-}
+    if (!str_split(&rest, '/', &namespace))
+        return NULL;
+    for (size_t i = recording->n; i-- > 0;) {
+        const RecordedDecision *decision = &recording->decisions[i];
 
-static bool is_about(const RecordedDecision *decision, Str name) {
-    Str namespace = decision->pod_namespace;
-
-    return decision->verb == VERB_FILTER &&
-           name.len == namespace.len + 1 + decision->pod_name.len &&
-           str_has_prefix(name, namespace) && name.ptr[namespace.len] == '/' &&
-           str_has_suffix(name, decision->pod_name);
-}
-
-/* The newest filter for @name; NULL: none. */
-static const RecordedDecision *find_decision(const Recording *recording, Str name) {
-    for (size_t i = recording->n; i-- > 0;)
-        if (is_about(&recording->decisions[i], name))
-            return &recording->decisions[i];
+        if (decision->verb == VERB_FILTER && str_eq(decision->pod_namespace, namespace) &&
+            str_eq(decision->pod_name, rest))
+            return decision;
+    }
     return NULL;
-}
-
-/* Names may be hashed, so the message names a pod that exists. */
-static int complain_unknown(const char *path, const char *name, const Recording *recording) {
-    const RecordedDecision *newest =
-        recording->n > 0 ? &recording->decisions[recording->n - 1] : NULL;
-    char text[BUNDLE_ERROR_MAX / 2];
-
-    if (newest)
-        (void)snprintf(text, sizeof(text),
-            "it has no filter for %s; the newest decision is about %.*s/%.*s", name,
-            STR_FMT(str_take(newest->pod_namespace, 64)), STR_FMT(str_take(newest->pod_name, 64)));
-    else
-        (void)snprintf(text, sizeof(text), "it has no decisions");
-    return complain(path, text);
-}
-
-static int load_program(
-    const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
-    return policies->n == 0 ? policy_texts_compile(
-                                  bundle->policies, bundle->n_policies, NULL, 0, WHO, arena, ret)
-                            : policy_files_load(policies, WHO, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
@@ -82,18 +48,29 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
 int explain_bundle(const char *path, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
+    const Recording *recording = &ret->bundle.recording;
     const RecordedDecision *decision;
-    int r = bundle_source_load(path, WHO, &ret->bundle);
+    int r = bundle_source_load(path, &ret->bundle);
 
-    if (r == 0)
-        r = load_program(&ret->bundle, policies, arena, &program);
+    if (r == 0 && policies->n > 0)
+        r = policy_files_load(policies, arena, &program);
+    else if (r == 0)
+        r = policy_texts_compile(
+            ret->bundle.policies, ret->bundle.n_policies, NULL, 0, arena, &program);
     if (r != 0)
         return r;
-    decision = find_decision(&ret->bundle.recording, str_from_c(name));
-    if (!decision)
-        return complain_unknown(path, name, &ret->bundle.recording);
+    decision = find_decision(recording, name);
+    if (!decision && recording->n == 0)
+        return terminal_complain("%s: it has no decisions", path);
+    if (!decision) { /* names may be hashed, so the message names a pod that exists */
+        decision = &recording->decisions[recording->n - 1];
+        return terminal_complain(
+            "%s: it has no filter for %s; the newest decision is about %.*s/%.*s", path, name,
+            STR_FMT(str_take(decision->pod_namespace, 64)),
+            STR_FMT(str_take(decision->pod_name, 64)));
+    }
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
     if (r < 0)
-        return terminal_failed(WHO, "the explanation", r, arena);
-    return r > 0 ? complain(path, replayed_decision_error(r)) : 0;
+        return terminal_failed("the explanation", r, arena);
+    return r > 0 ? terminal_complain("%s: %s", path, replayed_decision_error(r)) : 0;
 }

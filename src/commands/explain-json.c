@@ -1,8 +1,10 @@
 /* The explanation as JSON: everything, by the schema in docs/policy.md. */
 
+#include <math.h>
+
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 #include "json/write.h"
 
 #define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
@@ -13,7 +15,7 @@ static void write_text(JsonWriter *writer, const char *key, Str text) {
 
 /* Plain values as JSON has them; others as CEL writes them. */
 static void write_value(JsonWriter *writer, const char *key, CelValue value) {
-    Buf text = BUF_INIT((size_t)2 * VALUE_MAX);
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)2 * VALUE_MAX);
 
     json_write_key(writer, str_from_c(key));
     switch (value.kind) {
@@ -38,24 +40,6 @@ static void write_value(JsonWriter *writer, const char *key, CelValue value) {
         cel_value_print(value, NULL, VALUE_MAX, &text);
         json_write_string(writer, buf_str(&text));
     }
-    buf_done(&text);
-}
-
-/* --- the whole ---------------------------------------------------------------------------- */
-
-static void write_pod(const Pod *pod, JsonWriter *writer) {
-    json_member_object(writer, "pod");
-    write_text(writer, "namespace", pod->namespace);
-    write_text(writer, "name", pod->name);
-    json_write_end_object(writer);
-}
-
-static void write_time(int64_t now_nsec, JsonWriter *writer) {
-    Buf text = BUF_INIT(64);
-
-    calendar_print(now_nsec / NSEC_PER_SEC, (uint32_t)(now_nsec % NSEC_PER_SEC), &text);
-    write_text(writer, "time", buf_str(&text));
-    buf_done(&text);
 }
 
 static void write_policies(const Explanation *explanation, JsonWriter *writer) {
@@ -86,15 +70,6 @@ static void write_policies(const Explanation *explanation, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-static void write_counts(const Explanation *explanation, JsonWriter *writer) {
-    json_member_object(writer, "counts");
-    json_member_int(writer, "nodes", (int64_t)explanation->n_nodes);
-    json_member_int(writer, "passed", (int64_t)(explanation->n_passed - explanation->n_narrowed));
-    json_member_int(writer, "narrowed", (int64_t)explanation->n_narrowed);
-    json_member_int(writer, "rejected", (int64_t)(explanation->n_nodes - explanation->n_passed));
-    json_write_end_object(writer);
-}
-
 static void write_rule(JsonWriter *writer, const Policy *policy, Str name) {
     write_text(writer, "policy", policy->name);
     write_text(writer, "rule", name);
@@ -103,15 +78,12 @@ static void write_rule(JsonWriter *writer, const Policy *policy, Str name) {
 /* The fallback where the rule failed. */
 static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
     const char *name = errors->is_missing ? "onMissing" : "onError";
-    Fallback fallback;
 
-    if (errors->score) {
+    if (errors->score)
         json_member_double(
             writer, name, errors->is_missing ? errors->score->on_missing : errors->score->on_error);
-        return;
-    }
-    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
-    write_text(writer, name, fallback == FALLBACK_ALLOW ? STR("allow") : STR("reject"));
+    else
+        write_text(writer, name, explain_fallback(errors));
 }
 
 static void write_errors(const Explanation *explanation, JsonWriter *writer) {
@@ -133,7 +105,7 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-static void write_counting_of(const Policy *policy, BindWiring bind, JsonWriter *writer) {
+static void write_counting(const Policy *policy, BindWiring bind, JsonWriter *writer) {
     for (size_t i = 0; i < policy->n_filters; i++) {
         Exactness exactness = exactness_of(&policy->filters[i], bind);
 
@@ -144,29 +116,6 @@ static void write_counting_of(const Policy *policy, BindWiring bind, JsonWriter 
         counting_rules_write(exactness, writer);
         json_write_end_object(writer);
     }
-}
-
-static void write_counting(const ExplainPrinter *printer, JsonWriter *writer) {
-    const Explanation *explanation = printer->explanation;
-
-    json_member_array(writer, "counting");
-    for (size_t i = 0; i < explanation->n_policies; i++)
-        if (explanation->policies[i].fit == FIT_APPLIES)
-            write_counting_of(explanation->policies[i].policy, printer->bind, writer);
-    json_write_end_array(writer);
-}
-
-/* --- a node ----------------------------------------------------------------------------------- */
-
-static void write_values(const FailureDetails *details, JsonWriter *writer) {
-    json_member_array(writer, "values");
-    for (size_t i = 0; i < details->n_values; i++) {
-        json_write_object(writer);
-        write_text(writer, "expression", details->values[i].text);
-        write_value(writer, "value", details->values[i].value);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
 }
 
 static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
@@ -201,7 +150,14 @@ static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, J
             failed->detail);
         json_member_bool(writer, "unresolvable", failed->filter->is_unresolvable);
         json_member_bool(writer, "observed", failed->filter->policy->is_observed);
-        write_values(details, writer);
+        json_member_array(writer, "values");
+        for (size_t k = 0; k < details->n_values; k++) {
+            json_write_object(writer);
+            write_text(writer, "expression", details->values[k].text);
+            write_value(writer, "value", details->values[k].value);
+            json_write_end_object(writer);
+        }
+        json_write_end_array(writer);
         write_remedies(details, writer);
         json_write_end_object(writer);
     }
@@ -213,7 +169,7 @@ static void write_score(
     json_member_double(writer, "score", node->score);
     if (node->outcome == NODE_PASSED) {
         json_member_int(writer, "wireScore", node->wire_score);
-        json_member_int(writer, "added", explain_print_points(printer, node->wire_score));
+        json_member_int(writer, "added", score_points(node->wire_score, printer->weight));
     }
     json_member_array(writer, "parts");
     for (size_t i = 0; i < printer->explanation->n_scores; i++) {
@@ -222,11 +178,7 @@ static void write_score(
 
         json_write_object(writer);
         write_rule(writer, score->policy, score->name);
-        if (part->is_error || part->is_missing) {
-            json_member_null(writer, "raw");
-        } else {
-            json_member_double(writer, "raw", part->raw);
-        }
+        json_member_double(writer, "raw", part->is_error || part->is_missing ? NAN : part->raw);
         json_member_double(writer, "value", part->value);
         json_member_double(writer, "weight", score->weight);
         json_member_double(writer, "contribution", part->contribution);
@@ -296,32 +248,38 @@ static void write_node(ExplainPrinter *printer, const NodeExplanation *node, Jso
     json_write_end_object(writer);
 }
 
-void explain_print_json_value(
-    ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer) {
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer) {
     const Explanation *explanation = printer->explanation;
+    _cleanup_(buf_done) Buf time = BUF_INIT(64);
 
+    calendar_print(
+        printer->now_nsec / NSEC_PER_SEC, (uint32_t)(printer->now_nsec % NSEC_PER_SEC), &time);
     json_write_object(writer);
-    write_pod(printer->pod, writer);
-    write_time(printer->now_nsec, writer);
+    json_member_object(writer, "pod");
+    write_text(writer, "namespace", printer->pod->namespace);
+    write_text(writer, "name", printer->pod->name);
+    json_write_end_object(writer);
+    write_text(writer, "time", buf_str(&time));
     write_policies(explanation, writer);
-    write_counts(explanation, writer);
+    json_member_object(writer, "counts");
+    json_member_int(writer, "nodes", (int64_t)explanation->n_nodes);
+    json_member_int(writer, "passed", (int64_t)(explanation->n_passed - explanation->n_narrowed));
+    json_member_int(writer, "narrowed", (int64_t)explanation->n_narrowed);
+    json_member_int(writer, "rejected", (int64_t)(explanation->n_nodes - explanation->n_passed));
+    json_write_end_object(writer);
     json_member_int(writer, "narrowTo", explanation->narrow_to);
     json_member_int(writer, "wireMax", explanation->wire_max);
     json_member_int(writer, "weight", printer->weight);
     write_errors(explanation, writer);
-    write_counting(printer, writer);
+    json_member_array(writer, "counting");
+    for (size_t i = 0; i < explanation->n_policies; i++)
+        if (explanation->policies[i].fit == FIT_APPLIES)
+            write_counting(explanation->policies[i].policy, printer->bind, writer);
+    json_write_end_array(writer);
     json_member_array(writer, "nodes");
     for (size_t i = 0; i < explanation->n_nodes; i++)
         if (!only || only == &explanation->nodes[i])
             write_node(printer, &explanation->nodes[i], writer);
     json_write_end_array(writer);
     json_write_end_object(writer);
-}
-
-void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only) {
-    JsonWriter writer = JSON_WRITER(printer->out);
-
-    writer.indent = 2;
-    explain_print_json_value(printer, only, &writer);
-    buf_append_char(printer->out, '\n');
 }

@@ -1,6 +1,6 @@
 /* Reads decisions of /api/v1/decisions by tables of their fields. */
 
-#include "commands/explain-last-print.h"
+#include "commands/explain-internal.h"
 
 #include "base/calendar.h"
 #include "base/nsec.h"
@@ -79,32 +79,12 @@ static const JsonField fields[] = {
     {"rules", JSON_FIELD_ARRAY, .read = decode_rule},
 };
 
-/* Every field but nodes and next, for JSON output. */
-static void keep_fields(JsonReader *reader, Arena *arena, ApiDecision *decision) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        Str raw = STR_NULL;
-        ApiField *field;
-
-        json_skip(reader, &raw);
-        if (str_is(key, "nodes") || str_is(key, "next"))
-            continue;
-        field = VEC_PUSH(&decision->fields, arena);
-        if (field)
-            *field = (ApiField){key, raw};
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many fields");
-    }
-}
-
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
     static const JsonField page_fields[] = {
         {"nodes", JSON_FIELD_ARRAY, .read = decode_node}, {"next", JSON_FIELD_INT, AT(next)},
         {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
     };
-    bool is_first = decision->fields.n == 0;
+    bool is_first = str_is_empty(decision->raw);
     Str raw = STR_NULL;
     JsonReader again;
 
@@ -116,18 +96,17 @@ void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision
     JSON_READ_FIELDS(&again, arena, page_fields, decision);
     if (is_first && json_error(&again) == JSON_OK) {
         decision->duration = -1;
+        decision->raw = raw;
         json_reader_init(&again, raw);
         JSON_READ_FIELDS(&again, arena, fields, decision);
-    }
-    if (is_first && json_error(&again) == JSON_OK) {
-        json_reader_init(&again, raw);
-        keep_fields(&again, arena, decision);
     }
     if (json_error(&again) != JSON_OK)
         json_fail(reader, json_error(&again), "not a decision");
 }
 
-static void decode_nomination(JsonReader *reader, Arena *arena, ApiNomination *nomination) {
+/* The nomination is read again, from its text. */
+void api_decision_decode_page(
+    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination) {
     static const JsonField nomination_fields[] = {
         {"uid", JSON_FIELD_TEXT, offsetof(ApiNomination, uid)},
         {"node", JSON_FIELD_TEXT, offsetof(ApiNomination, node)},
@@ -137,31 +116,23 @@ static void decode_nomination(JsonReader *reader, Arena *arena, ApiNomination *n
         {"feasible", JSON_FIELD_INT, offsetof(ApiNomination, feasible)},
         {"best", JSON_FIELD_INT, offsetof(ApiNomination, best)},
     };
-    size_t begin;
-
-    (void)json_peek(reader);
-    begin = reader->at;
-    JSON_READ_FIELDS(reader, arena, nomination_fields, nomination);
-    nomination->raw = str_of(reader->data + begin, reader->at - begin);
-}
-
-void api_decision_decode_page(
-    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination) {
+    JsonReader again;
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("nomination"))) {
-            decode_nomination(reader, arena, nomination);
-            continue;
-        }
-        if (!json_key_is(reader, key, STR("decisions"))) {
+            json_skip(reader, &nomination->raw);
+            json_reader_init(&again, nomination->raw);
+            JSON_READ_FIELDS(&again, arena, nomination_fields, nomination);
+            if (json_error(&again) != JSON_OK)
+                json_fail(reader, json_error(&again), "not a nomination");
+        } else if (json_key_is(reader, key, STR("decisions"))) {
+            json_array(reader);
+            while (json_element(reader))
+                api_decision_decode(reader, arena, decision);
+        } else
             json_skip(reader, NULL);
-            continue;
-        }
-        json_array(reader);
-        while (json_element(reader))
-            api_decision_decode(reader, arena, decision);
     }
 }
 
@@ -170,21 +141,4 @@ int64_t api_decision_time(const ApiDecision *decision) {
     int64_t sec = 0;
 
     return calendar_parse(decision->time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
-}
-
-BindWiring api_status_wiring(Str page, Arena *arena) {
-    typedef struct Status {
-        bool binds;
-    } Status;
-    static const JsonField status_fields[] = {
-        {"bind.enabled", JSON_FIELD_BOOL, offsetof(Status, binds)},
-    };
-    Status status = {0};
-    JsonReader reader;
-
-    json_reader_init(&reader, page);
-    JSON_READ_FIELDS(&reader, arena, status_fields, &status);
-    if (json_error(&reader) != JSON_OK)
-        return BIND_UNKNOWN;
-    return status.binds ? BIND_BY_BERTH : BIND_BY_SCHEDULER;
 }

@@ -1,6 +1,6 @@
 /* Prints the last decisions about a pod for people. */
 
-#include "commands/explain-last-print.h"
+#include "commands/explain-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,20 +12,8 @@
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
 
-/* 4,203, in @width columns. */
-static void print_number(Buf *out, int64_t n, size_t width) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(32);
-
-    buf_append_grouped(&text, n > 0 ? (uint64_t)n : 0);
-    if (text.len < width)
-        buf_append_repeat(out, ' ', width - text.len);
-    buf_append(out, buf_str(&text));
-}
-
-static void print_nodes(Buf *out, int64_t n) {
-    print_number(out, n, 0);
-    buf_append(out, n == 1 ? STR(" node") : STR(" nodes"));
-}
+/* A count of the API, which is never negative. */
+#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
 
 /* The score that prioritize gave, or that filter ranked by; -1: none. */
 static int64_t score_of(const PodDecisions *decisions, const ApiNode *node) {
@@ -40,13 +28,6 @@ static void print_rule(Buf *out, const ApiRule *rule) {
         buf_append(out, STR(" (preemption cannot help)"));
 }
 
-static void print_duration(Buf *out, double seconds) {
-    if (seconds >= 0.001)
-        buf_printf(out, ", in %.1f ms", seconds * 1e3);
-    else if (seconds >= 0)
-        buf_printf(out, ", in %.0f µs", seconds * 1e6);
-}
-
 /* berth's nomination, unless it was for an earlier pod of that name; or that of another component.
  */
 static void print_nomination(const PodDecisions *decisions, Buf *out) {
@@ -57,7 +38,7 @@ static void print_nomination(const PodDecisions *decisions, Buf *out) {
         (filter->id == 0 || str_eq(filter->uid, nomination->uid))) {
         visible_print(
             out, "\nnominated {} by berth at {}, best of ", nomination->node, nomination->time);
-        print_nodes(out, nomination->feasible);
+        buf_printf(out, "%s node%s", COUNT(nomination->feasible), PLURAL(nomination->feasible));
         if (nomination->best > 1)
             buf_printf(out, " (%" PRId64 " are equal)", nomination->best);
         buf_append(out, STR(" that can take the pod, by the model of kube-scheduler and the scores "
@@ -73,9 +54,8 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
     visible_print(out, "pod       {}", str_from_c(decisions->pod));
-    if (!str_is_empty(filter->uid)) {
+    if (!str_is_empty(filter->uid))
         visible_print(out, "  uid {}", filter->uid);
-    }
     if (decisions->printer)
         explain_print_asks(decisions->printer);
     print_nomination(decisions, out);
@@ -84,26 +64,24 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
         return;
     }
     visible_print(out, "\nfilter    {}", filter->time);
-    print_duration(out, filter->duration);
+    if (filter->duration >= 0.001)
+        buf_printf(out, ", in %.1f ms", filter->duration * 1e3);
+    else if (filter->duration >= 0)
+        buf_printf(out, ", in %.0f µs", filter->duration * 1e6);
     buf_printf(out, ", decision %" PRId64, filter->id);
     if (decisions->replicas)
         visible_print(out, " of {}", str_from_c(decisions->replicas[filter->replica]));
-    buf_append(out, STR("\npolicy    "));
-    (void)visible_append(out, filter->policy_digest);
-    buf_printf(out, "\ncluster   generation %" PRId64 ", ", filter->generation);
-    print_nodes(out, filter->known);
-    buf_append_char(out, '\n');
+    visible_print(out, "\npolicy    {}\n", filter->policy_digest);
+    buf_printf(out, "cluster   generation %" PRId64 ", %s node%s\n", filter->generation,
+        COUNT(filter->known), PLURAL(filter->known));
     if (decisions->printer)
         explain_print_policies(decisions->printer);
     buf_append_char(out, '\n');
 }
 
 static void print_line(Buf *out, int64_t n, const char *text) {
-    if (n <= 0)
-        return;
-    buf_append(out, STR("  "));
-    print_number(out, n, 7);
-    buf_printf(out, "  %s\n", text);
+    if (n > 0)
+        buf_printf(out, "  %7s  %s\n", COUNT(n), text);
 }
 
 static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
@@ -113,59 +91,36 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
 
         if (n == 0)
             continue;
-        buf_append(out, STR("  "));
-        print_number(out, n, 7);
-        buf_append(out, STR("  "));
+        buf_printf(out, "  %7s  ", COUNT(n));
         print_rule(out, rule);
         buf_append(out, observed ? STR(" (Observe: not acted upon)\n") : STR("\n"));
     }
 }
 
+/* A rule that could not be evaluated on some nodes. */
 static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
-    buf_append(out, STR("  "));
-    print_number(out, n, 7);
+    buf_printf(out, "  %7s", COUNT(n));
     visible_print(out, "  {}/{}", rule->policy, rule->name);
     buf_printf(out, " %s\n", how);
-}
-
-/* Rules that could not be evaluated on some nodes. */
-static void print_failures(const ApiDecision *filter, Buf *out) {
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
-
-        print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
-        print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
-    }
-}
-
-/* How many nodes of the cluster the request did not name. */
-static int64_t count_not_evaluated(const ApiDecision *filter) {
-    int64_t n = filter->known - (filter->asked - filter->unknown);
-
-    return filter->known > 0 && n > 0 ? n : 0;
 }
 
 static const char *not_evaluated_text(const ApiDecision *filter) {
     return str_is_empty(filter->nominated)
                ? "not evaluated by berth: filtered out or not sampled by kube-scheduler"
                : "not evaluated by berth: kube-scheduler tries the nominated node alone, and "
-                 "others "
-                 "only if it is rejected";
+                 "others only if it is rejected";
 }
 
 /* Rules are printed by the replay, with values, if there is one. */
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
-    print_number(out, filter->passed + filter->narrowed, 0);
-    buf_append(out, STR(" of "));
-    print_nodes(out, filter->asked);
-    buf_append(out, STR(" passed\n"));
-    if (!str_is_empty(filter->main_reason)) {
+    buf_printf(out, "%s of %s node%s passed\n", COUNT(filter->passed + filter->narrowed),
+        COUNT(filter->asked), PLURAL(filter->asked));
+    if (!str_is_empty(filter->main_reason))
         visible_print(out, "  main reason: {}\n", filter->main_reason);
-    }
     if (filter->is_exempt)
         buf_append(
             out, STR("  no policy applies to this pod: it is exempt (--exempt of berth serve)\n"));
@@ -175,11 +130,18 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->late, "not evaluated in time: rejected");
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
     print_line(out, filter->narrowed, "passed, but not returned: narrowed, or near a limit");
-    print_line(out, count_not_evaluated(filter), not_evaluated_text(filter));
+    if (filter->known > 0)
+        print_line(
+            out, filter->known - (filter->asked - filter->unknown), not_evaluated_text(filter));
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
-    print_failures(filter, out);
+    for (size_t i = 0; i < filter->rules.n; i++) {
+        const ApiRule *rule = &filter->rules.items[i];
+
+        print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
+        print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
+    }
 }
 
 /* --- nodes ---------------------------------------------------------------------------- */
@@ -232,10 +194,8 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     } else if (str_is(node->outcome, "late")) {
         buf_append(out, STR("it was not judged in time"));
     } else if (node->rank > 0) {
-        buf_append(out, STR("rank "));
-        print_number(out, node->rank, 0);
-        buf_append(out, STR(" of "));
-        print_number(out, decisions->filter.passed + decisions->filter.narrowed, 0);
+        buf_printf(out, "rank %s of %s", COUNT(node->rank),
+            COUNT(decisions->filter.passed + decisions->filter.narrowed));
         if (str_is(node->outcome, "narrowed"))
             buf_append(out, STR(", not returned"));
     } else if (str_is(node->outcome, "narrowed")) {
@@ -306,9 +266,8 @@ static void print_unknown(const PodDecisions *decisions, Buf *out) {
     for (size_t i = 0; i < decisions->filter.nodes.n; i++) {
         const ApiNode *node = &decisions->filter.nodes.items[i];
 
-        if (!str_is(node->outcome, "unknown"))
-            continue;
-        visible_print(out, "           {}\n", node->name);
+        if (str_is(node->outcome, "unknown"))
+            visible_print(out, "           {}\n", node->name);
     }
 }
 
@@ -318,19 +277,18 @@ static void print_scored(const PodDecisions *decisions, Buf *out) {
 
     if (!decisions->printer || prioritize->id == 0 || prioritize->asked == decisions->filter.passed)
         return;
-    buf_append(out, STR("\nprioritize was called for "));
-    print_nodes(out, prioritize->asked);
-    buf_append(out, STR(": scores that are normalised were so among these.\n"));
+    buf_printf(out,
+        "\nprioritize was called for %s node%s: scores that are normalised were so among these.\n",
+        COUNT(prioritize->asked), PLURAL(prioritize->asked));
 }
 
 static void print_rank(const PodDecisions *decisions, Str name, Buf *out) {
     const NodeExplanation *node =
         decisions->printer ? explain_print_find(decisions->printer, name) : NULL;
 
-    if (!node || !node->is_scored)
-        return;
-    buf_printf(out, ", rank %" PRIu32 " of ", node->rank);
-    print_number(out, (int64_t)decisions->printer->explanation->n_passed, 0);
+    if (node && node->is_scored)
+        buf_printf(out, ", rank %" PRIu32 " of %s", node->rank,
+            GROUPED(decisions->printer->explanation->n_passed));
 }
 
 static void print_followers(const PodDecisions *decisions, Buf *out) {
@@ -342,26 +300,19 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
         buf_append(out, STR("\nNo scores: prioritize has not been called.\n"));
     if (decisions->preempt.id != 0) {
         visible_print(out, "\npreempt   {}: eviction on ", decisions->preempt.time);
-        print_number(out, decisions->preempt.passed, 0);
-        buf_append(out, STR(" of "));
-        print_nodes(out, decisions->preempt.asked);
-        buf_append(out, STR(" would help\n"));
+        buf_printf(out, "%s of %s node%s would help\n", COUNT(decisions->preempt.passed),
+            COUNT(decisions->preempt.asked), PLURAL(decisions->preempt.asked));
     }
     if (decisions->bind.id == 0)
         return;
-    visible_print(out, "\nbind      {}", decisions->bind.time);
-    buf_append(
-        out, str_is_empty(decisions->bind.error) ? STR(": bound to ") : STR(": not bound to "));
-    (void)visible_append(out, decisions->bind.target);
+    visible_print(out,
+        str_is_empty(decisions->bind.error) ? "\nbind      {}: bound to {}"
+                                            : "\nbind      {}: not bound to {}",
+        decisions->bind.time, decisions->bind.target);
     print_rank(decisions, decisions->bind.target, out);
-    if (!str_is_empty(decisions->bind.error)) {
+    if (!str_is_empty(decisions->bind.error))
         visible_print(out, ": {}", decisions->bind.error);
-    }
     buf_append_char(out, '\n');
-}
-
-static void print_not_offered(const PodDecisions *decisions, Buf *out) {
-    buf_printf(out, ": %s\n", not_evaluated_text(&decisions->filter));
 }
 
 /* --node: every rule, with all values. */
@@ -371,8 +322,8 @@ static void print_node_in_full(
 
     if (!asked || str_is(asked->outcome, "not-asked")) {
         (void)visible_append(out, node->node);
-        print_not_offered(decisions, out);
-        buf_append(out, STR("\nThe policies' verdict on it:\n"));
+        buf_printf(
+            out, ": %s\n\nThe policies' verdict on it:\n", not_evaluated_text(&decisions->filter));
     }
     explain_print_one(decisions->printer, node);
 }
@@ -388,7 +339,7 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
         return;
     }
     if (!node || str_is(node->outcome, "not-asked")) {
-        print_not_offered(decisions, out);
+        buf_printf(out, ": %s\n", not_evaluated_text(&decisions->filter));
         return;
     }
     score = class_of(node) < 2 ? score_of(decisions, node) : -1;
@@ -407,22 +358,12 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-/* Nodes, one by one or in groups. */
-static int print_all_nodes(const PodDecisions *decisions, Buf *out) {
-    if (!decisions->printer)
-        return print_some_nodes(decisions, out);
-    explain_print_nodes(decisions->printer);
-    print_unknown(decisions, out);
-    return 0;
-}
-
 int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
     const NodeExplanation *only = NULL;
     int r = 0;
 
     if (decisions->printer && decisions->node)
         only = explain_print_find(decisions->printer, str_from_c(decisions->node));
-
     print_head(decisions, out);
     if (decisions->filter.id == 0)
         return 0;
@@ -434,12 +375,15 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         print_node(decisions, out);
     } else {
         print_counts(decisions, out);
-        r = print_all_nodes(decisions, out);
+        if (decisions->printer) {
+            explain_print_nodes(decisions->printer);
+            print_unknown(decisions, out);
+        } else
+            r = print_some_nodes(decisions, out);
         print_followers(decisions, out);
     }
-    if (decisions->obstacle) {
+    if (decisions->obstacle)
         visible_print(out, "\nValues and parts of scores are not available: {}\n",
             str_from_c(decisions->obstacle));
-    }
     return r;
 }

@@ -6,150 +6,18 @@
 
 #include "base/diag.h"
 #include "cli/berth-client.h"
-#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
-#include "commands/explain-last-print.h"
-#include "commands/explain-past.h"
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 #include "input/zones.h"
 #include "policy/program.h"
 #include "replay/replayed-decision.h"
-#include "json/read.h"
+#include "json/fields.h"
 #include "json/write.h"
-
-/* A filter decision of a running berth, replayed here from its inputs (/api/v1/bundle?id=N). */
-typedef struct ReplayedFilter {
-    BundleCase found;
-    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* why there is none; empty: it is in @found */
-} ReplayedFilter;
 
 /* A cluster of 5,000 nodes with all their pods takes a busy berth some seconds. */
 #define FETCH_TIMEOUT_SEC 60
-
-static void replayed_filter_done(ReplayedFilter *replayed) {
-    bundle_case_done(&replayed->found);
-}
-
-/* All of these return 0, also when they have found an obstacle; or -ENOMEM. */
-
-static int refuse(ReplayedFilter *replayed, const char *why) {
-    (void)snprintf(replayed->obstacle, sizeof(replayed->obstacle), "%s", why);
-    return 0;
-}
-
-static bool is_refused(const ReplayedFilter *replayed) {
-    return replayed->obstacle[0] != '\0';
-}
-
-static int fetch_bundle(
-    const BerthAccess *given, int64_t id, Arena *arena, ReplayedFilter *replayed) {
-    BerthAccess patient = *given, *access = &patient;
-    Str path = arena_printf(arena, "/api/v1/bundle?id=%" PRId64, id);
-    char error[BUNDLE_ERROR_MAX];
-    BlockingReply reply;
-    int r;
-
-    patient.timeout_sec = FETCH_TIMEOUT_SEC;
-    r = path.ptr ? berth_client_request(access, path, STR_NULL, arena, &reply, replayed->obstacle)
-                 : -ENOMEM;
-
-    if (r != 0)
-        return r < 0 ? r : 0;
-    if (reply.status == 400) /* of one that is older */
-        return refuse(replayed, "that berth is too old to return a single decision: update it");
-    if (reply.status != 200) {
-        berth_client_explain(access, &reply, arena, replayed->obstacle);
-        return 0;
-    }
-    r = bundle_read(reply.body, &replayed->found.bundle, error);
-    return r > 0 ? refuse(replayed, error) : r;
-}
-
-static const RecordedDecision *find_decision(ReplayedFilter *replayed, int64_t id) {
-    const Recording *recording = &replayed->found.bundle.recording;
-    const RecordedDecision *decision = recording->decisions;
-    const char *obstacle;
-
-    if (recording->n != 1 || decision->id != (uint64_t)id) {
-        (void)refuse(replayed, "it does not reply like a berth");
-        return NULL;
-    }
-    obstacle = recorded_obstacle(decision);
-    if (obstacle)
-        (void)refuse(replayed, obstacle);
-    return decision;
-}
-
-/* The policies of that time: other policies need another option. */
-static int compile(
-    ReplayedFilter *replayed, const RecordedDecision *decision, Arena *arena, Program **ret) {
-    const Bundle *bundle = &replayed->found.bundle;
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = program_compile(bundle->policies, bundle->n_policies, &diags, ret);
-
-    if (r < 0)
-        return r;
-    if (r > 0)
-        return refuse(replayed, "this berth cannot read the policies of that one");
-    if (!digest_equal((*ret)->digest, decision->policy))
-        return refuse(replayed,
-            "it was decided by other policies than those in force now, which are no longer kept");
-    return 0;
-}
-
-/* The known candidates, in an order that gives the same ranks; and @also. */
-static const Str *list_nodes(const Recording *recording, const RecordedDecision *decision,
-    const char *also, Arena *arena, size_t *ret_n) {
-    const RecordedNode **order = recorded_order(decision, arena);
-    Str *names = ARENA_RAW(arena, Str, decision->n_nodes + 1);
-    size_t n = 0;
-
-    if (!order || !names)
-        return NULL;
-    for (size_t i = 0; i < decision->n_nodes; i++) {
-        Str name = recording->names[order[i]->name];
-
-        if (also && str_is(name, also))
-            also = NULL;
-        if (order[i]->kind != RECORDED_UNKNOWN)
-            names[n++] = name;
-    }
-    if (also)
-        names[n++] = str_from_c(also);
-    *ret_n = n;
-    return names;
-}
-
-/* Of the decision with this @id; @node (NULL: none) is added to the candidates. 0, also with an
- * obstacle; or -ENOMEM. */
-static int replayed_filter_fetch(const BerthAccess *access, int64_t id, const char *node,
-    const Zones *zones, Arena *arena, ReplayedFilter *ret) {
-    _cleanup_(program_unrefp) Program *program = NULL;
-    const RecordedDecision *decision;
-    const Str *nodes;
-    size_t n_nodes;
-    int r;
-
-    *ret = (ReplayedFilter){0};
-    r = fetch_bundle(access, id, arena, ret);
-    if (r < 0 || is_refused(ret))
-        return r;
-    decision = find_decision(ret, id);
-    if (is_refused(ret))
-        return 0;
-    r = compile(ret, decision, arena, &program);
-    if (r < 0 || is_refused(ret))
-        return r;
-    nodes = list_nodes(&ret->found.bundle.recording, decision, node, arena, &n_nodes);
-    if (!nodes)
-        return -ENOMEM;
-    r = bundle_case_explain(&ret->found, decision, program, nodes, n_nodes, zones, arena);
-    return r > 0 ? refuse(ret, replayed_decision_error(r)) : r;
-}
-
-#define WHO "berth explain"
 #define LAST_BUDGET ((size_t)1024 * 1024 * 1024)
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define LAST_TEXT_MAX ((size_t)256 * 1024 * 1024)
@@ -164,7 +32,10 @@ typedef struct Lookup {
     Replicas replicas;
     bool is_silent[REPLICAS_MAX]; /* it did not answer, which was reported */
     PodDecisions decisions;
+    BundleCase found; /* the filter decision, replayed here from its inputs; no view: not so, ... */
+    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: there is none */
     char error[BERTH_CLIENT_ERROR_MAX];
+    Arena *arena;
 } Lookup;
 
 /* --- requests ---------------------------------------------------------------------------- */
@@ -178,8 +49,7 @@ static int fail_memory(Lookup *lookup) {
 
 static int fetch(Lookup *lookup, size_t replica, Str path, Str *ret) {
     const BerthAccess *access = &lookup->replicas.items[replica];
-    int r =
-        path.ptr ? berth_client_get(access, path, lookup->decisions.arena, ret, lookup->error) : -1;
+    int r = path.ptr ? berth_client_get(access, path, lookup->arena, ret, lookup->error) : -1;
 
     return r < 0 ? fail_memory(lookup) : r;
 }
@@ -193,12 +63,6 @@ static int check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
     return 1;
 }
 
-/* Of several replicas' nominations the newest: times compare as texts. */
-static void note_nomination(Lookup *lookup, const ApiNomination *found) {
-    if (!str_is_empty(found->raw) && str_cmp(found->time, lookup->decisions.nomination.time) > 0)
-        lookup->decisions.nomination = *found;
-}
-
 /* The newest in @path, of one replica. */
 static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision *ret) {
     ApiNomination nomination = {0};
@@ -210,8 +74,11 @@ static int find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision
     if (r != 0)
         return r;
     json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, lookup->decisions.arena, ret, &nomination);
-    note_nomination(lookup, &nomination);
+    api_decision_decode_page(&reader, lookup->arena, ret, &nomination);
+    /* of several replicas' nominations the newest: times compare as texts */
+    if (!str_is_empty(nomination.raw) &&
+        str_cmp(nomination.time, lookup->decisions.nomination.time) > 0)
+        lookup->decisions.nomination = nomination;
     return check_reader(lookup, replica, &reader);
 }
 
@@ -231,15 +98,15 @@ static bool note_silence(Lookup *lookup, size_t replica) {
         n_silent += lookup->is_silent[i];
     if (n_silent == lookup->replicas.n)
         return false;
-    replicas_complain(&lookup->replicas, WHO, lookup->error);
+    replicas_complain(&lookup->replicas, lookup->error);
     return true;
 }
 
 /* The newest of @verb about the pod, of all replicas. */
 static int find_newest(
     Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
-    Str path = arena_printf(lookup->decisions.arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
-        filter, STR_FMT(berth_client_escape(value, lookup->decisions.arena)), verb);
+    Str path = arena_printf(lookup->arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1", filter,
+        STR_FMT(berth_client_escape(value, lookup->arena)), verb);
 
     for (size_t i = 0; i < lookup->replicas.n; i++) {
         ApiDecision found;
@@ -275,30 +142,30 @@ static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
     if (decision->id == 0 || !decision->has_nodes)
         return 0;
     if (node)
-        filter = arena_printf(lookup->decisions.arena, "&node=%.*s",
-            STR_FMT(berth_client_escape(str_from_c(node), lookup->decisions.arena)));
+        filter = arena_printf(lookup->arena, "&node=%.*s",
+            STR_FMT(berth_client_escape(str_from_c(node), lookup->arena)));
     for (size_t i = 0; r == 0 && i < PAGES_MAX && (i == 0 || decision->next > 0); i++) {
         Str after = STR_NULL, page = STR_NULL;
         JsonReader reader;
 
         if (decision->next > 0)
-            after = arena_printf(lookup->decisions.arena, "&after=%" PRId64, decision->next);
+            after = arena_printf(lookup->arena, "&after=%" PRId64, decision->next);
         r = fetch(lookup, decision->replica,
-            arena_printf(lookup->decisions.arena,
+            arena_printf(lookup->arena,
                 "/api/v1/decisions/%" PRId64 "?limit=" PAGE_LIMIT "%.*s%.*s", decision->id,
                 STR_FMT(filter), STR_FMT(after)),
             &page);
         if (r != 0)
             break;
         json_reader_init(&reader, page);
-        api_decision_decode(&reader, lookup->decisions.arena, decision);
+        api_decision_decode(&reader, lookup->arena, decision);
         r = check_reader(lookup, decision->replica, &reader);
     }
     return r;
 }
 
 static int index_scores(Lookup *lookup) {
-    lookup->decisions.scores = MAP_INIT_IN(lookup->decisions.arena);
+    lookup->decisions.scores = MAP_INIT_IN(lookup->arena);
     for (size_t i = 0; i < lookup->decisions.prioritize.nodes.n; i++) {
         Str name = lookup->decisions.prioritize.nodes.items[i].name;
 
@@ -311,37 +178,35 @@ static int index_scores(Lookup *lookup) {
 
 static int miss(Lookup *lookup) {
     const Replicas *replicas = &lookup->replicas;
-    const char *hint = replicas->is_cluster ? MISS_HINT : "";
     size_t n = replicas->n;
+    char how[64] = "";
 
     for (size_t i = 0; i < replicas->n; i++)
         n -= lookup->is_silent[i];
     if (n < replicas->n)
-        (void)snprintf(lookup->error, sizeof(lookup->error),
-            "%s: %zu answered, and remember%s no filter for %s%s", replicas_describe(replicas), n,
-            n == 1 ? "s" : "", lookup->decisions.pod, hint);
-    else
-        (void)snprintf(lookup->error, sizeof(lookup->error), "%s remember%s no filter for %s%s",
-            replicas_describe(replicas), n == 1 ? "s" : "", lookup->decisions.pod, hint);
+        (void)snprintf(how, sizeof(how), ": %zu answered, and", n);
+    (void)snprintf(lookup->error, sizeof(lookup->error), "%s%s remember%s no filter for %s%s",
+        replicas_describe(replicas), how, n == 1 ? "s" : "", lookup->decisions.pod,
+        replicas->is_cluster ? MISS_HINT : "");
     return 1;
 }
 
 static int fetch_all(Lookup *lookup) {
-    int r = find_newest(
-        lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
+    PodDecisions *all = &lookup->decisions;
+    int r = find_newest(lookup, "pod", str_from_c(all->pod), "filter", &all->filter);
 
-    if (r == 0 && lookup->decisions.filter.id == 0)
-        return str_is_empty(lookup->decisions.nomination.raw) ? miss(lookup) : 0;
+    if (r == 0 && all->filter.id == 0)
+        return str_is_empty(all->nomination.raw) ? miss(lookup) : 0;
     if (r == 0)
-        r = find_following(lookup, "prioritize", &lookup->decisions.prioritize);
+        r = find_following(lookup, "prioritize", &all->prioritize);
     if (r == 0)
-        r = find_following(lookup, "preempt", &lookup->decisions.preempt);
+        r = find_following(lookup, "preempt", &all->preempt);
     if (r == 0)
-        r = find_following(lookup, "bind", &lookup->decisions.bind);
+        r = find_following(lookup, "bind", &all->bind);
     if (r == 0)
-        r = fetch_nodes(lookup, &lookup->decisions.filter);
+        r = fetch_nodes(lookup, &all->filter);
     if (r == 0)
-        r = fetch_nodes(lookup, &lookup->decisions.prioritize);
+        r = fetch_nodes(lookup, &all->prioritize);
     return r == 0 ? index_scores(lookup) : r;
 }
 
@@ -349,15 +214,23 @@ static int fetch_all(Lookup *lookup) {
 
 static void write_decision(
     const PodDecisions *decisions, JsonWriter *writer, Str key, const ApiDecision *decision) {
+    Str field, value = STR_NULL;
+    JsonReader reader;
+
     json_write_key(writer, key);
     if (decision->id == 0) {
         json_write_null(writer);
         return;
     }
     json_write_object(writer);
-    for (size_t i = 0; i < decision->fields.n; i++) {
-        json_write_key(writer, decision->fields.items[i].key);
-        json_write_raw(writer, decision->fields.items[i].raw);
+    json_reader_init(&reader, decision->raw);
+    json_object(&reader);
+    while (json_key(&reader, &field)) {
+        json_skip(&reader, &value);
+        if (str_is(field, "nodes") || str_is(field, "next"))
+            continue;
+        json_write_key(writer, field);
+        json_write_raw(writer, value);
     }
     if (decisions->replicas)
         json_write_member(
@@ -376,7 +249,7 @@ static void write_explanation(const PodDecisions *decisions, JsonWriter *writer)
     if (decisions->printer && decisions->node)
         only = explain_print_find(decisions->printer, str_from_c(decisions->node));
     if (decisions->printer && (only || !decisions->node)) {
-        explain_print_json_value(decisions->printer, only, writer);
+        explain_print_json(decisions->printer, only, writer);
         return;
     }
     json_write_null(writer);
@@ -384,60 +257,151 @@ static void write_explanation(const PodDecisions *decisions, JsonWriter *writer)
         json_write_member(writer, STR("unexplained"), str_from_c(decisions->obstacle));
 }
 
-static void write_nomination(const PodDecisions *decisions, JsonWriter *writer) {
-    json_write_key(writer, STR("nomination"));
-    if (str_is_empty(decisions->nomination.raw))
-        json_write_null(writer);
-    else
-        json_write_raw(writer, decisions->nomination.raw);
-}
-
 static void print_json(const PodDecisions *decisions, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
+    JsonWriter writer = {.out = out, .indent = 2};
 
-    writer.indent = 2;
     json_write_object(&writer);
     write_decision(decisions, &writer, STR("filter"), &decisions->filter);
     write_decision(decisions, &writer, STR("prioritize"), &decisions->prioritize);
     write_decision(decisions, &writer, STR("preempt"), &decisions->preempt);
     write_decision(decisions, &writer, STR("bind"), &decisions->bind);
     write_explanation(decisions, &writer);
-    write_nomination(decisions, &writer);
+    json_write_key(&writer, STR("nomination"));
+    json_write_raw(
+        &writer, str_is_empty(decisions->nomination.raw) ? STR("null") : decisions->nomination.raw);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
 
 /* --- in full ------------------------------------------------------------------------------ */
 
+/* These return 0, also when they have found an obstacle; or -ENOMEM. */
+
+static int refuse(Lookup *lookup, const char *why) {
+    (void)snprintf(lookup->obstacle, sizeof(lookup->obstacle), "%s", why);
+    return 0;
+}
+
+/* The inputs of the filter decision (/api/v1/bundle?id=N), which is in *ret unless there is an
+ * obstacle. */
+static int fetch_bundle(Lookup *lookup, const RecordedDecision **ret) {
+    const ApiDecision *filter = &lookup->decisions.filter;
+    BerthAccess access = lookup->replicas.items[filter->replica];
+    Str path = arena_printf(lookup->arena, "/api/v1/bundle?id=%" PRId64, filter->id);
+    const Recording *recording = &lookup->found.bundle.recording;
+    char error[BUNDLE_ERROR_MAX];
+    BlockingReply reply;
+    int r = -ENOMEM;
+
+    access.timeout_sec = FETCH_TIMEOUT_SEC;
+    if (path.ptr)
+        r = berth_client_request(&access, path, STR_NULL, lookup->arena, &reply, lookup->obstacle);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (reply.status == 400) /* of one that is older */
+        return refuse(lookup, "that berth is too old to return a single decision: update it");
+    if (reply.status != 200) {
+        berth_client_explain(&access, &reply, lookup->arena, lookup->obstacle);
+        return 0;
+    }
+    r = bundle_read(reply.body, &lookup->found.bundle, error);
+    if (r != 0)
+        return r > 0 ? refuse(lookup, error) : r;
+    *ret = recording->decisions;
+    if (recording->n != 1 || (*ret)->id != (uint64_t)filter->id)
+        return refuse(lookup, "it does not reply like a berth");
+    return recorded_obstacle(*ret) ? refuse(lookup, recorded_obstacle(*ret)) : 0;
+}
+
+/* The policies of that time: other policies need another option. */
+static int compile(Lookup *lookup, const RecordedDecision *decision, Program **ret) {
+    const Bundle *bundle = &lookup->found.bundle;
+    DiagList diags = DIAG_LIST_IN(lookup->arena);
+    int r = program_compile(bundle->policies, bundle->n_policies, &diags, ret);
+
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return refuse(lookup, "this berth cannot read the policies of that one");
+    if (!digest_equal((*ret)->digest, decision->policy))
+        return refuse(lookup,
+            "it was decided by other policies than those in force now, which are no longer kept");
+    return 0;
+}
+
+/* The known candidates, in an order that gives the same ranks; and @also. */
+static const Str *list_nodes(const Recording *recording, const RecordedDecision *decision,
+    const char *also, Arena *arena, size_t *ret_n) {
+    const RecordedNode **order = recorded_order(decision, arena);
+    Str *names = ARENA_RAW(arena, Str, decision->n_nodes + 1);
+    size_t n = 0;
+
+    if (!order || !names)
+        return NULL;
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        Str name = recording->names[order[i]->name];
+
+        if (also && str_is(name, also))
+            also = NULL;
+        if (order[i]->kind != RECORDED_UNKNOWN)
+            names[n++] = name;
+    }
+    if (also)
+        names[n++] = str_from_c(also);
+    *ret_n = n;
+    return names;
+}
+
 /* The filter once more, with everything that led to it; if it was answered, and is still kept. */
-static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
+static int look_back(Lookup *lookup, const Zones *zones) {
+    _cleanup_(program_unrefp) Program *program = NULL;
     PodDecisions *decisions = &lookup->decisions;
+    const RecordedDecision *decision = NULL;
+    const Str *nodes;
+    size_t n_nodes;
+    int r;
 
     if (decisions->filter.id == 0 || !str_is_empty(decisions->filter.error))
         return 0;
-    if (replayed_filter_fetch(&lookup->replicas.items[decisions->filter.replica],
-            decisions->filter.id, decisions->node, zones, decisions->arena, ret) < 0)
-        return fail_memory(lookup);
-    if (ret->obstacle[0] != '\0')
-        decisions->obstacle = ret->obstacle;
-    return 0;
+    r = fetch_bundle(lookup, &decision);
+    if (r == 0 && !lookup->obstacle[0])
+        r = compile(lookup, decision, &program);
+    if (r == 0 && !lookup->obstacle[0]) {
+        nodes = list_nodes(
+            &lookup->found.bundle.recording, decision, decisions->node, lookup->arena, &n_nodes);
+        r = nodes ? bundle_case_explain(
+                        &lookup->found, decision, program, nodes, n_nodes, zones, lookup->arena)
+                  : -ENOMEM;
+        if (r > 0)
+            r = refuse(lookup, replayed_decision_error(r));
+    }
+    decisions->obstacle = lookup->obstacle[0] ? lookup->obstacle : NULL;
+    return r < 0 ? fail_memory(lookup) : 0;
 }
 
 /* Whether the berth that made the filter decision binds. */
 static BindWiring find_wiring(Lookup *lookup) {
+    static const JsonField bind_field = {"bind.enabled", JSON_FIELD_BOOL, 0};
+    bool binds = false;
     Str page = STR_NULL;
-    int r = fetch(lookup, lookup->decisions.filter.replica, STR("/api/v1/status"), &page);
+    JsonReader reader;
 
-    return r == 0 ? api_status_wiring(page, lookup->decisions.arena) : BIND_UNKNOWN;
+    if (fetch(lookup, lookup->decisions.filter.replica, STR("/api/v1/status"), &page) != 0)
+        return BIND_UNKNOWN;
+    json_reader_init(&reader, page);
+    json_read_fields(&reader, lookup->arena, &bind_field, 1, &binds);
+    if (json_error(&reader) != JSON_OK)
+        return BIND_UNKNOWN;
+    return binds ? BIND_BY_BERTH : BIND_BY_SCHEDULER;
 }
 
-static int print(Lookup *lookup, const ExplainLastOptions *options, bool colour,
-    ReplayedFilter *replayed, Arena *scratch, Buf *out) {
+static int print(
+    Lookup *lookup, const ExplainLastOptions *options, bool colour, Arena *scratch, Buf *out) {
     PodDecisions *decisions = &lookup->decisions;
     ExplainPrinter printer = {
-        .explanation = &replayed->found.explanation,
-        .pod = &replayed->found.pod,
-        .now_nsec = replayed->found.now_nsec,
+        .explanation = &lookup->found.explanation,
+        .pod = &lookup->found.pod,
+        .now_nsec = lookup->found.now_nsec,
         .weight = options->weight,
         .all = options->all,
         .colour = colour,
@@ -447,18 +411,18 @@ static int print(Lookup *lookup, const ExplainLastOptions *options, bool colour,
     };
     int r = 0;
 
-    decisions->printer = replayed->found.view ? &printer : NULL;
+    decisions->printer = lookup->found.view ? &printer : NULL;
     if (decisions->printer && (decisions->node || options->form != OUTPUT_TABLE))
         printer.bind = find_wiring(lookup);
     if (options->form != OUTPUT_TABLE)
         print_json(decisions, out);
     else
         r = pod_decisions_print(decisions, out);
-    decisions->printer = NULL;
     return r < 0 || printer.error < 0 || buf_error(out) ? fail_memory(lookup) : 0;
 }
 
 static void lookup_done(Lookup *lookup) {
+    bundle_case_done(&lookup->found);
     replicas_done(&lookup->replicas);
 }
 
@@ -466,26 +430,26 @@ int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *
     _cleanup_(arena_freep) Arena *arena = arena_new(LAST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
-    _cleanup_(replayed_filter_done) ReplayedFilter replayed = {0};
-    _cleanup_(server_source_done) ServerSource source = options->source;
+    ServerSource source = options->source;
     _cleanup_(lookup_done) Lookup lookup = {
         .decisions = {.pod = options->pod,
             .node = options->node,
             .all = options->all,
             .arena = arena},
+        .arena = arena,
     };
     int r;
 
     error[0] = '\0';
-    if (arena && (r = replicas_open(&source, WHO, &lookup.replicas)) != 0)
+    if (arena && (r = replicas_open(&source, &lookup.replicas)) != 0)
         return r;
     if (lookup.replicas.is_cluster)
         lookup.decisions.replicas = lookup.replicas.names;
     r = arena && scratch && zones ? fetch_all(&lookup) : fail_memory(&lookup);
     if (r == 0)
-        r = look_back(&lookup, zones, &replayed);
+        r = look_back(&lookup, zones);
     if (r == 0)
-        r = print(&lookup, options, has_colour, &replayed, scratch, out);
+        r = print(&lookup, options, has_colour, scratch, out);
     if (r == 0)
         return 0;
     (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", lookup.error);
@@ -501,6 +465,6 @@ int explain_last(const ExplainLastOptions *options) {
     r = explain_last_write(options, terminal_has_colour(stdout), &out, error);
     progress_end();
     if (r != 0)
-        return error[0] ? terminal_complain(WHO, error) : r;
-    return terminal_finish_as(&out, options->form, WHO);
+        return error[0] ? terminal_complain("%s", error) : r;
+    return terminal_finish_as(&out, options->form);
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/visible.h"
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 
 #define INDENT "      "
 
@@ -14,41 +14,24 @@ static void print_outcome(ExplainPrinter *printer, const NodeExplanation *node) 
 
     buf_append(printer->out, str_from_c(printer->paint.bold));
     (void)visible_append(printer->out, node->node);
-    buf_printf(printer->out, "%s: ", printer->paint.off);
-    if (node->outcome == NODE_REJECTED) {
-        buf_append(printer->out, node->verdict->is_unresolvable
-                                     ? STR("rejected; preemption cannot help\n")
-                                     : STR("rejected\n"));
-        return;
-    }
-    buf_append(printer->out, node->outcome == NODE_PASSED ? STR("passes") : STR("passed"));
-    if (node->is_scored) {
-        buf_append(printer->out, STR(", rank "));
-        explain_print_count(printer, node->rank);
-        buf_append(printer->out, STR(" of "));
-        explain_print_count(printer, explanation->n_passed);
-    }
-    if (node->outcome == NODE_NARROWED) {
-        buf_append(printer->out, STR(", not returned: the best "));
-        explain_print_count(printer, explanation->narrow_to);
-        buf_append(printer->out, STR(" are (narrow)"));
-    }
+    buf_printf(printer->out, "%s: %s", printer->paint.off,
+        node->outcome == NODE_PASSED     ? "passes"
+        : node->outcome == NODE_NARROWED ? "passed"
+        : node->verdict->is_unresolvable ? "rejected; preemption cannot help"
+                                         : "rejected");
+    if (node->outcome != NODE_REJECTED && node->is_scored)
+        buf_printf(
+            printer->out, ", rank %s of %s", GROUPED(node->rank), GROUPED(explanation->n_passed));
+    if (node->outcome == NODE_NARROWED)
+        buf_printf(printer->out, ", not returned: the best %s are (narrow)",
+            GROUPED(explanation->narrow_to));
     buf_append_char(printer->out, '\n');
-}
-
-/* --- rules -------------------------------------------------------------------------------- */
-
-static const FailedRule *failure_of(const NodeExplanation *node, const Filter *filter) {
-    for (size_t i = 0; i < node->n_failed; i++)
-        if (node->failed[i].filter == filter)
-            return &node->failed[i];
-    return NULL;
 }
 
 /* The tree of an expression, moved to the right. */
 static void print_tree(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
-    Buf tree = BUF_INIT((size_t)1024 * 1024);
+    _cleanup_(buf_done) Buf tree = BUF_INIT((size_t)1024 * 1024);
     Str rest, line;
     int r;
 
@@ -58,16 +41,8 @@ static void print_tree(
     if (r < 0)
         printer->error = r;
     rest = buf_str(&tree);
-    while (rest.len > 0 && str_split(&rest, '\n', &line)) {
-        buf_append(printer->out, STR(INDENT));
-        buf_append(printer->out, line);
-        buf_append_char(printer->out, '\n');
-    }
-    buf_done(&tree);
-}
-
-static void print_rule_name(ExplainPrinter *printer, const Filter *filter) {
-    buf_printf(printer->out, "%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
+    while (rest.len > 0 && str_split(&rest, '\n', &line))
+        buf_printf(printer->out, INDENT "%.*s\n", STR_FMT(line));
 }
 
 static void print_failure(
@@ -75,8 +50,8 @@ static void print_failure(
     const Filter *filter = failed->filter;
     const FailureDetails *details = explain_print_details(printer, node, failed);
 
-    buf_printf(printer->out, "  %s✗%s ", printer->paint.bad, printer->paint.off);
-    print_rule_name(printer, filter);
+    buf_printf(printer->out, "  %s✗%s %.*s/%.*s", printer->paint.bad, printer->paint.off,
+        STR_FMT(filter->policy->name), STR_FMT(filter->name));
     visible_print(printer->out, ": {}", filter->reason);
     if (filter->policy->is_observed)
         buf_append(printer->out, STR(" (Observe: not acted upon)"));
@@ -100,15 +75,14 @@ static void print_rules(ExplainPrinter *printer, const NodeExplanation *node, bo
         if (explanation->policies[i].fit != FIT_APPLIES)
             continue;
         for (size_t j = 0; j < policy->n_filters; j++) {
-            const FailedRule *failed = failure_of(node, &policy->filters[j]);
+            const Filter *filter = &policy->filters[j];
+            const FailedRule *failed = explain_failed_rule(node, filter);
 
-            if (failing && failed) {
+            if (failing && failed)
                 print_failure(printer, node, failed);
-            } else if (!failing && !failed) {
-                buf_printf(printer->out, "  %s✓%s ", printer->paint.good, printer->paint.off);
-                print_rule_name(printer, &policy->filters[j]);
-                buf_append_char(printer->out, '\n');
-            }
+            else if (!failing && !failed)
+                buf_printf(printer->out, "  %s✓%s %.*s/%.*s\n", printer->paint.good,
+                    printer->paint.off, STR_FMT(policy->name), STR_FMT(filter->name));
         }
     }
 }
@@ -134,8 +108,6 @@ static void print_exactness(ExplainPrinter *printer) {
             buf_printf(printer->out, ":\n" INDENT "%s\n", exactness_text(exactness));
     }
 }
-
-/* --- score ------------------------------------------------------------------------------------ */
 
 /* The better one to compare with; NULL: it is the best. */
 static const NodeExplanation *best_beside(
@@ -164,8 +136,8 @@ static void print_part(
     const NodeExplanation *best = best_beside(printer, node);
     size_t length = score->policy->name.len + 1 + score->name.len;
 
-    buf_printf(printer->out, "    %.*s/%.*s", STR_FMT(score->policy->name), STR_FMT(score->name));
-    buf_append_repeat(printer->out, ' ', width - length);
+    buf_printf(printer->out, "    %.*s/%.*s%*s", STR_FMT(score->policy->name), STR_FMT(score->name),
+        (int)(width - length), "");
     if (part->is_error)
         buf_append(printer->out, STR("     error"));
     else if (part->is_missing)
@@ -220,10 +192,9 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
     if (node->outcome == NODE_PASSED)
         buf_printf(printer->out, ", %u of %u sent, +%" PRId64 " in kube-scheduler",
             node->wire_score, explanation->wire_max,
-            explain_print_points(printer, node->wire_score));
+            score_points(node->wire_score, printer->weight));
     if (best) {
-        buf_printf(printer->out, "; rank 1 is ");
-        (void)visible_append(printer->out, best->node);
+        visible_print(printer->out, "; rank 1 is {}", best->node);
         buf_printf(printer->out, " with %.1f", best->score);
     }
     buf_append(printer->out, STR("\n    "));
@@ -236,8 +207,6 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
     for (size_t i = 0; i < explanation->n_scores; i++)
         print_score_rule(printer, node, explanation->scores[i]);
 }
-
-/* --- bind --------------------------------------------------------------------------------- */
 
 static void print_annotation(ExplainPrinter *printer, const BindValue *value, size_t width) {
     buf_append(printer->out, STR("    "));
@@ -268,11 +237,6 @@ static void print_annotations(ExplainPrinter *printer, const NodeExplanation *no
     buf_append(printer->out, STR("  annotations that a bind sets (--bind)\n"));
     for (size_t i = 0; i < n; i++)
         print_annotation(printer, &values[i], width);
-}
-
-void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node) {
-    explain_print_head(printer);
-    explain_print_one(printer, node);
 }
 
 void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node) {

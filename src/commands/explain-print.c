@@ -3,48 +3,37 @@
  * suggestion, how much scores count.
  */
 
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 
 #include <errno.h>
 
 #include "base/visible.h"
 #include "extender/score.h"
 
-void explain_print_count(ExplainPrinter *printer, uint64_t n) {
-    buf_append_grouped(printer->out, n);
-}
-
 void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        Buf text = BUF_INIT(4096);
+        _cleanup_(buf_done) Buf text = BUF_INIT(4096);
 
         probe_leaf_print(&values[i], &text);
-        buf_append(printer->out, i > 0 ? STR(", ") : STR_NULL);
-        (void)visible_append(printer->out, buf_str(&text));
-        buf_done(&text);
+        visible_print(printer->out, i > 0 ? ", {}" : "{}", buf_str(&text));
     }
 }
 
 void explain_print_why(
     ExplainPrinter *printer, const FailedRule *failed, const FailureDetails *details) {
-    if (!str_is_empty(failed->detail)) {
+    if (!str_is_empty(failed->detail))
         (void)visible_append(printer->out, failed->detail);
-        return;
-    }
-    explain_print_values(printer, details->values, details->n_values);
+    else
+        explain_print_values(printer, details->values, details->n_values);
 }
 
 void explain_print_needs(
     ExplainPrinter *printer, const FailureDetails *details, const char *indent) {
     for (size_t i = 0; i < details->n_remedies; i++) {
-        if (i == 0)
-            buf_printf(printer->out, "%sneeds ", indent);
-        else
-            buf_append(printer->out, STR(" and "));
+        buf_printf(printer->out, "%s%s", i == 0 ? indent : "", i == 0 ? "needs " : " and ");
         (void)visible_append(printer->out, details->remedies[i].text);
     }
-    if (details->n_remedies > 0)
-        buf_append_char(printer->out, '\n');
+    buf_append(printer->out, details->n_remedies > 0 ? STR("\n") : STR_NULL);
 }
 
 const FailureDetails *explain_print_details(
@@ -62,8 +51,17 @@ const FailureDetails *explain_print_details(
     return r < 0 ? &none : details;
 }
 
-int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire) {
-    return score_points(wire, printer->weight);
+const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter *filter) {
+    for (size_t i = 0; i < node->n_failed; i++)
+        if (node->failed[i].filter == filter)
+            return &node->failed[i];
+    return NULL;
+}
+
+Str explain_fallback(const RuleErrors *errors) {
+    Fallback fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
+
+    return fallback == FALLBACK_ALLOW ? STR("allow") : STR("reject");
 }
 
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name) {
@@ -79,8 +77,6 @@ void explain_print_share(ExplainPrinter *printer) {
     buf_printf(printer->out, "%s\n", printer->paint.off);
 }
 
-/* --- head --------------------------------------------------------------------------------- */
-
 void explain_print_asks(ExplainPrinter *printer) {
     const Pod *pod = printer->pod;
 
@@ -92,25 +88,16 @@ void explain_print_asks(ExplainPrinter *printer) {
     }
 }
 
-static const char *fit_words(PolicyFit fit) {
-    switch (fit) {
-    case FIT_OTHER_NAMESPACE:
-        return "another namespace";
-    case FIT_OTHER_NAMESPACE_LABELS:
-        return "other labels of its namespace";
-    case FIT_OTHER_LABELS:
-        return "other labels";
-    case FIT_EXPRESSION_FALSE:
-        return "match.expression is false";
-    case FIT_NAMESPACE_FAILED:
-        return "match.namespaceSelector failed";
-    default:
-        return "match.expression failed";
-    }
-}
-
 /* Those that are not for the pod, by why not. */
 static void print_others(ExplainPrinter *printer, PolicyFit fit) {
+    static const char *const words[] = {
+        [FIT_OTHER_NAMESPACE] = "another namespace",
+        [FIT_OTHER_NAMESPACE_LABELS] = "other labels of its namespace",
+        [FIT_OTHER_LABELS] = "other labels",
+        [FIT_EXPRESSION_FALSE] = "match.expression is false",
+        [FIT_NAMESPACE_FAILED] = "match.namespaceSelector failed",
+        [FIT_EXPRESSION_FAILED] = "match.expression failed",
+    };
     const Explanation *explanation = printer->explanation;
     size_t n = 0;
 
@@ -124,12 +111,11 @@ static void print_others(ExplainPrinter *printer, PolicyFit fit) {
         else
             buf_append(printer->out, fit >= FIT_NAMESPACE_FAILED ? STR("; ") : STR(", "));
         buf_append(printer->out, policy->policy->name);
-        if (fit >= FIT_NAMESPACE_FAILED) {
+        if (fit >= FIT_NAMESPACE_FAILED)
             visible_print(printer->out, ": {}", policy->error);
-        }
     }
     if (n > 0)
-        buf_printf(printer->out, "  (%s)%s\n", fit_words(fit), printer->paint.off);
+        buf_printf(printer->out, "  (%s)%s\n", words[fit], printer->paint.off);
 }
 
 void explain_print_policies(ExplainPrinter *printer) {
@@ -144,9 +130,8 @@ void explain_print_policies(ExplainPrinter *printer) {
 
         if (policy->fit != FIT_APPLIES)
             continue;
-        buf_append(printer->out, n++ ? STR(", ") : STR_NULL);
-        buf_append(printer->out, policy->policy->name);
-        buf_append(printer->out, policy->policy->is_observed ? STR(" (Observe)") : STR_NULL);
+        buf_printf(printer->out, "%s%.*s%s", n++ ? ", " : "", STR_FMT(policy->policy->name),
+            policy->policy->is_observed ? " (Observe)" : "");
     }
     buf_append_char(printer->out, '\n');
     for (PolicyFit fit = FIT_OTHER_NAMESPACE; fit <= FIT_EXPRESSION_FAILED; fit++)

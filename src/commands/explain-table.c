@@ -3,16 +3,12 @@
  * with one node of each group as an example. --all shows every node in its place.
  */
 
-#include <stdio.h>
-
 #include "base/visible.h"
-#include "commands/explain-print.h"
+#include "commands/explain-internal.h"
 
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
 #define PART_COLUMNS_MIN 5u
-
-/* --- nodes that pass -------------------------------------------------------------------------- */
 
 static size_t name_width(const NodeExplanation *const *nodes, size_t n) {
     size_t widest = strlen("NODE");
@@ -47,10 +43,9 @@ static size_t print_part_name(ExplainPrinter *printer, size_t score, Buf *out) {
 }
 
 static size_t part_width(ExplainPrinter *printer, size_t score) {
-    Buf name = BUF_INIT(1024);
+    _cleanup_(buf_done) Buf name = BUF_INIT(1024);
     size_t width = print_part_name(printer, score, &name);
 
-    buf_done(&name);
     return width < PART_COLUMNS_MIN ? PART_COLUMNS_MIN : width;
 }
 
@@ -59,13 +54,11 @@ static void print_ranking_head(ExplainPrinter *printer, size_t width) {
     visible_append_padded(printer->out, STR("NODE"), width);
     buf_append(printer->out, STR("  SENT  SCORE"));
     for (size_t i = 0; i < printer->explanation->n_scores; i++) {
-        Buf name = BUF_INIT(1024);
+        _cleanup_(buf_done) Buf name = BUF_INIT(1024);
         size_t columns = print_part_name(printer, i, &name), needed = part_width(printer, i);
 
-        buf_append(printer->out, i == 0 ? STR("  =  ") : STR("  "));
-        buf_append_repeat(printer->out, ' ', needed - columns);
-        buf_append(printer->out, buf_str(&name));
-        buf_done(&name);
+        buf_printf(printer->out, "%s%*s%.*s", i == 0 ? "  =  " : "  ", (int)(needed - columns), "",
+            STR_FMT(buf_str(&name)));
     }
     buf_append_char(printer->out, '\n');
 }
@@ -94,20 +87,6 @@ static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, s
     buf_append_char(printer->out, '\n');
 }
 
-static void print_more(ExplainPrinter *printer, size_t n) {
-    buf_printf(printer->out, "%s      … ", printer->paint.dim);
-    explain_print_count(printer, n);
-    buf_printf(printer->out, " more; --all shows them%s\n", printer->paint.off);
-}
-
-/* Nothing to rank them by: only who they are. */
-static void print_names(ExplainPrinter *printer, size_t shown) {
-    buf_append(printer->out, STR("NODE\n"));
-    for (size_t i = 0; i < shown; i++) {
-        visible_print(printer->out, "{}\n", printer->explanation->ranking[i]->node);
-    }
-}
-
 static void print_ranking(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
     size_t n = explanation->n_passed;
@@ -117,36 +96,31 @@ static void print_ranking(ExplainPrinter *printer) {
     if (n == 0)
         return;
     buf_append_char(printer->out, '\n');
-    if (explanation->n_scores == 0) {
-        print_names(printer, shown);
-    } else {
+    if (explanation->n_scores == 0) /* nothing to rank them by: only their names */
+        buf_append(printer->out, STR("NODE\n"));
+    else
         print_ranking_head(printer, width);
-        for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++)
+        if (explanation->n_scores == 0)
+            visible_print(printer->out, "{}\n", explanation->ranking[i]->node);
+        else
             print_ranked(printer, explanation->ranking[i], width);
-    }
     if (shown < n)
-        print_more(printer, n - shown);
+        buf_printf(printer->out, "%s      … %s more; --all shows them%s\n", printer->paint.dim,
+            GROUPED(n - shown), printer->paint.off);
 }
 
-static void print_summary(ExplainPrinter *printer) {
+void explain_print_summary(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
 
-    buf_append(printer->out, str_from_c(printer->paint.bold));
-    explain_print_count(printer, explanation->n_passed);
-    buf_append(printer->out, STR(" of "));
-    explain_print_count(printer, explanation->n_nodes);
-    buf_printf(printer->out, " nodes pass%s", printer->paint.off);
-    if (explanation->n_narrowed > 0) {
-        buf_append(printer->out, STR("; the best "));
-        explain_print_count(printer, explanation->n_passed - explanation->n_narrowed);
-        buf_append(printer->out, STR(" are returned (narrow), "));
-        explain_print_count(printer, explanation->n_narrowed);
-        buf_append(printer->out, STR(" are not"));
-    }
+    buf_printf(printer->out, "%s%s of %s nodes pass%s", printer->paint.bold,
+        GROUPED(explanation->n_passed), GROUPED(explanation->n_nodes), printer->paint.off);
+    if (explanation->n_narrowed > 0)
+        buf_printf(printer->out, "; the best %s are returned (narrow), %s are not",
+            GROUPED(explanation->n_passed - explanation->n_narrowed),
+            GROUPED(explanation->n_narrowed));
     buf_append_char(printer->out, '\n');
 }
-
-/* --- nodes that do not ------------------------------------------------------------------------ */
 
 typedef struct Group {
     const Filter *filter;
@@ -158,12 +132,9 @@ typedef struct Group {
 } Group;
 
 static const FailedRule *failure_in(const NodeExplanation *node, const Group *group) {
-    if (!group->is_observed && node->verdict != group->filter)
-        return NULL;
-    for (size_t i = 0; i < node->n_failed; i++)
-        if (node->failed[i].filter == group->filter)
-            return &node->failed[i];
-    return NULL;
+    return group->is_observed || node->verdict == group->filter
+               ? explain_failed_rule(node, group->filter)
+               : NULL;
 }
 
 static Group find_group(const Explanation *explanation, const Filter *filter) {
@@ -187,14 +158,11 @@ static Group find_group(const Explanation *explanation, const Filter *filter) {
 #define GROUP_INDENT "           "
 
 static void print_group_head(ExplainPrinter *printer, const Group *group) {
-    char digits[24];
+    const char *number = GROUPED(group->n);
 
-    (void)snprintf(digits, sizeof(digits), "%zu", group->n);
-    buf_append_repeat(printer->out, ' ', 9 - (strlen(digits) + (strlen(digits) - 1) / 3));
-    buf_append(printer->out, str_from_c(printer->paint.bad));
-    explain_print_count(printer, group->n);
-    buf_printf(printer->out, "%s  %.*s/%.*s: ", printer->paint.off,
-        STR_FMT(group->filter->policy->name), STR_FMT(group->filter->name));
+    buf_printf(printer->out, "%*s%s%s%s  %.*s/%.*s: ", 9 - (int)strlen(number), "",
+        printer->paint.bad, number, printer->paint.off, STR_FMT(group->filter->policy->name),
+        STR_FMT(group->filter->name));
     (void)visible_append(printer->out, group->filter->reason);
     if (group->filter->is_unresolvable)
         buf_printf(
@@ -203,16 +171,13 @@ static void print_group_head(ExplainPrinter *printer, const Group *group) {
 }
 
 static void print_more_rules(ExplainPrinter *printer, const Group *group) {
-    buf_printf(printer->out, GROUP_INDENT "%s", printer->paint.dim);
-    if (group->n == 1) {
-        buf_append(printer->out, STR("it fails"));
-    } else if (group->n_more == group->n) {
-        buf_append(printer->out, STR("all of them fail"));
-    } else {
-        explain_print_count(printer, group->n_more);
-        buf_append(printer->out, STR(" of them fail"));
-    }
-    buf_printf(printer->out, " other rules, too%s\n", printer->paint.off);
+    bool are_all = group->n_more == group->n;
+
+    buf_printf(printer->out, GROUP_INDENT "%s%s%s other rules, too%s\n", printer->paint.dim,
+        group->n == 1 ? ""
+        : are_all     ? "all"
+                      : GROUPED(group->n_more),
+        group->n == 1 ? "it fails" : " of them fail", printer->paint.off);
 }
 
 static void print_example(ExplainPrinter *printer, const Group *group) {
@@ -220,9 +185,8 @@ static void print_example(ExplainPrinter *printer, const Group *group) {
     const FailedRule *failed = failure_in(node, group);
     const FailureDetails *details = explain_print_details(printer, node, failed);
 
-    buf_append(printer->out, STR(GROUP_INDENT));
-    buf_append(printer->out, group->n > 1 ? STR("e.g. ") : STR_NULL);
-    visible_print(printer->out, "{}: ", node->node);
+    visible_print(
+        printer->out, group->n > 1 ? GROUP_INDENT "e.g. {}: " : GROUP_INDENT "{}: ", node->node);
     explain_print_why(printer, failed, details);
     buf_append_char(printer->out, '\n');
     explain_print_needs(printer, details, GROUP_INDENT);
@@ -239,22 +203,13 @@ static void print_members(ExplainPrinter *printer, const Group *group) {
 
         if (!failed)
             continue;
-        buf_append(printer->out, STR(GROUP_INDENT));
-        visible_print(printer->out, "{}: ", node->node);
+        visible_print(printer->out, GROUP_INDENT "{}: ", node->node);
         explain_print_why(printer, failed, explain_print_details(printer, node, failed));
         if (!group->is_observed && n_others > 0)
             buf_printf(
                 printer->out, " %s+%zu more%s", printer->paint.dim, n_others, printer->paint.off);
         buf_append_char(printer->out, '\n');
     }
-}
-
-static void print_group(ExplainPrinter *printer, const Group *group) {
-    print_group_head(printer, group);
-    if (printer->all)
-        print_members(printer, group);
-    else
-        print_example(printer, group);
 }
 
 /* The groups of one policy: those with a node closest to eligible, or the others. */
@@ -268,7 +223,11 @@ static void print_groups_of(
         if (*title)
             buf_printf(printer->out, "\n%s\n", *title);
         *title = NULL;
-        print_group(printer, &group);
+        print_group_head(printer, &group);
+        if (printer->all)
+            print_members(printer, &group);
+        else
+            print_example(printer, &group);
     }
 }
 
@@ -284,33 +243,22 @@ static void print_groups(ExplainPrinter *printer, bool observed, const char *tit
                 print_groups_of(printer, explanation->policies[i].policy, is_closest > 0, &title);
 }
 
-/* --- errors and their effect ------------------------------------------------------------------ */
-
-/* "(onMissing: allow)": what counts where it failed. */
-static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
-    Fallback fallback;
-
-    buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
-    if (errors->score) {
-        buf_printf(printer->out, "%g)",
-            errors->is_missing ? errors->score->on_missing : errors->score->on_error);
-        return;
-    }
-    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
-    buf_append(printer->out, fallback == FALLBACK_ALLOW ? STR("allow)") : STR("reject)"));
-}
-
 static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors) {
     const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
     Str name = errors->filter ? errors->filter->name : errors->score->name;
 
-    buf_printf(printer->out, "  %s%.*s/%.*s%s on ", printer->paint.bad, STR_FMT(policy->name),
-        STR_FMT(name), printer->paint.off);
-    explain_print_count(printer, errors->n);
-    buf_printf(printer->out, " node%s", errors->n == 1 ? "" : "s");
-    print_fallback(printer, errors);
-    buf_append(printer->out, errors->n > 1 ? STR(": e.g. ") : STR(": "));
-    visible_print(printer->out, "{}: {}\n", errors->node, errors->text);
+    buf_printf(printer->out, "  %s%.*s/%.*s%s on %s node%s", printer->paint.bad,
+        STR_FMT(policy->name), STR_FMT(name), printer->paint.off, GROUPED(errors->n),
+        PLURAL(errors->n));
+    /* "(onMissing: allow)": what counts where it failed. */
+    buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
+    if (errors->score)
+        buf_printf(printer->out, "%g)",
+            errors->is_missing ? errors->score->on_missing : errors->score->on_error);
+    else
+        buf_printf(printer->out, "%.*s)", STR_FMT(explain_fallback(errors)));
+    visible_print(
+        printer->out, errors->n > 1 ? ": e.g. {}: {}\n" : ": {}: {}\n", errors->node, errors->text);
 }
 
 /* Those caused by a missing metric, or the others. */
@@ -327,12 +275,6 @@ static void print_errors(ExplainPrinter *printer, bool is_missing, const char *t
         is_first = false;
         print_rule_errors(printer, errors);
     }
-}
-
-void explain_print_table(ExplainPrinter *printer) {
-    explain_print_head(printer);
-    print_summary(printer);
-    explain_print_nodes(printer);
 }
 
 void explain_print_nodes(ExplainPrinter *printer) {

@@ -1,9 +1,8 @@
 /* Explains every pod template of a file, a row for each. */
 
-#include "commands/explain-workloads.h"
+#include "commands/explain-internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/visible.h"
@@ -11,8 +10,6 @@
 #include "json/write.h"
 
 #define NAME_COLUMNS_MAX 60u
-
-/* --- reasons --------------------------------------------------------------------------------- */
 
 /* Nodes whose verdict is one filter. */
 typedef struct Rejected {
@@ -71,8 +68,6 @@ static int explain(
     return r < 0 ? r : find_rejections(ret, report->scratch, ret_rejections);
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
-
 static size_t print_name(const WorkloadObject *workload, Buf *out) {
     _cleanup_(buf_done) Buf name = BUF_INIT(4096);
 
@@ -93,51 +88,31 @@ static size_t name_width(const WorkloadList *list) {
     return widest;
 }
 
-/* "12 of 100". */
-static void print_eligible(WorkloadReport *report, const Explanation *explanation) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-    const char *colour = explanation->n_passed == 0 ? report->paint.bad : report->paint.good;
-
-    buf_append_grouped(&text, explanation->n_passed);
-    buf_append(&text, STR(" of "));
-    buf_append_grouped(&text, explanation->n_nodes);
-    buf_append_repeat(report->out, ' ', text.len < 15 ? 15 - text.len : 0);
-    buf_printf(report->out, "%s%.*s%s", colour, STR_FMT(buf_str(&text)), report->paint.off);
-}
-
-/* The rule that most of the closest nodes fail. */
-static void print_reason(WorkloadReport *report, const Rejections *rejections) {
-    const Rejected *main = rejections->n > 0 ? &rejections->items[0] : NULL;
-
-    if (!main)
-        return;
-    buf_append(report->out, STR("  "));
-    visible_print(report->out, "{}/{}: {}", main->filter->policy->name, main->filter->name,
-        main->filter->reason);
-    buf_printf(report->out, " %s(", report->paint.dim);
-    buf_append_grouped(report->out, main->n);
-    buf_printf(report->out, " node%s)%s", main->n == 1 ? "" : "s", report->paint.off);
-}
-
 static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t width) {
-    _cleanup_(buf_done) Buf pods = BUF_INIT(64);
     Explanation explanation;
     Rejections rejections;
-    int r = explain(report, pod, &explanation, &rejections);
+    int r = explain(report, pod, &explanation, &rejections), room;
+    const char *pods, *passed, *nodes;
     size_t used;
 
     if (r < 0)
         return r;
     used = print_name(&pod->workload, report->out);
-    buf_append_repeat(report->out, ' ', width - used);
-    if (pod->workload.is_per_node)
-        buf_append(&pods, STR("per node"));
-    else
-        buf_append_grouped(&pods, (uint64_t)pod->workload.n_pods);
-    buf_append_repeat(report->out, ' ', pods.len < 10 ? 10 - pods.len : 1);
-    buf_append(report->out, buf_str(&pods));
-    print_eligible(report, &explanation);
-    print_reason(report, &rejections);
+    pods = pod->workload.is_per_node ? "per node" : GROUPED((uint64_t)pod->workload.n_pods);
+    passed = GROUPED(explanation.n_passed);
+    nodes = GROUPED(explanation.n_nodes);
+    room = 15 - (int)(strlen(passed) + strlen(" of ") + strlen(nodes));
+    buf_printf(report->out, "%*s %9s%*s%s%s of %s%s", (int)(width - used), "", pods,
+        room > 0 ? room : 0, "", explanation.n_passed == 0 ? report->paint.bad : report->paint.good,
+        passed, nodes, report->paint.off);
+    if (rejections.n > 0) { /* the rule that most of the closest nodes fail */
+        const Rejected *main = &rejections.items[0];
+
+        visible_print(report->out, "  {}/{}: {}", main->filter->policy->name, main->filter->name,
+            main->filter->reason);
+        buf_printf(report->out, " %s(%s node%s)%s", report->paint.dim, GROUPED(main->n),
+            PLURAL(main->n), report->paint.off);
+    }
     buf_append_char(report->out, '\n');
     return 0;
 }
@@ -154,14 +129,12 @@ int workloads_print_table(WorkloadReport *report) {
     buf_append_char(report->out, '\n');
     if (list->n_others > 0)
         buf_printf(report->out, "%zu other object%s skipped: no pods\n", list->n_others,
-            list->n_others == 1 ? "" : "s");
-    buf_append(report->out, STR("for the nodes, scores and suggestions of one, add its name: "));
-    visible_print(
-        report->out, "{}/{}\n", list->items[0].workload.kind, list->items[0].workload.name);
+            PLURAL(list->n_others));
+    visible_print(report->out,
+        "for the nodes, scores and suggestions of one, add its name: {}/{}\n",
+        list->items[0].workload.kind, list->items[0].workload.name);
     return r;
 }
-
-/* --- for programs ---------------------------------------------------------------------------- */
 
 static void write_rejections(const Rejections *rejections, JsonWriter *writer) {
     json_member_array(writer, "rejectedBy");

@@ -1,7 +1,7 @@
 /*
  * berth explain: which nodes are eligible for a pod, and why.
  *
- * Options and sources are here; explain-print.h prints.
+ * Options and sources are here; explain-internal.h has the rest.
  */
 
 #include <errno.h>
@@ -15,14 +15,11 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-past.h"
-#include "commands/explain-print.h"
-#include "commands/explain-workloads.h"
+#include "commands/explain-internal.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 #include "model/time.h"
 
-#define WHO "berth explain"
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
@@ -34,12 +31,8 @@ typedef struct Settings {
     const char *file; /* pods and workloads */
     const char *name; /* NAMESPACE/NAME of a live cluster; with a file, one of its objects */
     PolicyPaths policies;
-    const char *node; /* only this one; NULL: all */
-    int64_t now_nsec; /* of expressions; 0: the clock's */
-    bool all;
-    OutputForm form;
-    int64_t weight;
-    ExplainLastOptions last; /* with a pod: none of the sources above */
+    int64_t now_nsec;        /* of expressions; 0: the clock's */
+    ExplainLastOptions last; /* how it is shown; with a pod: none of the sources above */
     const char *bundle;      /* a file: none of them either */
 } Settings;
 
@@ -51,14 +44,14 @@ static int load_view(
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
-    int r = policy_files_load(&settings->policies, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, arena, &program);
 
     if (r == 0)
-        r = cluster_source_load(&settings->source, WHO, program->related, &snapshot);
+        r = cluster_source_load(&settings->source, program->related, &snapshot);
     parts.uptime_nsec = clock_monotonic_nsec();
     if (r == 0)
-        r = metrics_source_load(&settings->metrics, &settings->source, WHO, program, snapshot,
-            now_nsec, parts.uptime_nsec, &measurements,
+        r = metrics_source_load(&settings->metrics, &settings->source, program, snapshot, now_nsec,
+            parts.uptime_nsec, &measurements,
             /* ret_statuses= */ NULL);
     if (r != 0)
         return r;
@@ -67,33 +60,22 @@ static int load_view(
     parts.measurements = measurements;
     progress_begin("evaluating the policies");
     r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed(WHO, "the facts about the nodes", r, NULL) : 0;
-}
-
-static int load_workloads(const Settings *settings, Arena *arena, WorkloadList *ret) {
-    char error[OBJECTS_ERROR_MAX];
-    int r;
-
-    progress_begin("reading the pods");
-    r = workloads_load(settings->file, arena, ret, error);
-    if (r == 0)
-        return 0;
-    terminal_complain(WHO, error);
-    return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
 }
 
 static int print(
     const Settings *settings, const Explanation *explanation, const Pod *pod, int64_t now) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    JsonWriter writer = {.out = &out, .indent = 2};
     bool colour = terminal_has_colour(stdout);
     const NodeExplanation *only = NULL;
     ExplainPrinter printer = {
         .explanation = explanation,
         .pod = pod,
         .now_nsec = now,
-        .weight = settings->weight,
-        .all = settings->all,
+        .weight = settings->last.weight,
+        .all = settings->last.all,
         .colour = colour,
         .paint = paint_for(colour),
         .scratch = scratch,
@@ -101,20 +83,25 @@ static int print(
     };
 
     if (!scratch)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
-    if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node)))) {
-        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
-        return EXIT_UNREACHABLE;
+        return terminal_out_of_memory("the explanation", NULL);
+    if (settings->last.node &&
+        !(only = explain_print_find(&printer, str_from_c(settings->last.node))))
+        return terminal_complain("the cluster has no node \"%s\"", settings->last.node);
+    if (settings->last.form != OUTPUT_TABLE) {
+        explain_print_json(&printer, only, &writer);
+        buf_append_char(&out, '\n');
+    } else {
+        explain_print_head(&printer);
+        if (only)
+            explain_print_one(&printer, only);
+        else {
+            explain_print_summary(&printer);
+            explain_print_nodes(&printer);
+        }
     }
-    if (settings->form != OUTPUT_TABLE)
-        explain_print_json(&printer, only);
-    else if (only)
-        explain_print_node(&printer, only);
-    else
-        explain_print_table(&printer);
     if (printer.error < 0)
-        return terminal_failed(WHO, "the details of a rejection", printer.error, scratch);
-    return terminal_finish_as(&out, settings->form, WHO);
+        return terminal_failed("the details of a rejection", printer.error, scratch);
+    return terminal_finish_as(&out, settings->last.form);
 }
 
 static int explain_pod(
@@ -124,7 +111,7 @@ static int explain_pod(
 
     progress_end();
     if (r < 0)
-        return terminal_failed(WHO, "the explanation", r, arena);
+        return terminal_failed("the explanation", r, arena);
     return print(settings, &explanation, pod, now_nsec);
 }
 
@@ -142,84 +129,65 @@ static int explain_all(
     };
     int r = -ENOMEM;
 
-    if (settings->node) {
-        (void)terminal_complain(WHO, "--node needs one pod: name one of those in the file");
-        return EXIT_USAGE;
-    }
+    if (settings->last.node)
+        return terminal_refuse(EXIT_USAGE, "--node needs one pod: name one of those in the file");
     if (scratch)
-        r = settings->form == OUTPUT_TABLE ? workloads_print_table(&report)
-                                           : workloads_print_json(&report);
+        r = settings->last.form == OUTPUT_TABLE ? workloads_print_table(&report)
+                                                : workloads_print_json(&report);
     progress_end();
     if (r < 0)
-        return terminal_failed(WHO, "the explanations", r, scratch);
-    return terminal_finish_as(&out, settings->form, WHO);
+        return terminal_failed("the explanations", r, scratch);
+    return terminal_finish_as(&out, settings->last.form);
 }
 
 /* The only pod or template of the file, or the one that was named, is explained in full. */
 static int explain_file(
     const Settings *settings, const View *view, int64_t now_nsec, Arena *arena) {
-    char error[WORKLOAD_NAME_ERROR_MAX];
-    const WorkloadPod *one = NULL;
+    char error[OBJECTS_ERROR_MAX + WORKLOAD_NAME_ERROR_MAX];
+    const WorkloadPod *one;
     WorkloadList list;
-    int r = load_workloads(settings, arena, &list);
+    int r;
 
-    if (r != 0)
-        return r;
-    if (settings->name) {
-        one = workloads_find(&list, settings->name, error);
-        if (!one) {
-            (void)terminal_complain(WHO, error);
-            return EXIT_USAGE;
-        }
-    } else if (list.n == 1) {
-        one = &list.items[0];
-    }
-    return one ? explain_pod(settings, view, &one->pod, now_nsec, arena)
-               : explain_all(settings, view, &list, now_nsec);
+    progress_begin("reading the pods");
+    r = workloads_load(settings->file, arena, &list, error);
+    if (r < 0)
+        return terminal_report(r, error);
+    one = settings->name ? workloads_find(&list, settings->name, error) : list.items;
+    if (!one)
+        return terminal_refuse(EXIT_USAGE, "%s", error);
+    return settings->name || list.n == 1 ? explain_pod(settings, view, &one->pod, now_nsec, arena)
+                                         : explain_all(settings, view, &list, now_nsec);
 }
 
-static int explain(const Settings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+static int explain(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(view_unrefp) View *view = NULL;
     int64_t now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec();
     Pod pod;
-    int r;
+    int r = load_view(settings, zones, now_nsec, arena, &view);
 
-    if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
-    r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0 && settings->file)
         return explain_file(settings, view, now_nsec, arena);
     if (r == 0)
-        r = cluster_source_pod(&settings->source, WHO, settings->name, arena, &pod);
+        r = cluster_source_pod(&settings->source, settings->name, arena, &pod);
     return r == 0 ? explain_pod(settings, view, &pod, now_nsec, arena) : r;
 }
 
-static void print_when(const Settings *settings, const BundleCase *found) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
-
-    buf_append(&out, STR("as of "));
-    time_print(found->now_nsec / NSEC_PER_SEC, &out);
-    buf_printf(&out, ", decision %llu of ", (unsigned long long)found->id);
-    visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
-    (void)terminal_print(stdout, buf_str(&out));
-}
-
 /* The cluster, the policies, the pod and the time are those of the recorded decision. */
-static int explain_of_bundle(const Settings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+static int explain_of_bundle(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(bundle_case_done) BundleCase found = {0};
-    int r;
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    int r =
+        explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
 
-    if (!arena || !zones)
-        return terminal_out_of_memory(WHO, "the explanation", NULL);
-    r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;
-    if (settings->form == OUTPUT_TABLE)
-        print_when(settings, &found);
+    if (settings->last.form == OUTPUT_TABLE) {
+        buf_append(&out, STR("as of "));
+        time_print(found.now_nsec / NSEC_PER_SEC, &out);
+        buf_printf(&out, ", decision %llu of ", (unsigned long long)found.id);
+        visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
+        (void)terminal_print(stdout, buf_str(&out));
+    }
     return print(settings, &found.explanation, &found.pod, found.now_nsec);
 }
 
@@ -235,14 +203,14 @@ static const Option options[] = {
         .help = "pods, Deployments, Jobs and other objects with pods, JSON or YAML, as from kustomize "
                 "or helm template; \"-\" is standard input"},
     POLICY_PATHS_OPTION(Settings, policies, .help = "placement policies; may be repeated"),
-    {"node", OPTION_TEXT, .argument = "NAME", AT(node), .complete = COMPLETE_NODES,
+    {"node", OPTION_TEXT, .argument = "NAME", AT(last.node), .complete = COMPLETE_NODES,
         .help = "only this node, with every rule and all values (why not NAME?)"},
-    {"all", OPTION_FLAG, AT(all), .help = "every node, not only the best and examples"},
+    {"all", OPTION_FLAG, AT(last.all), .help = "every node, not only the best and examples"},
     {"now", OPTION_TIME, .argument = "TIME", AT(now_nsec), .initial = "now",
         .help = "as if it were 2026-01-31T20:00:00Z"},
-    {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
+    {"weight", OPTION_NUMBER, .argument = "N", AT(last.weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
         .help = "the extender's weight in kube-scheduler's configuration"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(last.form), .initial = "table",
         .help = "output format"},
 
     OPTION_GROUP("Past decisions", "Without --policy the last decision of the running berth is "
@@ -291,14 +259,6 @@ static const char *check_bundle(const Settings *settings) {
     return NULL;
 }
 
-static int explain_past(Settings *settings) {
-    settings->last.node = settings->node;
-    settings->last.all = settings->all;
-    settings->last.form = settings->form;
-    settings->last.weight = settings->weight;
-    return explain_last(&settings->last);
-}
-
 /* Whether the given pod name looks like a file. */
 static bool looks_like_file(const char *name) {
     Str text = str_from_c(name);
@@ -330,8 +290,7 @@ static const char *check(void *context, const Arguments *arguments) {
     }
     if (server_source_is_given(&settings->last.source) || settings->last.source.namespace)
         return "--server, --ca, --cert, --key, --token-file and --berth-namespace are for a "
-               "running "
-               "berth, which has policies of its own";
+               "running berth, which has policies of its own";
     if (settings->name && !settings->file && settings->source.file)
         return "a pod by name is read from the API server: no --cluster";
     if (!settings->name && !settings->file)
@@ -340,16 +299,17 @@ static const char *check(void *context, const Arguments *arguments) {
     return wrong ? wrong : metrics_source_check(&settings->metrics, &settings->source);
 }
 
-static void init(void *context) {
-    ((Settings *)context)->weight = 1;
-}
-
 static int run(void *context, const Arguments *arguments) {
+    _cleanup_(zones_freep) Zones *zones = zones_new();
     Settings *settings = context;
 
+    if (!zones)
+        return terminal_out_of_memory("the explanation", NULL);
     if (settings->bundle)
-        return explain_of_bundle(settings);
-    return settings->last.pod ? explain_past(settings) : explain(settings);
+        return explain_of_bundle(settings, zones, arguments->arena);
+    if (!settings->last.pod)
+        return explain(settings, zones, arguments->arena);
+    return explain_last(&settings->last);
 }
 
 const Command explain_command = {
@@ -367,8 +327,9 @@ const Command explain_command = {
     .options = options,
     .complete = COMPLETE_PODS,
     .max_completed = 1,
+    .budget = EXPLAIN_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.last.weight = 1},
     .check = check,
     .run = run,
 };

@@ -6,10 +6,16 @@
 
 #include "base/shell.h"
 #include "base/visible.h"
+#include "checkup/berths.h"
+#include "cli/cluster-source.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
+#include "collect/collect.h"
+#include "collect/scheduler-pod.h"
 #include "commands/commands.h"
-#include "commands/install-facts.h"
+#include "model/node.h"
 #include "version.h"
+#include "json/fields.h"
 #include "json/write.h"
 
 typedef enum InstallMode {
@@ -23,9 +29,239 @@ typedef struct InstallSettings {
     ClusterSource source;
     InstallMode mode;
     const char *namespace;
-    bool has_helm;      /* else kustomize */
+    bool is_kustomize;  /* else helm */
     const char *policy; /* a file; NULL: not given */
 } InstallSettings;
+
+/* --- facts about the cluster ----------------------------------------------------------------- */
+
+/* Read with GET requests only. Facts that it may not read are noted as unknown. */
+#define INSTALL_SCHEDULERS_MAX 32u
+#define INSTALL_CONTROL_PLANES_MAX 32u
+
+typedef struct InstallFacts {
+    bool was_read; /* no: nothing below is known */
+    Str server, origin;
+    Str version; /* "v1.36.4"; empty: not known */
+    int minor;   /* of 1.x; -1: not known */
+
+    bool are_nodes_known;
+    size_t n_nodes;
+    Str control_planes[INSTALL_CONTROL_PLANES_MAX]; /* by their label */
+    size_t n_control_planes;
+    size_t n_tainted; /* of these: take no ordinary pods */
+
+    bool are_schedulers_known;
+    SchedulerPod *schedulers; /* kube-scheduler's pods in kube-system */
+    size_t n_schedulers;
+    size_t n_static; /* of these: static pods, so files of their nodes */
+
+    bool are_berths_known;
+    size_t n_berths; /* pods */
+    Str berth_namespace;
+
+    bool is_namespace_known, has_namespace;
+    bool is_role_known, has_role; /* ClusterRole berth-decide */
+} InstallFacts;
+
+typedef struct FactReader {
+    Collector collector;
+    InstallFacts *facts;
+} FactReader;
+
+/* --- lists ------------------------------------------------------------------------------- */
+
+typedef struct NodeList {
+    InstallFacts *facts;
+    size_t n, n_remaining; /* of this page, and after it */
+} NodeList;
+
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    static const NodeParts parts = {.taints = true};
+    NodeList *list = target;
+    bool is_tainted = false;
+    Node node;
+
+    node_decode_parts(reader, arena, &parts, &node);
+    list->n++;
+    if (!list->facts || list->facts->n_control_planes == INSTALL_CONTROL_PLANES_MAX)
+        return;
+    list->facts->control_planes[list->facts->n_control_planes++] = node.name;
+    for (size_t i = 0; i < node.taints.n; i++)
+        is_tainted |= node.taints.items[i].effect == TAINT_NO_SCHEDULE ||
+                      node.taints.items[i].effect == TAINT_NO_EXECUTE;
+    list->facts->n_tainted += is_tainted;
+}
+
+/* Reads a NodeList; its nodes are counted, and kept as control planes if @facts is given. */
+static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_n) {
+    static const JsonField fields[] = {
+        {"metadata.remainingItemCount", JSON_FIELD_COUNT, offsetof(NodeList, n_remaining)},
+        {"items", JSON_FIELD_ARRAY, .read = read_node},
+    };
+    NodeList list = {.facts = facts};
+    JsonReader reader;
+
+    json_reader_init(&reader, body);
+    JSON_READ_FIELDS(&reader, arena, fields, &list);
+    json_end(&reader);
+    *ret_n = list.n + list.n_remaining;
+    return json_error(&reader) == JSON_OK;
+}
+
+/* --- subjects ------------------------------------------------------------------------------ */
+
+/* False: they cannot be read, which is noted. */
+static bool list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    InstallFacts *facts = is_control_plane ? reader->facts : NULL;
+
+    if (!collect_get(&reader->collector, path, &reply, error))
+        collect_note(&reader->collector, "cannot read nodes: %s\n", error);
+    else if (!read_nodes(reply.body, reader->collector.arena, facts, ret_n))
+        collect_note(&reader->collector, "cannot read nodes: the answer is no list of nodes\n");
+    else
+        return true;
+    return false;
+}
+
+/* A page of one node has the number of all (remainingItemCount). Control planes are selected by
+ * their label, which was "master" up to 1.23. */
+static void find_nodes(FactReader *reader) {
+    static const char *const by_label[] = {
+        "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
+        "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=32",
+    };
+    InstallFacts *facts = reader->facts;
+    size_t n;
+    bool is_known =
+        list_nodes(reader, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &facts->n_nodes);
+
+    for (size_t i = 0; is_known && facts->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
+        is_known = list_nodes(reader, by_label[i], /* is_control_plane= */ true, &n);
+    facts->are_nodes_known = is_known;
+}
+
+static void find_schedulers(FactReader *reader) {
+    static const char path[] =
+        "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
+    InstallFacts *facts = reader->facts;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+
+    if (!collect_get(&reader->collector, path, &reply, error))
+        collect_note(&reader->collector, "cannot read kube-scheduler's pods: %s\n", error);
+    else if (!scheduler_pods_read(reply.body, INSTALL_SCHEDULERS_MAX, reader->collector.arena,
+                 &facts->schedulers, &facts->n_schedulers))
+        collect_note(&reader->collector,
+            "cannot read kube-scheduler's pods: the answer is no list of pods\n");
+    else
+        facts->are_schedulers_known = true;
+    for (size_t i = 0; facts->are_schedulers_known && i < facts->n_schedulers; i++)
+        facts->n_static += facts->schedulers[i].pod.is_static;
+}
+
+static void find_berths(FactReader *reader) {
+    const InstallationFacts *found = reader->collector.facts;
+    InstallFacts *facts = reader->facts;
+
+    collect_pods(&reader->collector);
+    facts->are_berths_known = found->are_pods_known;
+    facts->n_berths = found->n_pods;
+    if (found->n_pods > 0)
+        facts->berth_namespace = found->pods[0].namespace;
+}
+
+/* Whether there is an object at @path. */
+static void find_object(
+    FactReader *reader, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r = blocking_client_request_with(reader->collector.client, &(BlockingRequest){.path = path},
+        reader->collector.arena, &reply, error);
+
+    reader->collector.is_out_of_memory |= r < 0;
+    *ret_has = r == 0 && reply.status == 200;
+    *ret_is_known = r == 0 && (reply.status == 200 || reply.status == 404);
+    if (*ret_is_known || r < 0)
+        return;
+    if (r == 0)
+        blocking_client_explain(&reply, reader->collector.arena, error);
+    collect_note(&reader->collector, "cannot read %s: %s\n", what, error);
+}
+
+static void find_objects(FactReader *reader, const char *namespace) {
+    InstallFacts *facts = reader->facts;
+    Str path = arena_printf(reader->collector.arena, "/api/v1/namespaces/%s", namespace);
+
+    if (path.ptr)
+        find_object(
+            reader, path.ptr, "the namespace", &facts->is_namespace_known, &facts->has_namespace);
+    reader->collector.is_out_of_memory |= !path.ptr;
+    find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+        "ClusterRoles", &facts->is_role_known, &facts->has_role);
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
+
+static void find_all(FactReader *reader, const char *namespace) {
+    InstallationFacts *facts = reader->collector.facts;
+
+    collect_cluster(&reader->collector);
+    if (!str_is_empty(facts->cluster_error))
+        return;
+    reader->facts->version = facts->cluster_version;
+    reader->facts->minor = release_minor(facts->cluster_version);
+    find_nodes(reader);
+    find_schedulers(reader);
+    find_berths(reader);
+    find_objects(reader, namespace);
+}
+
+/* Reads the cluster of @source, if it names one. Facts that cannot be read are added to @notes, a
+ * line each. 0; or an exit code, after an error message. Strings live in @arena. */
+static int collect_facts(const ClusterSource *source, const char *namespace, Arena *arena,
+    Buf *notes, InstallFacts *ret) {
+    _cleanup_(access_freep) Access *access = NULL;
+    _cleanup_(client_freep) Client *client = NULL;
+    CollectOptions options = {0};
+    InstallationFacts facts = {0};
+    FactReader reader = {
+        .collector = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
+        .facts = ret,
+    };
+    int r;
+
+    *ret = (InstallFacts){.minor = -1};
+    if (!cluster_source_is_live(source))
+        return 0;
+    r = cluster_source_access(source, &access);
+    if (r != 0)
+        return r;
+    client = client_new(access);
+    reader.collector.client = client;
+    ret->was_read = true;
+    ret->server = arena_copy(arena, str_from_c(access_server(access)));
+    ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
+    progress_begin("reading the cluster");
+    if (client)
+        find_all(&reader, namespace);
+    progress_end();
+    if (!client || collect_has_failed(&reader.collector))
+        return terminal_out_of_memory("the facts about the cluster", arena);
+    if (str_is_empty(facts.cluster_error))
+        return 0;
+    (void)terminal_complain("%s cannot be reached", access_server(access));
+    return terminal_complain("%s", arena_copy(arena, facts.cluster_error).ptr);
+}
+
+/* A managed control plane: kube-scheduler's pods are not there, though we may list pods. */
+static bool are_managed(const InstallFacts *facts) {
+    return facts->was_read && facts->are_schedulers_known && facts->n_schedulers == 0;
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
 
 #define WORDS_MAX ((size_t)16 * 1024)
 #define VALUES_MAX 32u
@@ -125,28 +361,23 @@ static void set_policy(Plan *plan) {
     set_value(plan, "policy-value", buf_str(&value_word));
 }
 
-static void set_control_planes(Plan *plan) {
-    _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
-
-    for (size_t i = 0; i < plan->facts->n_control_planes; i++)
-        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(plan->facts->control_planes[i]));
-    set_value(plan, "control-planes",
-        plan->facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
-}
-
 static void set_values(Plan *plan) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
     const InstallFacts *facts = plan->facts;
     bool is_in_cluster = plan->settings->source.is_in_cluster;
 
+    for (size_t i = 0; i < facts->n_control_planes; i++)
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(facts->control_planes[i]));
     set_program(plan, "kubectl", "kubectl", "--context");
     set_program(plan, "helm", "helm", "--kube-context");
     set_program(plan, "cluster-flags", is_in_cluster ? " --in-cluster" : "", "--context");
     set_policy(plan);
-    set_control_planes(plan);
+    set_value(plan, "control-planes",
+        facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
     set_value(plan, "namespace", str_from_c(plan->settings->namespace));
     set_value(plan, "mode", str_from_c(install_mode_name(plan->settings->mode)));
-    set_value(plan, "tool", plan->settings->has_helm ? STR("helm") : STR("kustomize"));
-    set_value(plan, "pair", plan->settings->has_helm ? STR("tls") : STR("client"));
+    set_value(plan, "tool", plan->settings->is_kustomize ? STR("kustomize") : STR("helm"));
+    set_value(plan, "pair", plan->settings->is_kustomize ? STR("client") : STR("tls"));
     set_value(plan, "berth-version", STR(BERTH_VERSION));
     set_value(plan, "server", facts->server);
     set_value(plan, "origin", facts->origin);
@@ -170,15 +401,6 @@ static bool holds(const Plan *plan, Str name) {
             return plan->conditions[i].holds != is_negated;
     assert(!"a condition of install-plan.txt that is not known");
     return false;
-}
-
-static bool all_hold(const Plan *plan, Str names) {
-    Str name;
-
-    while (!str_is_empty(names) && str_split(&names, ' ', &name))
-        if (!holds(plan, name))
-            return false;
-    return true;
 }
 
 static Str find_value(const Plan *plan, Str name) {
@@ -241,25 +463,20 @@ static void put(Plan *plan, Str line) {
         put_line(plan, "   ", line, plan->facts->control_planes[i]);
 }
 
-static void put_notes(Plan *plan, Str notes) {
-    Str line;
-
-    while (!str_is_empty(notes) && str_split(&notes, '\n', &line)) {
-        visible_print(plan->out, "  {}\n", line);
-    }
-}
-
 static void put_all(Plan *plan, Str notes) {
-    Str rest = str_from_c(plan_text), line;
+    Str rest = str_from_c(plan_text), line, note, names, name;
     bool is_active = true;
 
     while (str_split(&rest, '\n', &line)) {
         if (str_is_empty(line) || line.ptr[0] == '#')
             continue;
         if (str_is(line, "@notes"))
-            put_notes(plan, notes);
+            while (!str_is_empty(notes) && str_split(&notes, '\n', &note))
+                visible_print(plan->out, "  {}\n", note);
         else if (line.ptr[0] == '[')
-            is_active = all_hold(plan, str_skip(str_take(line, line.len - 1), 1));
+            for (names = str_skip(str_take(line, line.len - 1), 1), is_active = true;
+                 !str_is_empty(names) && str_split(&names, ' ', &name);)
+                is_active &= holds(plan, name);
         else if (is_active)
             put(plan, line);
     }
@@ -285,8 +502,8 @@ static int install_plan_print(
     bool is_old = facts->minor >= 0 && facts->minor < FIRST_WITH_V1;
     const PlanCondition conditions[] = {
         {"cluster", is_cluster_read},
-        {"helm", settings->has_helm},
-        {"kustomize", !settings->has_helm},
+        {"helm", !settings->is_kustomize},
+        {"kustomize", settings->is_kustomize},
         {"policy", settings->policy != NULL},
         {"second-scheduler", settings->mode == INSTALL_SECOND_SCHEDULER},
         {"default-scheduler", is_default},
@@ -300,7 +517,7 @@ static int install_plan_print(
         {"role", facts->has_role},
         {"namespace-known", facts->is_namespace_known},
         {"has-namespace", facts->has_namespace},
-        {"managed", install_facts_are_managed(facts)},
+        {"managed", are_managed(facts)},
         {"before-v1", is_old},
         {"before-beta2", is_old && facts->minor < FIRST_WITH_BETA2},
         {"no-open-node", few_nodes && n_open == 0},
@@ -311,8 +528,7 @@ static int install_plan_print(
         {"other-namespace",
             facts->n_berths > 0 && !str_is(facts->berth_namespace, settings->namespace)},
         {"warnings",
-            install_facts_are_managed(facts) || is_old || (few_nodes && !is_default) ||
-                facts->n_berths > 0 ||
+            are_managed(facts) || is_old || (few_nodes && !is_default) || facts->n_berths > 0 ||
                 (is_default && facts->n_schedulers > 0 &&
                     (facts->n_schedulers == 1 || facts->n_static == 0 || has_config(facts)))},
     };
@@ -332,21 +548,11 @@ static int install_plan_print(
     return buf_error(out) < 0 ? -ENOMEM : 0;
 }
 
-#define WHO "berth install"
 #define NAMESPACE "berth-system"
-#define BUDGET ((size_t)64 * 1024 * 1024)
 #define TEXT_MAX ((size_t)1024 * 1024)
 #define NOTES_MAX ((size_t)64 * 1024)
 
 #define AT(member) OPTION_AT(InstallSettings, member)
-
-static const char *set_tool(void *context, const char *value) {
-    InstallSettings *settings = context;
-
-    settings->has_helm = strcmp(value, "helm") == 0;
-    return settings->has_helm || strcmp(value, "kustomize") == 0 ? NULL
-                                                                 : "expected helm or kustomize";
-}
 
 /* clang-format off */
 static const Option options[] = {
@@ -358,7 +564,7 @@ static const Option options[] = {
                 "standalone: for a scheduler that you configure yourself"},
     {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
         .initial = NAMESPACE, .help = "namespace to install into"},
-    {"tool", OPTION_CUSTOM, .argument = "helm|kustomize", .set = set_tool, .initial = "helm",
+    {"tool", OPTION_CHOICE, .argument = "helm|kustomize", AT(is_kustomize), .initial = "helm",
         .help = "tool to install with"},
     {"policy", OPTION_FILE, .argument = "FILE", AT(policy), .check = value_check_given,
         .initial = "policy.yaml", .help = "your policies"},
@@ -374,7 +580,7 @@ static const char *check(void *context, const Arguments *arguments) {
         return "expected the argument plan: it prints a plan, and you install";
     if (wrong)
         return wrong;
-    if (!settings->has_helm && strcmp(settings->namespace, NAMESPACE) != 0)
+    if (settings->is_kustomize && strcmp(settings->namespace, NAMESPACE) != 0)
         return "deploy/kustomize is for the namespace " NAMESPACE "; with helm it can be another";
     return NULL;
 }
@@ -383,33 +589,25 @@ static const char *check(void *context, const Arguments *arguments) {
 
 static int run(void *context, const Arguments *arguments) {
     const InstallSettings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX), notes = BUF_INIT(NOTES_MAX);
+    Arena *arena = arguments->arena;
     InstallFacts facts;
-    int r;
+    int r = collect_facts(&settings->source, settings->namespace, arena, &notes, &facts);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "the plan", NULL);
-    r = install_facts_collect(&settings->source, settings->namespace, arena, &notes, &facts);
     if (r != 0)
         return r;
-    if (settings->mode == INSTALL_DEFAULT_SCHEDULER && install_facts_are_managed(&facts)) {
+    if (settings->mode == INSTALL_DEFAULT_SCHEDULER && are_managed(&facts)) {
         (void)fprintf(stderr,
-            WHO ": kube-scheduler does not run in pods here, so the default scheduler cannot be "
-                "edited (a managed control plane?).\nUse a second one: %s install plan --mode "
-                "second-scheduler\n",
+            "berth install: kube-scheduler does not run in pods here, so the default scheduler "
+            "cannot be "
+            "edited (a managed control plane?).\nUse a second one: %s install plan --mode "
+            "second-scheduler\n",
             program_name);
         return EXIT_FAILED;
     }
     if (install_plan_print(settings, &facts, buf_str(&notes), arena, &out) < 0)
-        return terminal_out_of_memory(WHO, "the plan", arena);
+        return terminal_out_of_memory("the plan", arena);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static void init(void *context) {
-    InstallSettings *settings = context;
-
-    *settings = (InstallSettings){.namespace = NAMESPACE, .has_helm = true};
 }
 
 const Command install_command = {
@@ -426,8 +624,9 @@ const Command install_command = {
         "allow the mode; 3 when it cannot be reached.",
     .values = "plan",
     .max_completed = 1,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(InstallSettings),
-    .init = init,
+    .defaults = &(const InstallSettings){.namespace = NAMESPACE},
     .check = check,
     .run = run,
 };

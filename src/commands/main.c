@@ -100,23 +100,11 @@ static int help(int argc, char *argv[]) {
     return command ? command_run(command, 1, words) : unknown_command(argv[0]);
 }
 
-static int print_json(void) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(JSON_MAX);
-
-    commands_print_json(&out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
 /* The part after the last slash. */
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
-}
-
-/* kubectl runs plugins under such names. */
-static const char *name_of(const char *path) {
-    return strcmp(base_name(path), "kubectl-berth") == 0 ? PROGRAM_PLUGIN : path;
 }
 
 /* Allocations from here on are mappings of their own and go back to the system when
@@ -125,20 +113,23 @@ static const char *name_of(const char *path) {
 #define MAPPED_MIN (256 * 1024)
 
 int main(int argc, char *argv[]) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(JSON_MAX);
     const char *word = argc > 1 ? argv[1] : "--help";
     const Command *command;
 
 #ifdef M_MMAP_THRESHOLD /* not in musl, which returns memory by itself */
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 #endif
-    if (argc > 0)
-        program_name = name_of(argv[0]);
+    if (argc > 0) /* kubectl runs plugins under such names */
+        program_name = strcmp(base_name(argv[0]), "kubectl-berth") == 0 ? PROGRAM_PLUGIN : argv[0];
     if (argc > 0 && strcmp(base_name(argv[0]), "kubectl_complete-berth") == 0)
         return complete(argc - 1, argv + 1);
     if (strcmp(word, "__complete") == 0)
         return complete(argc - 2, argv + 2);
-    if (strcmp(word, "__commands") == 0) /* for tools/generate-man */
-        return print_json();
+    if (strcmp(word, "__commands") == 0) { /* for tools/generate-man */
+        commands_print_json(&json);
+        return terminal_print(stdout, buf_str(&json)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return help(0, NULL);
     if (strcmp(word, "help") == 0)

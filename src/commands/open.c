@@ -1,18 +1,22 @@
 /* berth open: the dashboard of a berth in a cluster, on a port of this machine. */
 
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
 
+#include "base/clock.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-last-print.h"
-#include "commands/page-proxy.h"
+#include "commands/explain-internal.h"
+#include "dashboard/dashboard.h"
+#include "http/server.h"
+#include "kube/client.h"
 #include "json/read.h"
-
-#define WHO "berth open"
-#define OPEN_BUDGET ((size_t)64 * 1024 * 1024)
-#define TEXT_MAX 1024u
 
 typedef struct Settings {
     ServerSource source;
@@ -20,13 +24,446 @@ typedef struct Settings {
     const char *replica; /* NULL: the one that decided last */
 } Settings;
 
+/*
+ * PageProxy: berth's pages on a loopback port of this machine, for a browser. Every request is
+ * passed on to one berth through an API server (cli/replicas.h).
+ *
+ * Only a browser that was given the URL may use it: its key becomes a cookie. Requests for other
+ * names than localhost, from other sites' pages, and for paths that could lead out of the berth
+ * are refused.
+ *
+ * Requests arrive on the server's workers, and are passed on by the thread that calls
+ * page_proxy_step().
+ */
+
+#define ADDRESS "127.0.0.1"
+#define WORKERS 2u
+#define PAGE_PROXY_REQUESTS_MAX 64u /* at a time */
+#define STEP_MSEC 250
+#define REPLY_SEC 130 /* a bundle may take long */
+#define BODY_MAX ((size_t)4 * 1024 * 1024)
+#define KEY_BYTES 16u
+#define KEY_SIZE (2 * KEY_BYTES + 1)
+#define COOKIE "berth-open"
+#define EVENTS STR("/api/v1/events")
+
+typedef struct PageProxy PageProxy;
+
+/* A request on its way: in the list of the proxy from the server's worker until it is answered. */
+typedef struct Passed {
+    PageProxy *proxy;
+    struct Passed *next, **at; /* @at: the pointer to it */
+    char *method, *path;       /* with the query */
+    char *content_type;        /* of the body; NULL: none */
+    Buf body;
+    bool accepts_html;
+    HttpPending *pending; /* or ... */
+    HttpStream *stream;   /* ... an event stream */
+    Call *call;           /* NULL: not yet, or over */
+
+    unsigned status; /* of the answer */
+    Buf answer;
+    char type[64];
+    char *location; /* NULL: none */
+} Passed;
+
+struct PageProxy {
+    const BerthAccess *access;
+    Server *server;
+    char key[KEY_SIZE];
+    char cookie[KEY_SIZE + 128]; /* the header that sets it */
+    pthread_mutex_t lock;        /* guards the next two */
+    Passed *first;
+    size_t n;
+};
+
+/* --- requests on their way -------------------------------------------------------------------- */
+
+static void passed_free(Passed *passed) {
+    PageProxy *proxy = passed->proxy;
+
+    (void)pthread_mutex_lock(&proxy->lock);
+    if (passed->at) {
+        *passed->at = passed->next;
+        if (passed->next)
+            passed->next->at = passed->at;
+        proxy->n--;
+    }
+    (void)pthread_mutex_unlock(&proxy->lock);
+    free(passed->method);
+    free(passed->path);
+    free(passed->content_type);
+    free(passed->location);
+    buf_done(&passed->body);
+    buf_done(&passed->answer);
+    free(passed);
+}
+
+static char *copy(Str text) {
+    return strndup(text.ptr ? text.ptr : "", text.len);
+}
+
+/* A copy of @request; NULL when out of memory. */
+static Passed *passed_new(PageProxy *proxy, const HttpRequest *request) {
+    Passed *passed = calloc(1, sizeof(*passed));
+    const char *mark = str_is_empty(request->query) ? "" : "?";
+
+    if (!passed)
+        return NULL;
+    passed->proxy = proxy;
+    passed->accepts_html = request->accepts_html;
+    passed->body = BUF_INIT(BODY_MAX);
+    passed->answer = BUF_INIT(BERTH_CLIENT_REPLY_MAX);
+    buf_append(&passed->body, request->body);
+    passed->method = copy(request->method);
+    if (request->body_size > 0)
+        passed->content_type = copy(request->content_type);
+    if (asprintf(&passed->path, "%s%.*s%s%.*s", proxy->access->proxy.path, STR_FMT(request->path),
+            mark, STR_FMT(request->query)) < 0)
+        passed->path = NULL;
+    if (passed->path && passed->method && !buf_error(&passed->body) &&
+        (passed->content_type || request->body_size == 0))
+        return passed;
+    passed_free(passed);
+    return NULL;
+}
+
+/* --- replies ---------------------------------------------------------------------------------- */
+
+static void reply_text(HttpReply *reply, Arena *arena, unsigned status, const char *text) {
+    Str *slice = ARENA_NEW(arena, Str);
+
+    reply->status = status;
+    reply->content_type = "text/plain; charset=utf-8";
+    if (!slice)
+        return;
+    *slice = str_from_c(text);
+    reply->slices = slice;
+    reply->n_slices = 1;
+}
+
+/* The API server puts its own path in front of every link of a page. */
+static Str without_prefix(Str text, Str prefix, Arena *arena) {
+    char *out = ARENA_RAW(arena, char, text.len + 1);
+    size_t n = 0, i = 0;
+
+    if (!out)
+        return STR_NULL;
+    while (i < text.len) {
+        if (text.ptr[i] == prefix.ptr[0] && str_has_prefix(str_skip(text, i), prefix))
+            i += prefix.len;
+        else
+            out[n++] = text.ptr[i++];
+    }
+    return str_of(out, n);
+}
+
+/* The headers of the dashboard, which the client does not hand on, and a redirect. */
+static void add_headers(const Passed *passed, Arena *arena, HttpReply *reply) {
+    size_t n_dashboard;
+    const HttpHeader *dashboard = dashboard_headers(&n_dashboard);
+    HttpHeader *headers = ARENA_ARRAY(arena, HttpHeader, n_dashboard + 2);
+    Str prefix = str_from_c(passed->proxy->access->proxy.path);
+    Str location = str_from_c(passed->location);
+    size_t n = 0;
+
+    if (!headers)
+        return;
+    for (; n < n_dashboard; n++)
+        headers[n] = dashboard[n];
+    if (str_has_prefix(location, prefix))
+        headers[n++] =
+            (HttpHeader){"Location", arena_copy(arena, str_skip(location, prefix.len)).ptr};
+    if (strcmp(passed->type, "application/gzip") == 0)
+        headers[n++] =
+            (HttpHeader){"Content-Disposition", "attachment; filename=berth-bundle.tar.gz"};
+    reply->headers = headers;
+    reply->n_headers = n;
+}
+
+static void fill(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Passed *passed = context;
+    bool is_text = strncmp(passed->type, "text/", 5) == 0;
+    bool is_html = strcmp(passed->type, "text/html") == 0;
+    Str *slice = ARENA_NEW(request->arena, Str);
+
+    if (!slice) {
+        reply->status = 500;
+        return;
+    }
+    reply->status = passed->status;
+    reply->content_type =
+        arena_printf(request->arena, "%s%s", passed->type, is_text ? "; charset=utf-8" : "").ptr;
+    *slice = is_html ? without_prefix(buf_str(&passed->answer),
+                           str_from_c(passed->proxy->access->proxy.path), request->arena)
+                     : arena_copy(request->arena, buf_str(&passed->answer));
+    reply->slices = slice;
+    reply->n_slices = slice->ptr ? 1 : 0;
+    add_headers(passed, request->arena, reply);
+}
+
+/* --- the API server --------------------------------------------------------------------------- */
+
+static void take_head(void *context, const CallHead *head) {
+    Passed *passed = context;
+
+    passed->status = head->status;
+    (void)snprintf(passed->type, sizeof(passed->type), "%.*s", STR_FMT(head->content_type));
+    if (!str_is_empty(head->location))
+        passed->location = copy(head->location);
+}
+
+static bool take_data(void *context, Str bytes) {
+    Passed *passed = context;
+
+    if (passed->stream)
+        return passed->status == 200 && stream_send(passed->stream, bytes);
+    buf_append(&passed->answer, bytes);
+    return !buf_error(&passed->answer);
+}
+
+static void answer(Passed *passed) {
+    if (passed->stream)
+        (void)stream_close(passed->stream);
+    else
+        (void)server_answer(passed->pending, fill, passed);
+    passed_free(passed);
+}
+
+static void take_end(void *context, const CallResult *result) {
+    Passed *passed = context;
+
+    if (result->outcome != CALL_DONE) {
+        passed->status = 502;
+        (void)snprintf(passed->type, sizeof(passed->type), "text/plain");
+        buf_reset(&passed->answer);
+        buf_append(&passed->answer, str_from_c(result->error));
+        buf_append_char(&passed->answer, '\n');
+    }
+    answer(passed);
+}
+
+static void pass_on(Passed *passed) {
+    const BerthProxy *proxy = &passed->proxy->access->proxy;
+    const Header headers[] = {
+        {STR(BERTH_CLIENT_TOKEN_HEADER), str_from_c(proxy->token)},
+        {STR("Accept"), passed->accepts_html ? STR("text/html") : STR("*/*")},
+    };
+    const CallOptions options = {
+        .method = passed->method,
+        .path = passed->path,
+        .content_type = passed->content_type,
+        .body = buf_str(&passed->body),
+        .first_byte_sec = REPLY_SEC,
+        .total_sec = passed->stream ? 0 : REPLY_SEC,
+        .headers = headers,
+        .n_headers = ELEMENTS_OF(headers),
+    };
+    const CallHandler handler = {
+        .context = passed, .head = take_head, .data = take_data, .done = take_end};
+
+    passed->call = client_call(proxy->client, &options, &handler);
+    if (passed->call)
+        return;
+    passed->status = 500;
+    answer(passed);
+}
+
+/* The next that is not on its way yet. */
+static Passed *next_new(PageProxy *proxy) {
+    Passed *passed;
+
+    (void)pthread_mutex_lock(&proxy->lock);
+    for (passed = proxy->first; passed && passed->call;)
+        passed = passed->next;
+    (void)pthread_mutex_unlock(&proxy->lock);
+    return passed;
+}
+
+/* Passes requests on, for about a quarter of a second. 0, or a negative errno. */
+static int page_proxy_step(PageProxy *proxy) {
+    Passed *passed;
+
+    server_tick(proxy->server, clock_monotonic_nsec());
+    while ((passed = next_new(proxy)))
+        pass_on(passed);
+    return client_wait(proxy->access->proxy.client, STEP_MSEC);
+}
+
+/* --- who may ---------------------------------------------------------------------------------- */
+
+static bool is_key(const PageProxy *proxy, Str text) {
+    return text.len == KEY_SIZE - 1 && gnutls_memcmp(text.ptr, proxy->key, KEY_SIZE - 1) == 0;
+}
+
+static bool has_cookie(const PageProxy *proxy, Str cookies) {
+    Str one;
+
+    while (str_split(&cookies, ';', &one)) {
+        one = str_trim(one);
+        if (str_has_prefix(one, STR(COOKIE "=")) &&
+            is_key(proxy, str_skip(one, sizeof(COOKIE "=") - 1)))
+            return true;
+    }
+    return false;
+}
+
+/* No part of it leads up, also not escaped: nothing but berth is reached behind the prefix. */
+static bool is_path_safe(Str path) {
+    Str part;
+
+    if (str_contains_nocase(path, STR("%2e")) || str_contains_nocase(path, STR("%2f")) ||
+        str_contains_nocase(path, STR("%5c")) || str_find(path, '\\') != SIZE_MAX)
+        return false;
+    while (str_split(&path, '/', &part))
+        if (str_is(part, ".") || str_is(part, ".."))
+            return false;
+    return true;
+}
+
+/* The URL that was printed: the key becomes a cookie, and leaves the address bar. */
+static bool greet(const PageProxy *proxy, const HttpRequest *request, HttpReply *reply) {
+    HttpHeader *headers = ARENA_ARRAY(request->arena, HttpHeader, 2);
+
+    if (!headers || !str_has_prefix(request->query, STR("key=")) ||
+        !is_key(proxy, str_skip(request->query, 4)))
+        return false;
+    headers[0] = (HttpHeader){"Set-Cookie", proxy->cookie};
+    headers[1] = (HttpHeader){"Location", "/"};
+    reply_text(reply, request->arena, 303, "");
+    reply->headers = headers;
+    reply->n_headers = 2;
+    return true;
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    const PageProxy *proxy = context;
+    const char *refusal = NULL;
+
+    if (!str_is(request->method, "GET") && !str_is(request->method, "POST"))
+        refusal = "berth open: only GET and POST\n";
+    else if (request->is_misaddressed)
+        refusal = "berth open: only for localhost\n";
+    else if (request->has_origin && !request->is_same_origin)
+        refusal = "berth open: the request comes from another site\n";
+    else if (!is_path_safe(request->path))
+        refusal = "berth open: such a path could lead out of berth\n";
+    else if (!has_cookie(proxy, request->cookie) && !str_has_prefix(request->query, STR("key=")))
+        refusal = "berth open: use the URL that it printed, with its key\n";
+    if (!refusal)
+        return true;
+    reply_text(reply, request->arena, 403, refusal);
+    return false;
+}
+
+static void refuse_busy(const HttpRequest *request, HttpReply *reply, Passed *passed) {
+    reply_text(reply, request->arena, 503, "berth open: too many requests at once\n");
+    if (passed)
+        passed_free(passed);
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    PageProxy *proxy = context;
+    Passed *passed;
+    bool is_full;
+
+    if (greet(proxy, request, reply))
+        return;
+    if (!has_cookie(proxy, request->cookie)) {
+        reply_text(reply, request->arena, 403, "berth open: the key is another one now\n");
+        return;
+    }
+    passed = passed_new(proxy, request);
+    (void)pthread_mutex_lock(&proxy->lock);
+    is_full = proxy->n >= PAGE_PROXY_REQUESTS_MAX;
+    (void)pthread_mutex_unlock(&proxy->lock);
+    if (!passed || is_full) {
+        refuse_busy(request, reply, passed);
+        return;
+    }
+    if (str_eq(request->path, EVENTS))
+        passed->stream = server_stream(request, 0);
+    else
+        passed->pending = server_defer(request, 0);
+    if (!passed->stream && !passed->pending) {
+        refuse_busy(request, reply, passed);
+        return;
+    }
+    (void)pthread_mutex_lock(&proxy->lock);
+    passed->next = proxy->first;
+    passed->at = &proxy->first;
+    if (passed->next)
+        passed->next->at = &passed->next;
+    proxy->first = passed;
+    proxy->n++;
+    (void)pthread_mutex_unlock(&proxy->lock);
+    client_wake(proxy->access->proxy.client);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+static PageProxy *page_proxy_free(PageProxy *proxy) {
+    if (!proxy)
+        return NULL;
+    server_free(proxy->server);
+    while (proxy->first) {
+        call_cancel(proxy->first->call);
+        answer(proxy->first);
+    }
+    (void)pthread_mutex_destroy(&proxy->lock);
+    explicit_bzero(proxy->key, sizeof(proxy->key));
+    explicit_bzero(proxy->cookie, sizeof(proxy->cookie));
+    free(proxy);
+    return NULL;
+}
+
+DEFINE_CLEANUP(PageProxy *, page_proxy_free)
+
+static int make_key(PageProxy *proxy) {
+    unsigned char bytes[KEY_BYTES];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        return -EIO;
+    for (size_t i = 0; i < KEY_BYTES; i++)
+        (void)snprintf(proxy->key + 2 * i, 3, "%02x", bytes[i]);
+    (void)snprintf(proxy->cookie, sizeof(proxy->cookie),
+        COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict", proxy->key);
+    return 0;
+}
+
+/* Listens on 127.0.0.1:@port; 0: the system picks one. @access is borrowed, and has a proxy. 0, or
+ * a negative errno. */
+static int page_proxy_new(const BerthAccess *access, uint16_t port, PageProxy **ret) {
+    _cleanup_(page_proxy_freep) PageProxy *proxy = calloc(1, sizeof(*proxy));
+    ServerOptions options = server_default_options();
+    int r;
+
+    if (!proxy)
+        return -ENOMEM;
+    proxy->access = access;
+    (void)pthread_mutex_init(&proxy->lock, NULL);
+    r = make_key(proxy);
+    if (r < 0)
+        return r;
+    options.address = ADDRESS;
+    options.port = port;
+    options.n_workers = WORKERS;
+    options.body_max = BODY_MAX;
+    r = server_new(&options, &(ServerCallbacks){.context = proxy, .admit = admit, .handle = handle},
+        &proxy->server);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(proxy);
+    return 0;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
 static volatile sig_atomic_t is_over;
 
 static void stop(int number) {
     is_over = 1;
 }
-
-/* --- which replica ---------------------------------------------------------------------------- */
 
 /* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
@@ -58,18 +495,11 @@ static size_t find_busiest(const Replicas *replicas, Arena *arena) {
 }
 
 /* 0; or an exit code, after complaining. */
-static int choose(const Settings *settings, const Replicas *replicas, size_t *ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(OPEN_BUDGET);
-    char text[TEXT_MAX];
-
-    if (!arena)
-        return terminal_out_of_memory(WHO, "berth's reply", NULL);
-    if (!replicas->is_cluster) {
-        (void)snprintf(text, sizeof(text),
+static int choose(const Settings *settings, const Replicas *replicas, Arena *arena, size_t *ret) {
+    if (!replicas->is_cluster)
+        return terminal_complain(
             "this command is for a berth in a cluster; this server has its dashboard at %s",
             replicas->names[0]);
-        return terminal_complain(WHO, text);
-    }
     if (!settings->replica) {
         *ret = find_busiest(replicas, arena);
         return 0;
@@ -77,18 +507,15 @@ static int choose(const Settings *settings, const Replicas *replicas, size_t *re
     for (*ret = 0; *ret < replicas->n; ++*ret)
         if (strcmp(replicas->names[*ret], settings->replica) == 0)
             return 0;
-    (void)snprintf(text, sizeof(text), "there is no replica %s; `%s status` lists them",
-        settings->replica, program_name);
-    return terminal_complain(WHO, text);
+    return terminal_complain(
+        "there is no replica %s; `%s status` lists them", settings->replica, program_name);
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
+static void print_address(const Replicas *replicas, size_t chosen, const PageProxy *proxy) {
+    char url[SERVER_URL_MAX];
 
-static void greet(const Replicas *replicas, size_t chosen, const PageProxy *proxy) {
-    char url[PAGE_PROXY_URL_MAX];
-
-    page_proxy_url(proxy, url);
-    (void)printf("dashboard of %s\n  %s\n", replicas->items[chosen].server, url);
+    (void)printf("dashboard of %s\n  %s/?key=%s\n", replicas->items[chosen].server,
+        server_url(proxy->server, url), proxy->key);
     for (size_t i = 0; i < replicas->n; i++)
         if (i != chosen)
             (void)printf("another replica: --replica %s\n", replicas->names[i]);
@@ -99,36 +526,28 @@ static void greet(const Replicas *replicas, size_t chosen, const PageProxy *prox
 static int serve(const Settings *settings, const Replicas *replicas, size_t chosen) {
     _cleanup_(page_proxy_freep) PageProxy *proxy = NULL;
     const struct sigaction action = {.sa_handler = stop};
-    char text[TEXT_MAX];
     int r = page_proxy_new(&replicas->items[chosen], (uint16_t)settings->port, &proxy);
 
-    if (r < 0) {
-        (void)snprintf(text, sizeof(text), "cannot listen on 127.0.0.1, port %d: %s",
-            (int)settings->port, strerror(-r));
-        return terminal_complain(WHO, text);
-    }
+    if (r < 0)
+        return terminal_complain(
+            "cannot listen on 127.0.0.1, port %d: %s", (int)settings->port, strerror(-r));
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    greet(replicas, chosen, proxy);
+    print_address(replicas, chosen, proxy);
     while (!is_over && r == 0)
         r = page_proxy_step(proxy);
-    return r == 0 ? EXIT_FINE : terminal_failed(WHO, "the requests", r, NULL);
+    return r == 0 ? EXIT_FINE : terminal_failed("the requests", r, NULL);
 }
 
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(replicas_done) Replicas replicas = {0};
     Settings *settings = context;
     size_t chosen = 0;
-    int r;
+    int r = replicas_open(&settings->source, &replicas);
 
-    settings->source.prefers_cluster = true;
-    r = replicas_open(&settings->source, WHO, &replicas);
     if (r == 0)
-        r = choose(settings, &replicas, &chosen);
-    if (r == 0)
-        r = serve(settings, &replicas, chosen);
-    server_source_done(&settings->source);
-    return r;
+        r = choose(settings, &replicas, arguments->arena, &chosen);
+    return r == 0 ? serve(settings, &replicas, chosen) : r;
 }
 
 #define AT(member) OPTION_AT(Settings, member)
@@ -160,7 +579,9 @@ const Command open_command = {
              "port is on 127.0.0.1, and answers only browsers that were given the URL, which has a "
              "random key.",
     .options = options,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(Settings),
+    .defaults = &(const Settings){.source.prefers_cluster = true},
     .check = check,
     .run = run,
 };

@@ -1,9 +1,11 @@
 /* berth publish: lists or removes the resources and labels that policies publish on nodes. */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/url.h"
+#include "base/vec.h"
 #include "cli/cluster-source.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -11,10 +13,9 @@
 #include "kube/blocking-client.h"
 #include "policy/publish.h"
 
-#define WHO "berth publish"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
-#define WRITE_MAX ((size_t)4 * 1024)
 #define BUDGET ((size_t)64 * 1024 * 1024)
+#define WRITE_MAX ((size_t)4 * 1024)
 
 typedef struct Settings {
     ClusterSource source;
@@ -27,170 +28,126 @@ typedef struct Published {
     int64_t offered, requested;
 } Published;
 
-typedef int PublishedVisit(void *context, const Published *published);
+typedef VEC(Published) PublishedList;
 
-static int visit_resources(
-    const NodeTable *table, uint32_t row, PublishedVisit *visit, void *context) {
-    const Node *node = table_node(table, row);
-    int r = 0;
+static void add(PublishedList *list, PublishTarget target, const Node *node, Str name,
+    int64_t offered, int64_t requested, Arena *arena) {
+    Published *place = VEC_PUSH(list, arena);
 
-    for (size_t i = 0; r == 0 && i < node->allocatable.n; i++) {
-        const Resource *resource = &node->allocatable.items[i];
-        size_t column = table_find_resource(table, resource->name);
-        const Published published = {
-            .removal = {.target = PUBLISH_TO_STATUS,
-                .node = node->name,
-                .name = resource->name,
-                .n = PUBLISH_REMOVED},
-            .offered = resource->amount,
-            .requested =
-                column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED),
+    if (place)
+        *place = (Published){
+            .removal = {.target = target, .node = node->name, .name = name, .n = PUBLISH_REMOVED},
+            .offered = offered,
+            .requested = requested,
         };
-
-        if (str_has_prefix(resource->name, STR(SLOTS_PREFIX)))
-            r = visit(context, &published);
-    }
-    return r;
 }
 
-static int visit_labels(const Node *node, PublishedVisit *visit, void *context) {
-    int r = 0;
+/* Without memory it is cut, and the arena has failed. */
+static PublishedList find_published(const NodeTable *table, Arena *arena) {
+    PublishedList list = {0};
 
-    for (size_t i = 0; r == 0 && i < node->labels.n; i++) {
-        const Published published = {.removal = {.target = PUBLISH_TO_LABELS,
-                                         .node = node->name,
-                                         .name = node->labels.items[i].key,
-                                         .n = PUBLISH_REMOVED}};
-
-        if (str_has_prefix(published.removal.name, STR(CLOSED_PREFIX)))
-            r = visit(context, &published);
-    }
-    return r;
-}
-
-/* Calls @visit for each until a call does not return 0. Returns the last result. */
-static int each_published(const NodeTable *table, PublishedVisit *visit, void *context) {
-    int r = 0;
-
-    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++) {
+    for (uint32_t row = 0; row < table->n_rows; row++) {
         const Node *node = table_node(table, row);
 
-        if (node)
-            r = visit_resources(table, row, visit, context);
-        if (node && r == 0)
-            r = visit_labels(node, visit, context);
+        for (size_t i = 0; node && i < node->allocatable.n; i++) {
+            const Resource *resource = &node->allocatable.items[i];
+            size_t column = table_find_resource(table, resource->name);
+
+            if (str_has_prefix(resource->name, STR(SLOTS_PREFIX)))
+                add(&list, PUBLISH_TO_STATUS, node, resource->name, resource->amount,
+                    column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED),
+                    arena);
+        }
+        for (size_t i = 0; node && i < node->labels.n; i++)
+            if (str_has_prefix(node->labels.items[i].key, STR(CLOSED_PREFIX)))
+                add(&list, PUBLISH_TO_LABELS, node, node->labels.items[i].key, 0, 0, arena);
     }
-    return r;
+    return list;
 }
 
-/* --- showing ---------------------------------------------------------------------------------- */
-
-typedef struct Printer {
-    int node, name; /* widths */
-    Buf *out;
-} Printer;
-
-static int measure(void *context, const Published *published) {
-    Printer *printer = context;
-
-    if (printer->node < (int)published->removal.node.len)
-        printer->node = (int)published->removal.node.len;
-    if (printer->name < (int)published->removal.name.len)
-        printer->name = (int)published->removal.name.len;
-    return 0;
-}
-
-static int print_one(void *context, const Published *published) {
-    Printer *printer = context;
-
-    buf_printf(printer->out, "%-*.*s  %-*.*s", printer->node, STR_FMT(published->removal.node),
-        printer->name, STR_FMT(published->removal.name));
-    if (published->removal.target == PUBLISH_TO_STATUS)
-        buf_printf(printer->out, "  %5" PRId64 "  %9" PRId64 "\n", published->offered,
-            published->requested);
-    else
-        buf_append(printer->out, STR("  label          -\n"));
-    return 0;
-}
-
-static int show(const NodeTable *table) {
+static int show(const PublishedList *list) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    Printer printer = {.node = 4, .name = 9, .out = &out};
+    int node = 4, name = 9; /* widths */
 
-    (void)each_published(table, measure, &printer);
-    buf_printf(&out, "%-*s  %-*s  %5s  %9s\n", printer.node, "NODE", printer.name, "PUBLISHED",
-        "SLOTS", "REQUESTED");
-    (void)each_published(table, print_one, &printer);
+    for (size_t i = 0; i < list->n; i++) {
+        const PublishChange *one = &list->items[i].removal;
+
+        node = node < (int)one->node.len ? (int)one->node.len : node;
+        name = name < (int)one->name.len ? (int)one->name.len : name;
+    }
+    buf_printf(
+        &out, "%-*s  %-*s  %5s  %9s\n", node, "NODE", name, "PUBLISHED", "SLOTS", "REQUESTED");
+    for (size_t i = 0; i < list->n; i++) {
+        const Published *one = &list->items[i];
+
+        buf_printf(&out, "%-*.*s  %-*.*s", node, STR_FMT(one->removal.node), name,
+            STR_FMT(one->removal.name));
+        if (one->removal.target == PUBLISH_TO_STATUS)
+            buf_printf(&out, "  %5" PRId64 "  %9" PRId64 "\n", one->offered, one->requested);
+        else
+            buf_append(&out, STR("  label          -\n"));
+    }
     if (buf_error(&out) < 0)
-        return terminal_text_failed(WHO, "the list", &out);
+        return terminal_text_failed("the list", &out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-/* --- removing --------------------------------------------------------------------------------- */
-
-typedef struct Remover {
-    Client *client;
-    Arena *arena;
-    size_t n_removed;
-} Remover;
-
 /* 0 or an exit code. */
-static int remove_one(void *context, const Published *published) {
+static int remove_one(Client *client, const PublishChange *removal) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf path = BUF_INIT(WRITE_MAX), body = BUF_INIT(WRITE_MAX);
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
-    Remover *remover = context;
     BlockingReply reply = {0};
-    int r;
+    int r = -ENOMEM;
 
-    publish_path(&published->removal, &path);
-    publish_body(&published->removal, &body);
-    r = blocking_client_request_with(remover->client,
-        &(BlockingRequest){.method = "PATCH",
-            .path = url_text(&path),
-            .content_type = PUBLISH_CONTENT_TYPE,
-            .body = buf_str(&body)},
-        remover->arena, &reply, error);
+    publish_path(removal, &path);
+    publish_body(removal, &body);
+    if (arena)
+        r = blocking_client_request_with(client,
+            &(BlockingRequest){.method = "PATCH",
+                .path = url_text(&path),
+                .content_type = PUBLISH_CONTENT_TYPE,
+                .body = buf_str(&body)},
+            arena, &reply, error);
     if (r < 0)
-        return terminal_out_of_memory(WHO, "the request", remover->arena);
-    if (r == 0 && reply.status != 200)
-        blocking_client_explain(&reply, remover->arena, error);
-    if (r != 0 || reply.status != 200) {
-        (void)fprintf(stderr, WHO ": node %.*s, %.*s: %s\n", STR_FMT(published->removal.node),
-            STR_FMT(published->removal.name), error);
-        return EXIT_UNREACHABLE;
-    }
-    arena_reset(remover->arena);
-    remover->n_removed++;
-    return 0;
+        return terminal_out_of_memory("the request", arena);
+    if (r == 0 && reply.status == 200)
+        return 0;
+    if (r == 0)
+        blocking_client_explain(&reply, arena, error);
+    return terminal_complain(
+        "node %.*s, %.*s: %s", STR_FMT(removal->node), STR_FMT(removal->name), error);
 }
 
-static int clear(const Settings *settings, const NodeTable *table) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+static int clear(const Settings *settings, const PublishedList *list) {
     _cleanup_(client_freep) Client *client = NULL;
     _cleanup_(access_freep) Access *access = NULL;
-    Remover remover = {.arena = arena};
-    int r = cluster_source_access(&settings->source, WHO, &access);
+    size_t n_removed = 0;
+    int r = cluster_source_access(&settings->source, &access);
 
     if (r != 0)
         return r;
     client = client_new(access);
-    if (!arena || !client)
-        return terminal_out_of_memory(WHO, "the client", NULL);
-    remover.client = client;
-    r = each_published(table, remove_one, &remover);
-    (void)printf("removed %zu\n", remover.n_removed);
+    if (!client)
+        return terminal_out_of_memory("the client", NULL);
+    for (; r == 0 && n_removed < list->n; n_removed += r == 0)
+        r = remove_one(client, &list->items[n_removed].removal);
+    (void)printf("removed %zu\n", n_removed);
     return r;
 }
 
 static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    int r = cluster_source_load(&settings->source, WHO, /* related= */ 0, &snapshot);
+    PublishedList list;
+    int r = cluster_source_load(&settings->source, /* related= */ 0, &snapshot);
 
     if (r != 0)
         return r;
-    return settings->clears ? clear(settings, snapshot_table(snapshot))
-                            : show(snapshot_table(snapshot));
+    list = find_published(snapshot_table(snapshot), arguments->arena);
+    if (arena_has_failed(arguments->arena))
+        return terminal_out_of_memory("the list", arguments->arena);
+    return settings->clears ? clear(settings, &list) : show(&list);
 }
 
 /* clang-format off */
@@ -219,6 +176,7 @@ const Command publish_command = {
              "(closed.berth.dev/POLICY). With --clear it removes them; needs permission to patch "
              "nodes/status, and nodes for labels.",
     .options = options,
+    .budget = TEXT_MAX,
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

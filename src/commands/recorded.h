@@ -8,8 +8,9 @@
 #include "base/digest.h"
 #include "bundle/bundle.h"
 #include "cli/replicas.h"
-#include "cli/server-source.h"
+#include "cli/terminal.h"
 #include "history/recorder.h"
+#include "policy/program.h"
 #include "replay/what-if.h"
 
 #define RECORDED_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
@@ -46,13 +47,28 @@ typedef struct Recorded {
 
 void recorded_done(Recorded *recorded);
 
-/* Each returns 0; or an exit code, after complaining as @who. Strings are in @arena. */
+/* Each returns 0; or an exit code, after complaining. Strings are in @arena. */
 
 /* Warns if replicas have different policies: those of the first count as in force. */
-int recorded_load(RecordedSource *source, const char *who, Arena *arena, Recorded *ret) MUST_CHECK;
+int recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) MUST_CHECK;
 
-int recorded_replay(const Recorded *recorded, Program *program, const char *who, Arena *arena,
-    WhatIfReport *ret) MUST_CHECK;
+int recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret)
+    MUST_CHECK;
 
 /* Of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);
+
+/* WhatIfPrinter: what decisions would have been, for people. */
+typedef struct WhatIfPrinter {
+    const WhatIfReport *report;
+    const Recorded *recorded;
+    const Program *program; /* that decided anew */
+    Str with;               /* which policies: "policy.yaml" */
+    bool is_check;          /* the policies as they were: all should be equal */
+    int64_t weight;         /* kube-scheduler's for this extender */
+    bool all;               /* every case, not only the first */
+    Paint paint;
+    Buf *out;
+} WhatIfPrinter;
+
+void what_if_print(WhatIfPrinter *printer);

@@ -7,17 +7,19 @@
 
 #include "base/log.h"
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "base/vec.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/serve-sandbox.h"
 #include "dashboard/dashboard.h"
 #include "history/decisions.h"
 #include "history/journal.h"
 #include "input/file.h"
+#include "input/sources.h"
+#include "kube/access.h"
 #include "model/node.h"
 #include "policy/exemption.h"
+#include "sandbox/sandbox.h"
 #include "serve/daemon.h"
 
 #define SERVE_CLIENT_NAMES_MAX 64u
@@ -168,7 +170,7 @@ static const Option serve_options[] = {
         .initial = "any client", .help = "answer clients with a certificate of --client-ca for this name only; may be repeated"},
     {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
         .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
-    {SERVE_DUMP_OPTION, OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
+    {"dump-file", OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
         .help = "file that SIGUSR2 writes"},
 
     OPTION_GROUP("Metrics of policies (metrics:)"),
@@ -310,25 +312,29 @@ static void add_own_pods(ServeSettings *settings) {
         settings->n_exempt++;
 }
 
-/* Splits *@name, which is [NAMESPACE/]NAME or NULL. By default a Lease is in berth's own namespace.
- */
-static void place_lease(bool is_in_cluster, char namespace[static OWN_NAMESPACE_MAX],
-    const char **name, const char **ret_namespace) {
-    const char *slash = *name ? strchr(*name, '/') : NULL;
+/* Splits the names of Leases, which are [NAMESPACE/]NAME or NULL. By default they are in berth's
+ * own namespace. */
+static void place_leases(ServeSettings *settings, WatcherOptions *watcher) {
+    const struct {
+        const char **name, **namespace;
+    } leases[] = {
+        {&watcher->lease_name, &watcher->lease_namespace},
+        {&watcher->publish_lease_name, &watcher->publish_lease_namespace},
+        {&watcher->policies_lease_name, &watcher->policies_lease_namespace},
+        {&watcher->nominate_lease_name, &watcher->nominate_lease_namespace},
+    };
 
-    if (slash) {
-        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - *name), *name);
-        *name = slash + 1;
-    } else if (!find_namespace(is_in_cluster, namespace)) {
-        (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
+    for (size_t i = 0; i < ELEMENTS_OF(leases); i++) {
+        const char *name = *leases[i].name, *slash = name ? strchr(name, '/') : NULL;
+        char *namespace = settings->namespaces[i];
+
+        if (slash) {
+            (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - name), name);
+            *leases[i].name = slash + 1;
+        } else if (!find_namespace(settings->daemon.live.is_in_cluster, namespace))
+            (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
+        *leases[i].namespace = namespace;
     }
-    *ret_namespace = namespace;
-}
-
-/* From the downward API; Events about berth itself need it. */
-static OwnPod find_own_pod(void) {
-    return (OwnPod){
-        .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
 }
 
 static void use_listen(const Listen *listen, const char **address, uint16_t *port) {
@@ -426,22 +432,16 @@ static const char *serve_settings_check(void *context, const Arguments *argument
 /* After that: makes the daemon's options ready for use. */
 static void serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
-    WatcherOptions *watcher = &daemon->live.watcher;
-    bool is_in_cluster = daemon->live.is_in_cluster;
 
     add_own_pods(settings);
-    place_lease(
-        is_in_cluster, settings->namespaces[0], &watcher->lease_name, &watcher->lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[1], &watcher->publish_lease_name,
-        &watcher->publish_lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[2], &watcher->policies_lease_name,
-        &watcher->policies_lease_namespace);
-    place_lease(is_in_cluster, settings->namespaces[3], &watcher->nominate_lease_name,
-        &watcher->nominate_lease_namespace);
+    place_leases(settings, &daemon->live.watcher);
     use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
     use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     use_listen(&settings->admission_listen, &daemon->admission.address, &daemon->admission.port);
-    daemon->live.self = find_own_pod();
+    daemon->live.self = (OwnPod){/* from the downward API; Events about berth itself need it */
+        .namespace = getenv("POD_NAMESPACE"),
+        .name = getenv("POD_NAME"),
+        .uid = getenv("POD_UID")};
     daemon->policy_paths = settings->policies.items;
     daemon->n_policy_paths = settings->policies.n;
     daemon->tls.client_names = settings->client_names;
@@ -454,20 +454,108 @@ static void serve_settings_finish(ServeSettings *settings) {
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
 }
 
-/* A broken policy or certificate is the user's to fix (1); a port or file may be unavailable (3).
- */
-static int exit_code_of(int r) {
-    return r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
+/* --- the sandbox --------------------------------------------------------------- */
+
+/* The files that a running berth reads again. */
+typedef struct FileList {
+    Arena *arena;
+    VEC(SandboxPath) paths;
+} FileList;
+
+static void add(FileList *list, const char *path, bool is_written) {
+    SandboxPath *place = path ? VEC_PUSH(&list->paths, list->arena) : NULL;
+
+    if (place)
+        *place = (SandboxPath){
+            .path = arena_copy(list->arena, str_from_c(path)).ptr, .is_written = is_written};
 }
 
-/* Before the sandbox: it allows only folders that are there. */
-static int make_state_folder(const DaemonOptions *daemon, char *error) {
-    int r = daemon->state_dir ? journal_make_folder(daemon->state_dir) : 0;
+/* All options that take files, so that a new one is never forgotten here. */
+static void add_options(FileList *list, const ServeSettings *settings) {
+    for (const Option *option = serve_options; option->name; option++) {
+        const char *const *items = (const char *const *)((const char *)settings + option->offset);
+        size_t n = option->kind == OPTION_FILE ? 1 : 0;
 
+        if (option->kind == OPTION_LIST && option->complete == COMPLETE_FILES)
+            n = *(const size_t *)((const char *)settings + option->count);
+        for (size_t i = 0; i < n; i++)
+            add(list, items[i], option->offset == offsetof(ServeSettings, daemon.dump_path));
+    }
+}
+
+static void add_sources(FileList *list, const char *path) {
+    DiagList diags = DIAG_LIST_IN(list->arena);
+    MetricSources sources = {0};
+
+    if (!path || sources_load(path, list->arena, &diags, &sources) != 0)
+        return;
+    for (size_t i = 0; i < sources.n; i++) {
+        const MetricSource *source = &sources.items[i];
+
+        add(list, source->token_file, false);
+        add(list, source->password_file, false);
+        add(list, source->ca_file, false);
+        add(list, source->cert_file, false);
+        add(list, source->key_file, false);
+    }
+}
+
+/* Also starts the process for credential plugins: later, threads and the sandbox prevent it. */
+static int add_access(FileList *list, const LiveOptions *live, char *error) {
+    _cleanup_(access_freep) Access *access = NULL;
+    const char *files[ACCESS_FILES_MAX];
+    char text[ACCESS_ERROR_MAX];
+    size_t n;
+    int r;
+
+    if (!live_is_wanted(live) || access_find(live->kubeconfig, live->context, &access, text) < 0)
+        return 0;
+    n = access_files(access, files);
+    for (size_t i = 0; i < n; i++)
+        add(list, files[i], false);
+    r = access_start_helper(access);
     if (r < 0)
-        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot create the folder of --state-dir, %s: %s",
-            daemon->state_dir, strerror(-r));
+        (void)snprintf(error, DAEMON_ERROR_MAX,
+            "cannot start the process that runs credential plugins: %s", strerror(-r));
     return r;
+}
+
+/* Allows the files that options name, and those that the kubeconfig and the sources name; forks the
+ * process that runs a credential plugin; enters. A kubeconfig or sources that cannot be read are
+ * left to daemon_new() to report. 0, or a negative errno with a message in @error. */
+static int enter_sandbox(ServeSettings *settings, Arena *arena, char *error) {
+    const DaemonOptions *daemon = &settings->daemon;
+    FileList list = {.arena = arena};
+    int r;
+
+    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory for the files that the sandbox allows");
+    add_options(&list, settings);
+    add(&list, daemon->state_dir, true);
+    add_sources(&list, daemon->sources_path);
+    r = add_access(&list, &daemon->live, error);
+    if (r < 0)
+        return r;
+    if (arena_has_failed(list.arena))
+        return -ENOMEM;
+    sandbox_enter(list.paths.items, list.paths.n, &settings->sandbox);
+    for (size_t i = 0; i < list.paths.n; i++)
+        if (list.paths.items[i].is_refused && !list.paths.items[i].is_written)
+            log_warn("the sandbox does not allow this file: its folder is missing, or is the root "
+                     "folder",
+                LOG_CSTR("file", list.paths.items[i].path));
+    return 0;
+}
+
+/* Which parts are active; a warning if the kernel lacks some. */
+static void log_sandbox(const Sandbox *sandbox) {
+    static const char incomplete[] = "parts of the sandbox are not active";
+
+    if (sandbox->active[0])
+        log_info("sandbox", LOG_CSTR("active", sandbox->active));
+    if (sandbox->missing[0] && sandbox->active[0])
+        log_warn(incomplete, LOG_CSTR("missing", sandbox->missing));
+    else if (sandbox->missing[0])
+        log_info(incomplete, LOG_CSTR("missing", sandbox->missing));
 }
 
 static int run(void *context, const Arguments *arguments) {
@@ -481,22 +569,23 @@ static int run(void *context, const Arguments *arguments) {
     daemon_block_signals();
     settings->sandbox = SANDBOX_OFF;
     settings->daemon.sandbox = &settings->sandbox;
-    r = make_state_folder(&settings->daemon, error);
+    /* before the sandbox: it allows only folders that are there */
+    r = settings->daemon.state_dir ? journal_make_folder(settings->daemon.state_dir) : 0;
+    if (r < 0)
+        (void)snprintf(error, sizeof(error), "cannot create the folder of --state-dir, %s: %s",
+            settings->daemon.state_dir, strerror(-r));
     if (r == 0 && !settings->is_unconfined)
-        r = serve_sandbox_enter(
-            serve_options, settings, &settings->daemon, &settings->sandbox, error);
+        r = enter_sandbox(settings, arguments->arena, error);
     if (r == 0) {
-        serve_sandbox_log(&settings->sandbox);
+        log_sandbox(&settings->sandbox);
         r = daemon_new(&settings->daemon, &daemon, error);
     }
     if (r == -ECANCELED) {
         log_info(error);
         _exit(EXIT_FINE);
     }
-    if (r < 0) {
-        terminal_complain("berth serve", error);
-        return exit_code_of(r);
-    }
+    if (r < 0) /* a broken policy or certificate is the user's to fix */
+        return terminal_report(r == -EPERM ? -EINVAL : r, error);
     (void)printf("listening on %s\n", daemon_url(daemon));
     if (daemon_pages_url(daemon))
         (void)printf("pages on %s\n", daemon_pages_url(daemon));
@@ -523,6 +612,7 @@ const Command serve_command = {
         "cluster, sources and certificates (changed files are noticed anyway); SIGUSR2 writes "
         "the cluster as berth sees it to --dump-file; SIGTERM shuts down gracefully.",
     .options = serve_options,
+    .budget = (size_t)4 * 1024 * 1024,
     .settings_size = sizeof(ServeSettings),
     .init = serve_settings_init,
     .check = serve_settings_check,

@@ -16,29 +16,19 @@
 #define GAP 46
 #define TICKS 4
 
-typedef struct Panel {
-    const char *title;
-    double (*value)(const Sample *sample);
-    bool is_share; /* in percent */
-} Panel;
+enum { PANEL_SHARE, PANEL_USED, PANEL_PENDING, PANELS };
 
-static double value_share(const Sample *sample) {
-    return 100 * sample->cpu_share;
-}
-
-static double value_used(const Sample *sample) {
-    return (double)sample->n_used;
-}
-
-static double value_pending(const Sample *sample) {
-    return (double)sample->n_pending;
-}
-
-static const Panel panels[] = {
-    {"requested cpu of nodes in use, %", value_share, true},
-    {"nodes in use", value_used, false},
-    {"pods pending", value_pending, false},
+static const char *const titles[PANELS] = {
+    [PANEL_SHARE] = "requested cpu of nodes in use, %",
+    [PANEL_USED] = "nodes in use",
+    [PANEL_PENDING] = "pods pending",
 };
+
+static double value_of(const Sample *sample, size_t panel) {
+    return panel == PANEL_SHARE
+               ? 100 * sample->cpu_share
+               : (double)(panel == PANEL_USED ? sample->n_used : sample->n_pending);
+}
 
 static const struct {
     const char *colour, *dashes;
@@ -52,8 +42,6 @@ static const struct {
     {"#56b4e9", "6 2 2 2 2 2"},
     {"#000000", "1 4"},
 };
-
-/* --- text ------------------------------------------------------------------------------------- */
 
 /* Names of policies come from files: markup in them is escaped. Bytes other than printable ASCII
  * become '?'. */
@@ -71,8 +59,6 @@ static void append_escaped(Buf *out, Str text) {
             buf_append_char(out, c < 0x20 || c >= 0x7f ? '?' : (char)c);
     }
 }
-
-/* --- scales ----------------------------------------------------------------------------------- */
 
 typedef struct Scale {
     double x_max, y_max;
@@ -95,27 +81,24 @@ static double round_up(double value) {
     return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
 }
 
-static Scale find_scale(const SimulateReport *report, size_t number) {
-    const Panel *panel = &panels[number];
-    Scale scale = {.y = TOP + PANEL + (double)number * (PANEL + GAP)};
+static Scale find_scale(const SimulateReport *report, size_t panel) {
+    Scale scale = {.y = TOP + PANEL + (double)panel * (PANEL + GAP)};
 
     for (size_t i = 0; i < report->n; i++) {
         const SimulationResult *result = report->runs[i].result;
 
         for (size_t k = 0; k < result->n_samples; k++) {
             scale.x_max = fmax(scale.x_max, result->samples[k].at);
-            scale.y_max = fmax(scale.y_max, panel->value(&result->samples[k]));
+            scale.y_max = fmax(scale.y_max, value_of(&result->samples[k], panel));
         }
     }
-    if (panel->is_share && scale.y_max <= 100)
+    if (panel == PANEL_SHARE && scale.y_max <= 100)
         scale.y_max = 100;
     else
         scale.y_max = scale.y_max > 0 ? TICKS * round_up(scale.y_max / TICKS) : TICKS;
     scale.x_max = scale.x_max > 0 ? scale.x_max : 1;
     return scale;
 }
-
-/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void draw_y_axis(const Scale *scale, Buf *out) {
     for (int i = 0; i <= TICKS; i++) {
@@ -140,20 +123,16 @@ static void draw_x_axis(const SimulateReport *report, const Scale *scale, bool i
             report->input->is_timed ? "seconds since the start" : "pods that have arrived");
 }
 
-static void draw_line(const SimulationResult *result, const Panel *panel, const Scale *scale,
-    size_t style, Buf *out) {
+static void draw_line(
+    const SimulationResult *result, size_t panel, const Scale *scale, size_t style, Buf *out) {
     buf_printf(out,
         "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
         styles[style % ELEMENTS_OF(styles)].colour, styles[style % ELEMENTS_OF(styles)].dashes);
     for (size_t k = 0; k < result->n_samples; k++) {
         const Sample *sample = &result->samples[k];
 
-        if (k == 0)
-            buf_printf(
-                out, "M%.1f %.1f", x_of(scale, sample->at), y_of(scale, panel->value(sample)));
-        else
-            buf_printf(
-                out, "H%.1fV%.1f", x_of(scale, sample->at), y_of(scale, panel->value(sample)));
+        buf_printf(out, k == 0 ? "M%.1f %.1f" : "H%.1fV%.1f", x_of(scale, sample->at),
+            y_of(scale, value_of(sample, panel)));
     }
     buf_append(out, STR("\"/>\n"));
 }
@@ -176,7 +155,7 @@ static void draw_legend(const SimulateReport *report, Buf *out) {
 }
 
 void simulate_chart(const SimulateReport *report, Buf *out) {
-    int height = TOP + (int)ELEMENTS_OF(panels) * (PANEL + GAP) + 10;
+    int height = TOP + PANELS * (PANEL + GAP) + 10;
 
     buf_printf(out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
@@ -185,15 +164,15 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
         "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
         WIDTH, height, WIDTH, height, WIDTH, height);
     draw_legend(report, out);
-    for (size_t p = 0; p < ELEMENTS_OF(panels); p++) {
+    for (size_t p = 0; p < PANELS; p++) {
         Scale scale = find_scale(report, p);
 
         buf_printf(out, "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n", LEFT,
-            scale.y - PANEL - 8, panels[p].title);
+            scale.y - PANEL - 8, titles[p]);
         draw_y_axis(&scale, out);
-        draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
+        draw_x_axis(report, &scale, p + 1 == PANELS, out);
         for (size_t i = 0; i < report->n; i++)
-            draw_line(report->runs[i].result, &panels[p], &scale, i, out);
+            draw_line(report->runs[i].result, p, &scale, i, out);
     }
     buf_append(out, STR("</svg>\n"));
 }

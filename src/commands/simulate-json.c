@@ -7,17 +7,11 @@ static void write_string(JsonWriter *writer, const char *key, Str value) {
     json_write_member(writer, str_from_c(key), value);
 }
 
-/* --- one policy ------------------------------------------------------------------------------- */
-
-static void write_reasons(JsonWriter *writer, const SimulationResult *result) {
-    json_member_array(writer, "pendingReasons");
-    for (size_t i = 0; i < result->n_reasons; i++) {
-        json_write_object(writer);
-        write_string(writer, "reason", result->reasons[i].text);
-        json_member_int(writer, "pods", (int64_t)result->reasons[i].n_pods);
-        json_write_end_object(writer);
+void shape_print(const Resources *shape, Buf *out) {
+    for (size_t i = 0; i < shape->n; i++) {
+        buf_printf(out, "%s%.*s=", i > 0 ? "," : "", STR_FMT(shape->items[i].name));
+        resource_amount_print(shape->items[i].name, shape->items[i].amount, out);
     }
-    json_write_end_array(writer);
 }
 
 static void write_nodes(JsonWriter *writer, const SimulationResult *result) {
@@ -148,7 +142,14 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     json_member_int(writer, "placed", (int64_t)result->n_placed);
     json_member_int(writer, "ended", (int64_t)result->n_ended);
     json_member_int(writer, "pending", (int64_t)result->n_pending);
-    write_reasons(writer, result);
+    json_member_array(writer, "pendingReasons");
+    for (size_t i = 0; i < result->n_reasons; i++) {
+        json_write_object(writer);
+        write_string(writer, "reason", result->reasons[i].text);
+        json_member_int(writer, "pods", (int64_t)result->reasons[i].n_pods);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
     json_member_int(writer, "attempts", (int64_t)result->n_attempts);
     if (report->nominates)
         json_member_int(writer, "nominated", (int64_t)result->n_nominated);
@@ -172,8 +173,6 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
         write_pods(report, writer, result);
     json_write_end_object(writer);
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static void write_scenario(const SimulateReport *report, JsonWriter *writer) {
     const SimulationInput *input = report->input;

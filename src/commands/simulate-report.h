@@ -15,10 +15,10 @@ typedef struct PolicyRun {
 } PolicyRun;
 
 typedef struct SimulateReport {
-    const SimulationInput *input;
-    const PolicyRun *runs;
+    SimulationInput *input;
+    PolicyRun runs[SIMULATE_RUNS_MAX];
     size_t n; /* those that have an outcome */
-    const Resources *shapes;
+    Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     uint64_t seed;
     int64_t weight;
@@ -43,16 +43,5 @@ static inline Str node_of_row(const SimulationInput *input, uint32_t row) {
     return row == NO_ROW ? STR("-") : input->table->names->names[row];
 }
 
-/* Shapes: sizes of pods, of which `berth simulate` counts how many more would fit. */
-
-#define SHAPES_TYPICAL_MAX 3u
-
-/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else the error. */
-const char *shape_parse(const char *text, Arena *arena, Resources *ret) MUST_CHECK;
-
-/* The same back. */
+/* A size of pods: "cpu=2,memory=8Gi". */
 void shape_print(const Resources *shape, Buf *out);
-
-/* Up to SHAPES_TYPICAL_MAX that are typical of the pods of @input, in @arena. 0 or -ENOMEM. */
-int shapes_find_typical(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n)
-    MUST_CHECK;

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "base/visible.h"
+#include "cli/terminal.h"
 #include "commands/simulate-report.h"
 
 #define CELL_MAX 64
@@ -51,10 +52,7 @@ __attribute__((format(printf, 4, 5))) static void set_cell(
 }
 
 static void set_count(Table *table, Line *line, size_t i, size_t count) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(CELL_MAX);
-
-    buf_append_grouped(&text, count);
-    line->cells[i] = arena_copy(table->report->scratch, buf_str(&text));
+    set_cell(table, line, i, "%s", GROUPED(count));
 }
 
 static const SimulationResult *simulation_result_of(const Table *table, size_t i) {
@@ -89,14 +87,7 @@ static void add_numbers(Table *table, unsigned indent, const char *label, size_t
 
 /* --- contents --------------------------------------------------------------------------------- */
 
-/* The pods that wait under any policy for this reason; the line, if it is there already. */
-static Line *find_reason(Table *table, size_t from, Str text) {
-    for (size_t i = from; i < table->lines.n; i++)
-        if (str_eq(table->lines.items[i].label, text))
-            return &table->lines.items[i];
-    return NULL;
-}
-
+/* The pods that are pending under any policy, by reason. */
 static void add_reasons(Table *table) {
     size_t from = table->lines.n;
 
@@ -104,11 +95,14 @@ static void add_reasons(Table *table) {
         const SimulationResult *result = simulation_result_of(table, i);
 
         for (size_t k = 0; k < result->n_reasons && k < REASONS_SHOWN; k++) {
-            Line *line = find_reason(table, from, result->reasons[k].text);
+            Str text = result->reasons[k].text;
+            size_t at = from;
 
-            if (!line)
-                line = add_line(table, 2, result->reasons[k].text);
-            set_count(table, line, i, result->reasons[k].n_pods);
+            while (at < table->lines.n && !str_eq(table->lines.items[at].label, text))
+                at++;
+            set_count(table,
+                at < table->lines.n ? &table->lines.items[at] : add_line(table, 2, text), i,
+                result->reasons[k].n_pods);
         }
     }
 }
@@ -219,14 +213,6 @@ static void add_moves(Table *table) {
     }
 }
 
-static void add_waiting(Table *table) {
-    if (!table->report->input->is_timed)
-        return;
-    add_counts(table, 0, "pods that were pending, then placed", AT(n_waited));
-    add_numbers(table, 1, "pending until placed, mean of all", AT(wait_mean), 1, 1, " s");
-    add_numbers(table, 1, "longest", AT(wait_most), 1, 1, " s");
-}
-
 static void add_follow(Table *table) {
     Line *line;
 
@@ -250,19 +236,14 @@ static void add_follow(Table *table) {
 static void print_head(const SimulateReport *report, Buf *out) {
     const SimulationInput *input = report->input;
 
-    buf_append_grouped(out, input->table->names->n_nodes - input->autoscale_pool.n);
-    buf_append(out, STR(" nodes, "));
-    buf_append_grouped(out, input->n_existing - input->n_rescheduled);
-    buf_append(out, STR(" pods on them; "));
-    buf_append_grouped(out, input->n_arrivals);
-    buf_append(out, STR(" pods to place"));
+    buf_printf(out, "%s nodes, %s pods on them; %s pods to place",
+        GROUPED(input->table->names->n_nodes - input->autoscale_pool.n),
+        GROUPED(input->n_existing - input->n_rescheduled), GROUPED(input->n_arrivals));
     if (input->is_timed)
         buf_printf(out, ", the last after %.0f s", input->last_at);
-    if (input->n_rescheduled > 0) {
-        buf_append(out, STR("; "));
-        buf_append_grouped(out, input->n_rescheduled);
-        buf_append(out, STR(" of them already run and are placed again"));
-    }
+    if (input->n_rescheduled > 0)
+        buf_printf(
+            out, "; %s of them already run and are placed again", GROUPED(input->n_rescheduled));
     buf_append(out, STR("\n\n"));
 }
 
@@ -296,14 +277,9 @@ static void print_lines(const Table *table, Buf *out) {
         for (size_t i = 0; i < report->n; i++)
             last = line->cells[i].len > 0 ? i + 1 : last;
         buf_append_repeat(out, ' ', (size_t)2 * line->indent);
-        if (last > 0)
-            visible_append_padded(out, visible_take(line->label, room), room);
-        else
-            (void)visible_append(out, visible_take(line->label, room));
-        for (size_t i = 0; i < last; i++) {
-            buf_append_repeat(out, ' ', 2 + widths[i] - line->cells[i].len);
-            buf_append(out, line->cells[i]);
-        }
+        visible_append_padded(out, visible_take(line->label, room), last > 0 ? room : 0);
+        for (size_t i = 0; i < last; i++)
+            buf_printf(out, "%*.*s", (int)widths[i] + 2, STR_FMT(line->cells[i]));
         buf_append_char(out, '\n');
     }
 }
@@ -313,13 +289,13 @@ static void print_miss(const SimulateReport *report, const FollowMismatch *miss,
 
     visible_print(
         out, "  {} is on {}", arrival->name, node_of_row(report->input, arrival->current_row));
-    if (miss->choice.is_feasible) {
-        buf_printf(out, " (%lld points); ", (long long)miss->choice.inspected_score);
-        (void)visible_append(out, node_of_row(report->input, miss->choice.any_best));
-        buf_printf(out, " has %lld\n", (long long)miss->choice.score);
-    } else {
+    if (!miss->choice.is_feasible) {
         buf_append(out, STR(", which cannot take it by this model\n"));
+        return;
     }
+    buf_printf(out, " (%lld points); ", (long long)miss->choice.inspected_score);
+    (void)visible_append(out, node_of_row(report->input, miss->choice.any_best));
+    buf_printf(out, " has %lld\n", (long long)miss->choice.score);
 }
 
 static void print_follow(const SimulateReport *report, Buf *out) {
@@ -340,6 +316,7 @@ static void print_follow(const SimulateReport *report, Buf *out) {
 static void print_notes(const SimulateReport *report, Buf *out) {
     const SimulationInput *input = report->input;
     _cleanup_(buf_done) Buf notes = BUF_INIT(1024 * 1024);
+    size_t n_not_scaled = 0;
 
     for (unsigned i = 0; i < UNMODELLED_MAX; i++)
         if (input->n_unmodelled[i] > 0)
@@ -349,13 +326,12 @@ static void print_notes(const SimulateReport *report, Buf *out) {
     if (input->lacks_services)
         buf_append(&notes,
             STR("  the files have no Services: pods that only a Service selects may be spread\n"));
-    for (size_t i = 0, is_noted = 0; i < report->n && !is_noted; i++) {
-        is_noted = report->runs[i].result->n_not_scaled > 0;
-        if (is_noted)
-            buf_append(&notes,
-                STR("  an autoscaler does not ask berth: pods that only rules without publish "
-                    "reject get no new node\n"));
-    }
+    for (size_t i = 0; i < report->n; i++)
+        n_not_scaled += report->runs[i].result->n_not_scaled;
+    if (n_not_scaled > 0)
+        buf_append(
+            &notes, STR("  an autoscaler does not ask berth: pods that only rules without publish "
+                        "reject get no new node\n"));
     if (input->n_left_pending > 0)
         buf_printf(&notes,
             "  %zu pending pods of the cluster are not placed; --pending places them first\n",
@@ -370,7 +346,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             visible_print(&notes, "  {}", run->name);
             buf_printf(&notes,
                 " reads %zu metric%s without values: absent; --metrics provides them\n",
-                run->n_unfed, run->n_unfed == 1 ? "" : "s");
+                run->n_unfed, PLURAL(run->n_unfed));
         }
         if (run->result->is_broken_off) {
             visible_print(&notes, "  {}", run->name);
@@ -378,10 +354,8 @@ static void print_notes(const SimulateReport *report, Buf *out) {
                 run->result->n_pods);
         }
     }
-    if (notes.len > 0) {
-        buf_append(out, STR("\nNotes\n"));
-        buf_append(out, buf_str(&notes));
-    }
+    if (notes.len > 0)
+        buf_printf(out, "\nNotes\n%.*s", STR_FMT(buf_str(&notes)));
 }
 
 void simulate_table(const SimulateReport *report, Buf *out) {
@@ -394,7 +368,11 @@ void simulate_table(const SimulateReport *report, Buf *out) {
     add_balance(&table, "memory requested, mean of all nodes", AT(memory));
     add_shapes(&table);
     add_moves(&table);
-    add_waiting(&table);
+    if (report->input->is_timed) {
+        add_counts(&table, 0, "pods that were pending, then placed", AT(n_waited));
+        add_numbers(&table, 1, "pending until placed, mean of all", AT(wait_mean), 1, 1, " s");
+        add_numbers(&table, 1, "longest", AT(wait_most), 1, 1, " s");
+    }
     add_follow(&table);
     print_head(report, out);
     print_lines(&table, out);

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "cli/cluster-source.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -46,13 +45,6 @@ typedef struct SimulateSettings {
 } SimulateSettings;
 
 #define WEIGHT_MAX 1000000
-
-static const char *set_follow(void *context, const char *value) {
-    SimulateSettings *settings = context;
-
-    settings->follows = settings->files.by_schedule = true;
-    return NULL;
-}
 
 #define AT(member) OPTION_AT(SimulateSettings, member)
 
@@ -94,7 +86,7 @@ static const Option simulate_options[] = {
     {"shape", OPTION_LIST, .argument = "LIST", OPTION_LIST_AT(SimulateSettings, shapes, n_shapes),
         .initial = "three typical sizes of the pods",
         .help = "count how many more pods of this size fit: cpu=2,memory=8Gi; may be repeated"},
-    {"follow", OPTION_FLAG, .set = set_follow,
+    {"follow", OPTION_FLAG, AT(follows),
         .help = "place pods on the node that they have, and report how often that node is among the best"},
     {"chart", OPTION_FILE, .argument = "FILE", AT(chart), .help = "write utilization over time as SVG"},
     {"all", OPTION_FLAG, AT(all), .help = "with -o json: every pod"},
@@ -123,20 +115,13 @@ static const char *simulate_settings_check(void *context, const Arguments *argum
     return NULL;
 }
 
-#define WHO "berth simulate"
-#define SCRATCH_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
 #define RUN_TEXT_MAX 160u
 
 typedef struct Simulation {
     const SimulateSettings *settings;
-    Arena *scratch;
-    SimulationInput *input;
+    SimulateReport report; /* as far as it is known */
     Zones *zones;
-    PolicyRun runs[SIMULATE_RUNS_MAX];
-    size_t n;
-    Resources shapes[SIMULATION_SHAPES_MAX];
-    size_t n_shapes;
     int64_t now_nsec;
     char running[RUN_TEXT_MAX]; /* for the progress */
 } Simulation;
@@ -149,13 +134,6 @@ static void interrupt(int signal) {
     is_interrupted = 1;
 }
 
-/* A second SIGINT ends the process. */
-static void catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
-
-    (void)sigaction(SIGINT, &action, NULL);
-}
-
 static bool is_over(void *context) {
     return is_interrupted != 0;
 }
@@ -163,35 +141,84 @@ static bool is_over(void *context) {
 static void note_progress(void *context, size_t n_done) {
     const Simulation *simulation = context;
 
-    progress_count(n_done, simulation->input->n_arrivals);
+    progress_count(n_done, simulation->report.input->n_arrivals);
 }
 
-static void begin_progress(Simulation *simulation) {
-    (void)snprintf(simulation->running, sizeof(simulation->running),
-        "placing pods, policy \"%.*s\" (%zu of %zu)",
-        STR_FMT(str_take(simulation->runs[simulation->n].name, 64)), simulation->n + 1,
-        simulation->settings->n_policies + !simulation->settings->has_no_baseline);
-    progress_begin(simulation->running);
+/* --- shapes: sizes of pods, of which it is counted how many more would fit ------------------ */
+
+#define WANTED "--shape takes amounts like cpu=2,memory=8Gi"
+
+/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else the error. */
+static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
+    Str rest = str_from_c(text), part;
+
+    *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, RESOURCES_MAX)};
+    while (ret->items && str_split(&rest, ',', &part)) {
+        size_t equals = str_find(part, '=');
+        Resource *resource;
+
+        if (equals == SIZE_MAX || equals == 0 || ret->n == RESOURCES_MAX)
+            return WANTED;
+        resource = &ret->items[ret->n++];
+        resource->name = str_take(part, equals);
+        if (!resource_amount_parse(resource->name, str_skip(part, equals + 1), &resource->amount) ||
+            resource->amount <= 0)
+            return WANTED ", more than 0";
+    }
+    return ret->n > 0 ? NULL : WANTED;
+}
+
+/* The request that this fraction of all pods does not exceed. */
+static int find_quantile(
+    const SimulationInput *input, double quantile, Arena *arena, Resources *ret) {
+    static const Str names[] = {STR("cpu"), STR("memory")};
+
+    *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
+    if (!ret->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        int64_t amount = simulation_input_quantile(input, names[i], quantile, arena);
+
+        if (amount > 0)
+            ret->items[ret->n++] = (Resource){.name = names[i], .amount = amount};
+    }
+    return 0;
+}
+
+/* Half of the pods, nine of ten, all of them are no larger. */
+static int shapes_find_typical(
+    const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
+    static const double quantiles[] = {0.5, 0.9, 1};
+
+    *ret_n = 0;
+    for (size_t i = 0; i < ELEMENTS_OF(quantiles); i++) {
+        Resources *shape = &ret[*ret_n];
+        int r = find_quantile(input, quantiles[i], arena, shape);
+
+        if (r < 0)
+            return r;
+        if (shape->n > 0 && (*ret_n == 0 || !resources_equal(shape, shape - 1)))
+            ++*ret_n;
+    }
+    return 0;
 }
 
 static int find_shapes(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
 
     if (settings->n_shapes == 0)
-        return shapes_find_typical(simulation->input, simulation->scratch, simulation->shapes,
-                   &simulation->n_shapes) < 0
-                   ? terminal_out_of_memory(WHO, "the typical pods", simulation->scratch)
+        return shapes_find_typical(simulation->report.input, simulation->report.scratch,
+                   simulation->report.shapes, &simulation->report.n_shapes) < 0
+                   ? terminal_out_of_memory("the typical pods", simulation->report.scratch)
                    : 0;
     for (size_t i = 0; i < settings->n_shapes; i++) {
-        const char *wrong =
-            shape_parse(settings->shapes[i], simulation->scratch, &simulation->shapes[i]);
+        const char *wrong = shape_parse(
+            settings->shapes[i], simulation->report.scratch, &simulation->report.shapes[i]);
 
-        if (wrong) {
-            (void)fprintf(stderr, WHO ": %s\n", wrong);
-            return EXIT_USAGE;
-        }
+        if (wrong)
+            return terminal_refuse(EXIT_USAGE, "%s", wrong);
     }
-    simulation->n_shapes = settings->n_shapes;
+    simulation->report.n_shapes = settings->n_shapes;
     return 0;
 }
 
@@ -225,17 +252,16 @@ static void name_runs(Simulation *simulation) {
         for (size_t k = 0; k < settings->n_policies; k++)
             is_twice |=
                 k != i && str_eq(name_of(settings->policies[i]), name_of(settings->policies[k]));
-        simulation->runs[base + i].name =
+        simulation->report.runs[base + i].name =
             is_twice ? str_from_c(settings->policies[i]) : name_of(settings->policies[i]);
     }
     if (base)
-        simulation->runs[0].name = STR("none");
+        simulation->report.runs[0].name = STR("none");
 }
 
-static RunOptions options_of(Simulation *simulation) {
+static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     const SimulateSettings *settings = simulation->settings;
-
-    return (RunOptions){
+    const RunOptions options = {
         .scheduler =
             {
                 .weight = settings->weight,
@@ -246,23 +272,25 @@ static RunOptions options_of(Simulation *simulation) {
         .follows = settings->follows,
         .until = settings->until,
         .now_nsec = simulation->now_nsec,
-        .shapes = simulation->shapes,
-        .n_shapes = simulation->n_shapes,
+        .shapes = simulation->report.shapes,
+        .n_shapes = simulation->report.n_shapes,
         .is_over = is_over,
         .progress = note_progress,
         .context = simulation,
     };
-}
-
-static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
-    RunOptions options = options_of(simulation);
     int r;
 
-    begin_progress(simulation);
-    r = run_simulation(simulation->input, parts, &options, &simulation->runs[simulation->n].result);
+    (void)snprintf(simulation->running, sizeof(simulation->running),
+        "placing pods, policy \"%.*s\" (%zu of %zu)",
+        STR_FMT(str_take(simulation->report.runs[simulation->report.n].name, 64)),
+        simulation->report.n + 1,
+        simulation->settings->n_policies + !simulation->settings->has_no_baseline);
+    progress_begin(simulation->running);
+    r = run_simulation(simulation->report.input, parts, &options,
+        &simulation->report.runs[simulation->report.n].result);
     if (r < 0)
-        return terminal_failed(WHO, "the simulation", r, NULL);
-    simulation->n++;
+        return terminal_failed("the simulation", r, NULL);
+    simulation->report.n++;
     return 0;
 }
 
@@ -276,7 +304,7 @@ static int run_policy(Simulation *simulation, Program *program) {
         .now_nsec = simulation->now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
     };
-    int r = metrics_source_load(&metrics, &cluster, WHO, program, simulation->input->snapshot,
+    int r = metrics_source_load(&metrics, &cluster, program, simulation->report.input->snapshot,
         parts.now_nsec, parts.uptime_nsec, &measurements,
         /* ret_statuses= */ NULL);
 
@@ -284,13 +312,8 @@ static int run_policy(Simulation *simulation, Program *program) {
         return r;
     parts.measurements = measurements;
     if (!metrics.file)
-        simulation->runs[simulation->n].n_unfed = program->n_gauges;
+        simulation->report.runs[simulation->report.n].n_unfed = program->n_gauges;
     return run_one(simulation, &parts);
-}
-
-/* The policies of one column. */
-static int load_program(const char *path, Arena *scratch, Program **ret) {
-    return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, WHO, scratch, ret);
 }
 
 /* Policies are read before anything is run, so that a mistake is reported at once. */
@@ -300,7 +323,8 @@ static int run_all(Simulation *simulation) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < settings->n_policies; i++)
-        r = load_program(settings->policies[i], simulation->scratch, &programs[i]);
+        r = policy_files_load(&(PolicyPaths){.items = {settings->policies[i]}, .n = 1},
+            simulation->report.scratch, &programs[i]);
     if (r == 0 && !settings->has_no_baseline)
         r = run_one(simulation, /* parts= */ NULL);
     for (size_t i = 0; r == 0 && i < settings->n_policies && !is_interrupted; i++)
@@ -319,48 +343,30 @@ static int write_chart(const SimulateReport *report, const char *path) {
 
     simulate_chart(report, &svg);
     if (buf_error(&svg))
-        return terminal_text_failed(WHO, "the chart", &svg);
+        return terminal_text_failed("the chart", &svg);
     file = fopen(path, "we");
-    if (!file) {
-        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
-        return EXIT_UNREACHABLE;
-    }
-    is_fine = terminal_print(file, buf_str(&svg));
-    is_fine = fclose(file) == 0 && is_fine;
-    if (!is_fine)
-        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
-    return is_fine ? 0 : EXIT_UNREACHABLE;
+    is_fine = file && terminal_print(file, buf_str(&svg));
+    is_fine = file && fclose(file) == 0 && is_fine;
+    return is_fine ? 0 : terminal_complain("cannot write %s: %s", path, strerror(errno));
 }
 
 static int print(const Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    SimulateReport report = {
-        .input = simulation->input,
-        .runs = simulation->runs,
-        .n = simulation->n,
-        .shapes = simulation->shapes,
-        .n_shapes = simulation->n_shapes,
-        .seed = (uint64_t)settings->seed,
-        .weight = settings->weight,
-        .nominates = settings->nominates,
-        .follows = settings->follows,
-        .all = settings->all,
-        .scratch = simulation->scratch,
-    };
-    int r = settings->chart ? write_chart(&report, settings->chart) : 0;
+    const SimulateReport *report = &simulation->report;
+    int r = settings->chart ? write_chart(report, settings->chart) : 0;
 
     if (r != 0)
         return r;
     if (settings->form == SIMULATE_JSON || settings->form == SIMULATE_YAML)
-        simulate_json(&report, &out);
+        simulate_json(report, &out);
     else if (settings->form == SIMULATE_PLACEMENTS)
-        simulate_placements(&report, &out);
+        simulate_placements(report, &out);
     else
-        simulate_table(&report, &out);
-    if (arena_has_failed(simulation->scratch))
-        return terminal_out_of_memory(WHO, "the report", simulation->scratch);
-    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE, WHO);
+        simulate_table(report, &out);
+    if (arena_has_failed(simulation->report.scratch))
+        return terminal_out_of_memory("the report", simulation->report.scratch);
+    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE);
     return r == EXIT_FINE && is_interrupted ? EXIT_FAILED : r;
 }
 
@@ -368,45 +374,44 @@ static int print(const Simulation *simulation) {
 
 static void simulation_done(Simulation *simulation) {
     for (size_t i = 0; i < SIMULATE_RUNS_MAX; i++)
-        simulation_result_free(simulation->runs[i].result);
-    simulation_input_free(simulation->input);
+        simulation_result_free(simulation->report.runs[i].result);
+    simulation_input_free(simulation->report.input);
     zones_free(simulation->zones);
-    arena_free(simulation->scratch);
 }
 
 static int run(void *context, const Arguments *arguments) {
-    const SimulateSettings *settings = context;
+    SimulateSettings *settings = context;
+    const struct sigaction second_ends = {
+        .sa_handler = interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     _cleanup_(simulation_done) Simulation simulation = {
         .settings = settings,
-        .scratch = arena_new(SCRATCH_BUDGET),
+        .report = {.seed = (uint64_t)settings->seed,
+            .weight = settings->weight,
+            .nominates = settings->nominates,
+            .follows = settings->follows,
+            .all = settings->all,
+            .scratch = arguments->arena},
         .zones = zones_new(),
         .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
     };
     char error[SIMULATION_ERROR_MAX];
     int r;
 
-    if (!simulation.scratch || !simulation.zones)
-        return terminal_out_of_memory(WHO, "the simulation", NULL);
+    if (!simulation.zones)
+        return terminal_out_of_memory("the simulation", NULL);
+    settings->files.by_schedule = settings->follows;
     progress_begin("reading the cluster and the pods");
-    r = simulation_input_load(&settings->files, &simulation.input, error);
-    if (r < 0) {
-        terminal_complain(WHO, error);
-        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-    }
+    r = simulation_input_load(&settings->files, &simulation.report.input, error);
+    if (r < 0)
+        return terminal_report(r, error);
     name_runs(&simulation);
     r = find_shapes(&simulation);
     if (r != 0)
         return r;
-    catch_interrupt();
+    (void)sigaction(SIGINT, &second_ends, NULL);
     r = run_all(&simulation);
     progress_end();
     return r == 0 ? print(&simulation) : r;
-}
-
-static void init(void *context) {
-    SimulateSettings *settings = context;
-
-    *settings = (SimulateSettings){.weight = 1, .seed = 1, .until = -1};
 }
 
 const Command simulate_command = {
@@ -419,8 +424,9 @@ const Command simulate_command = {
         "policy, and compares: placed and pending pods and the reasons, nodes in use, room for "
         "more pods.",
     .options = simulate_options,
+    .budget = (size_t)2 * 1024 * 1024 * 1024,
     .settings_size = sizeof(SimulateSettings),
-    .init = init,
+    .defaults = &(const SimulateSettings){.weight = 1, .seed = 1, .until = -1},
     .check = simulate_settings_check,
     .run = run,
 };

@@ -11,8 +11,6 @@
 #include "json/fields.h"
 #include "json/write.h"
 
-#define WHO "berth status"
-#define STATUS_BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define DIGEST_SHOWN 8u
 #define COLUMNS 9u
@@ -34,8 +32,6 @@ typedef struct ReplicaStatus {
     int64_t n_policies, n_nodes, n_pods, n_requests;
     bool holds_lease;
 } ReplicaStatus;
-
-/* --- requests --------------------------------------------------------------------------------- */
 
 static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Scheduler {
@@ -118,34 +114,17 @@ static bool fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
     return true;
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
-
 /* "3d4h", "5h12m", "7m3s", "12s". */
-static void print_age(Buf *out, double sec) {
-    int64_t n = sec > 0 ? (int64_t)sec : 0;
+static Str age(double sec, const char *after, Arena *arena) {
+    long long n = sec > 0 ? (long long)sec : 0;
 
     if (n >= 86400)
-        buf_printf(out, "%lldd%lldh", (long long)(n / 86400), (long long)(n / 3600 % 24));
-    else if (n >= 3600)
-        buf_printf(out, "%lldh%lldm", (long long)(n / 3600), (long long)(n / 60 % 60));
-    else if (n >= 60)
-        buf_printf(out, "%lldm%llds", (long long)(n / 60), (long long)(n % 60));
-    else
-        buf_printf(out, "%llds", (long long)n);
-}
-
-/* Since the last request, by the clock of the replica. */
-static void print_last(Buf *out, const ReplicaStatus *status) {
-    uint32_t nanos;
-    int64_t last, now;
-
-    if (!calendar_parse(status->last, &last, &nanos) ||
-        !calendar_parse(status->time, &now, &nanos)) {
-        buf_append(out, STR("never"));
-        return;
-    }
-    print_age(out, (double)(now - last));
-    buf_append(out, STR(" ago"));
+        return arena_printf(arena, "%lldd%lldh%s", n / 86400, n / 3600 % 24, after);
+    if (n >= 3600)
+        return arena_printf(arena, "%lldh%lldm%s", n / 3600, n / 60 % 60, after);
+    if (n >= 60)
+        return arena_printf(arena, "%lldm%llds%s", n / 60, n % 60, after);
+    return arena_printf(arena, "%llds%s", n, after);
 }
 
 typedef struct Row {
@@ -153,31 +132,29 @@ typedef struct Row {
 } Row;
 
 static Str number(int64_t n, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    buf_append_grouped(&text, n > 0 ? (uint64_t)n : 0);
-    return arena_copy(arena, buf_str(&text));
+    return arena_copy(arena, str_from_c(GROUPED(n > 0 ? (uint64_t)n : 0)));
 }
 
 static Row row_of(const ReplicaStatus *status, Arena *arena) {
-    _cleanup_(buf_done) Buf up = BUF_INIT(64), last = BUF_INIT(64);
+    int64_t last, now; /* by the clock of the replica */
+    uint32_t nanos;
+    bool is_known =
+        calendar_parse(status->last, &last, &nanos) && calendar_parse(status->time, &now, &nanos);
 
     if (!str_is_empty(status->error))
         return (Row){{str_from_c(status->name), STR("no reply"), STR("-"), STR("-"), STR("-"),
             STR("-"), STR("-"), STR("-"), STR("-")}};
-    print_age(&up, status->uptime_sec);
-    print_last(&last, status);
     return (Row){{
         str_from_c(status->name),
         status->is_ready ? STR("yes") : STR("no"),
         status->version,
-        arena_copy(arena, buf_str(&up)),
+        age(status->uptime_sec, "", arena),
         number(status->n_nodes, arena),
         number(status->n_pods, arena),
         arena_printf(arena, "%lld (%.*s)", (long long)status->n_policies,
             STR_FMT(str_take(status->policy_digest, DIGEST_SHOWN))),
         number(status->n_requests, arena),
-        arena_copy(arena, buf_str(&last)),
+        is_known ? age((double)(now - last), " ago", arena) : STR("never"),
     }};
 }
 
@@ -205,14 +182,8 @@ static void print_table(const ReplicaStatus *list, size_t n, Arena *arena, Buf *
 }
 
 static void print_note(Buf *out, const ReplicaStatus *status, const char *what, Str text) {
-    if (str_is_empty(text))
-        return;
-    buf_printf(out, "%s: %s", status->name, what);
-    visible_print(out, "{}\n", text);
-}
-
-static bool differ(Str a, Str b) {
-    return !str_is_empty(a) && !str_is_empty(b) && !str_eq(a, b);
+    if (!str_is_empty(text))
+        visible_print(out, "{}: {}{}\n", str_from_c(status->name), str_from_c(what), text);
 }
 
 static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
@@ -227,19 +198,19 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
         if (status->holds_lease)
             buf_printf(out, "%s: holds the Lease, and binds\n", status->name);
     }
-    for (size_t i = 1; i < n; i++)
-        if (differ(list[i].policy_digest, list[0].policy_digest)) {
-            buf_append(out, STR("the replicas have different policies\n"));
-            return;
-        }
+    for (size_t i = 1; i < n; i++) {
+        Str first = list[0].policy_digest, other = list[i].policy_digest;
+
+        if (str_is_empty(first) || str_is_empty(other) || str_eq(first, other))
+            continue;
+        buf_append(out, STR("the replicas have different policies\n"));
+        return;
+    }
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
-
 static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
+    JsonWriter writer = {.out = out, .indent = 2};
 
-    writer.indent = 2;
     json_write_object(&writer);
     json_member_array(&writer, "replicas");
     for (size_t i = 0; i < n; i++) {
@@ -248,18 +219,13 @@ static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
         json_member_bool(&writer, "ready", list[i].is_ready);
         json_write_member(&writer, STR("error"), list[i].error);
         json_write_key(&writer, STR("status"));
-        if (str_is_empty(list[i].error))
-            json_write_raw(&writer, str_trim(list[i].raw));
-        else
-            json_write_null(&writer);
+        json_write_raw(&writer, str_is_empty(list[i].error) ? str_trim(list[i].raw) : STR("null"));
         json_write_end_object(&writer);
     }
     json_write_end_array(&writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static int judge(const ReplicaStatus *list, size_t n) {
     size_t n_ready = 0, n_silent = 0;
@@ -283,7 +249,7 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
         progress_count(i, replicas->n);
         list[i] = (ReplicaStatus){.name = replicas->names[i]};
         if (!fetch(&replicas->items[i], arena, &list[i]))
-            return terminal_out_of_memory(WHO, "berth's reply", arena);
+            return terminal_out_of_memory("berth's reply", arena);
     }
     if (settings->json)
         print_json(list, replicas->n, &out);
@@ -293,23 +259,16 @@ static int show(const Settings *settings, const Replicas *replicas, Arena *arena
         print_table(list, replicas->n, arena, &out);
         print_notes(list, replicas->n, &out);
     }
-    r = terminal_finish(&out, WHO);
+    r = terminal_finish(&out);
     return r == EXIT_FINE ? judge(list, replicas->n) : r;
 }
 
 static int run(void *context, const Arguments *arguments) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STATUS_BUDGET);
     _cleanup_(replicas_done) Replicas replicas = {0};
     Settings *settings = context;
-    int r;
+    int r = replicas_open(&settings->source, &replicas);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "berth's reply", NULL);
-    r = replicas_open(&settings->source, WHO, &replicas);
-    if (r == 0)
-        r = show(settings, &replicas, arena);
-    server_source_done(&settings->source);
-    return r;
+    return r == 0 ? show(settings, &replicas, arguments->arena) : r;
 }
 
 /* clang-format off */
@@ -334,9 +293,9 @@ const Command status_command = {
         "Shows a line for each replica: whether it is ready, its version and uptime, the nodes and "
         "pods it knows, its policies with their digest, how many filter requests it answered, and "
         "when the last one came. Below, everything that is wrong. The exit code is 1 when a "
-        "replica "
-        "is not ready, and 3 when none replies.",
+        "replica is not ready, and 3 when none replies.",
     .options = options,
+    .budget = (size_t)256 * 1024 * 1024,
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

@@ -3,13 +3,10 @@
 #include "commands/top-screen.h"
 
 #define KEY_BACKSPACE 127
-#define KEY_ESCAPE 27
 
 static bool is_enter(char key) {
     return key == '\r' || key == '\n';
 }
-
-/* --- the filter ----------------------------------------------------------------------------- */
 
 static void type(TopScreen *screen, char key) {
     size_t n = strlen(screen->filter);
@@ -26,8 +23,6 @@ static void type(TopScreen *screen, char key) {
         screen->filter[n + 1] = '\0';
     }
 }
-
-/* --- the selected row ----------------------------------------------------------------------- */
 
 /* The shown decision @number, from 0; NULL: there are fewer. */
 static const TopDecision *find_shown(
@@ -56,23 +51,6 @@ static void select_row(TopScreen *screen, const TopState *state, size_t number) 
     if (decision)
         screen->selected = decision->id;
 }
-
-static void open_selected(TopScreen *screen, const TopState *state) {
-    if (find_selected(screen, state) == SIZE_MAX)
-        select_row(screen, state, 0);
-    screen->wants_explanation = find_selected(screen, state) != SIZE_MAX;
-}
-
-static void move(TopScreen *screen, const TopState *state, bool is_down) {
-    size_t at = find_selected(screen, state);
-
-    if (at == SIZE_MAX)
-        select_row(screen, state, 0);
-    else
-        select_row(screen, state, is_down ? at + 1 : at - (at > 0));
-}
-
-/* --- the explanation ------------------------------------------------------------------------ */
 
 static void scroll(TopScreen *screen, char key) {
     size_t page = screen->height > 4 ? screen->height - 4 : 1;
@@ -108,10 +86,10 @@ static void scroll(TopScreen *screen, char key) {
     }
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
-
 bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
     bool is_list = !screen->is_typing && !screen->text.ptr;
+    bool is_down = key == 'j' || key == KEYBOARD_DOWN, is_up = key == 'k' || key == KEYBOARD_UP;
+    size_t at = find_selected(screen, state);
 
     if (key == KEYBOARD_INTERRUPT || (is_list && key == 'q'))
         return true;
@@ -119,11 +97,14 @@ bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
         type(screen, key);
     else if (screen->text.ptr)
         scroll(screen, key);
-    else if (is_enter(key))
-        open_selected(screen, state);
-    else if (key == 'j' || key == 'k' || key == KEYBOARD_DOWN || key == KEYBOARD_UP)
-        move(screen, state, key == 'j' || key == KEYBOARD_DOWN);
-    else if (key == 'p' || key == ' ')
+    else if (is_enter(key) || is_down || is_up) {
+        if (at == SIZE_MAX)
+            select_row(screen, state, 0);
+        else if (!is_enter(key))
+            select_row(screen, state, is_down ? at + 1 : at - (at > 0));
+        if (is_enter(key))
+            screen->wants_explanation = find_selected(screen, state) != SIZE_MAX;
+    } else if (key == 'p' || key == ' ')
         screen->is_paused = !screen->is_paused;
     else if (key == 'w')
         screen->only_rejected = !screen->only_rejected;

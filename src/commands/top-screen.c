@@ -14,7 +14,6 @@
 #define LINE_MAX_BYTES ((size_t)64 * 1024)
 #define NARROW 100u          /* below that many columns, counts share one */
 #define OUTCOME_LINES_MAX 3u /* of one decision */
-#define FIGURES_MAX 6u
 
 /* The screen while it is drawn: of its lines there is a number, each is cut or wrapped. */
 typedef struct Canvas {
@@ -80,33 +79,33 @@ static void draw_wrapped(Canvas *canvas, const char *colour, Str text, size_t in
     }
 }
 
-static void print_rate(Buf *line, const TopCounter *counter) {
+/* C strings that live until the end of the block. */
+#define RATE(counter) print_rate((counter), (char[GROUPED_MAX]){"-"})
+#define SECONDS(sec) print_seconds((sec), (char[GROUPED_MAX]){"-"})
+#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
+
+static const char *print_rate(const TopCounter *counter, char ret[static GROUPED_MAX]) {
     double rate = top_counter_rate(counter);
 
-    if (rate < 0)
-        buf_append(line, STR("-"));
-    else if (rate < 10 && rate > 0)
-        buf_printf(line, "%.1f", rate);
-    else
-        buf_append_grouped(line, (uint64_t)(rate + 0.5));
+    if (rate >= 10 || rate == 0)
+        return terminal_grouped((uint64_t)(rate + 0.5), ret);
+    if (rate > 0)
+        (void)snprintf(ret, GROUPED_MAX, "%.1f", rate);
+    return ret;
 }
 
-static void print_seconds(Buf *line, double sec) {
-    if (isnan(sec))
-        buf_append(line, STR("-"));
-    else if (sec < 0.001)
-        buf_printf(line, "%.0f µs", sec * 1e6);
-    else if (sec < 1)
-        buf_printf(line, "%.1f ms", sec * 1e3);
-    else
-        buf_printf(line, "%.0f s", sec);
+static const char *print_seconds(double sec, char ret[static GROUPED_MAX]) {
+    bool is_short = sec < 0.001;
+
+    if (sec >= 1)
+        (void)snprintf(ret, GROUPED_MAX, "%.0f s", sec);
+    else if (!isnan(sec))
+        (void)snprintf(
+            ret, GROUPED_MAX, is_short ? "%.0f µs" : "%.1f ms", is_short ? sec * 1e6 : sec * 1e3);
+    return ret;
 }
 
 /* --- the head ------------------------------------------------------------------------------- */
-
-static bool is_healthy(const TopState *state) {
-    return strcmp(state->health, "healthy") == 0;
-}
 
 static void draw_title(Canvas *canvas, const TopState *state) {
     const TopScreen *screen = canvas->screen;
@@ -131,81 +130,59 @@ static void draw_health(Canvas *canvas, const TopState *state) {
         draw_line(canvas, canvas->paint.dim, STR("waiting for the first update …"));
         return;
     }
-    if (is_healthy(state))
+    if (top_state_is_healthy(state))
         buf_printf(&line, "%s %s", has_symbols ? "✓" : "+", state->summary);
     else
         buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->summary);
-    draw_wrapped(
-        canvas, is_healthy(state) ? canvas->paint.good : canvas->paint.bad, buf_str(&line), 2);
-}
-
-static uint64_t at_least_0(int64_t n) {
-    return n > 0 ? (uint64_t)n : 0;
+    draw_wrapped(canvas, top_state_is_healthy(state) ? canvas->paint.good : canvas->paint.bad,
+        buf_str(&line), 2);
 }
 
 /* Each of them on the line, if it still fits, else on a new one. */
 static void draw_figures(Canvas *canvas, const TopState *state) {
-    Buf figures[FIGURES_MAX] = {
-        BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128), BUF_INIT(128)};
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
+    char all[512];
+    Str rest, figure;
 
-    print_rate(&figures[0], &state->filters);
-    buf_append(&figures[0], STR(" filters/s"));
-    print_rate(&figures[1], &state->rejected);
-    buf_append(&figures[1], STR(" nodes rejected/s"));
-    buf_append_grouped(&figures[2], at_least_0(state->n_pending));
-    buf_append(&figures[2], state->n_pending == 1 ? STR(" pending pod") : STR(" pending pods"));
-    buf_append(&figures[3], STR("p99 "));
-    print_seconds(&figures[3], state->p99_sec);
-    buf_printf(
-        &figures[4], "errors %.1f %%", isnan(state->error_rate) ? 0 : state->error_rate * 100);
-    buf_append_grouped(&figures[5], at_least_0(state->n_nodes));
-    buf_append(&figures[5], STR(" nodes"));
-    for (size_t i = 0; i < FIGURES_MAX; i++) {
-        if (line.len > 0 && line.len + 3 + figures[i].len > canvas->screen->width) {
+    (void)snprintf(all, sizeof(all),
+        "%s filters/s|%s nodes rejected/s|%s pending pod%s|p99 %s|errors %.1f %%|%s nodes",
+        RATE(&state->filters), RATE(&state->rejected), COUNT(state->n_pending),
+        PLURAL(state->n_pending), SECONDS(state->p99_sec),
+        isnan(state->error_rate) ? 0 : state->error_rate * 100, COUNT(state->n_nodes));
+    rest = str_from_c(all);
+    while (str_split(&rest, '|', &figure)) {
+        if (line.len > 0 && line.len + 3 + figure.len > canvas->screen->width) {
             draw_line(canvas, "", buf_str(&line));
             buf_reset(&line);
         }
-        buf_append(&line, line.len > 0 ? STR("   ") : STR_NULL);
-        buf_append(&line, buf_str(&figures[i]));
-        buf_done(&figures[i]);
+        buf_printf(&line, "%s%.*s", line.len > 0 ? "   " : "", STR_FMT(figure));
     }
     draw_line(canvas, "", buf_str(&line));
 }
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
-/* The width of the rule's column: the rest, within limits. */
-static size_t rule_width(const TopScreen *screen) {
-    size_t rest = screen->width > 32 ? screen->width - 32 : 8;
-
-    return rest > 48 ? 48 : rest;
-}
-
-static void draw_rule(Canvas *canvas, const TopRule *rule) {
-    _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
-    _cleanup_(buf_done) Buf rate = BUF_INIT(64), all = BUF_INIT(64);
-    size_t name = rule_width(canvas->screen);
-
-    print_rate(&rate, &rule->rejected);
-    buf_append_grouped(&all, (uint64_t)(rule->rejected.last > 0 ? rule->rejected.last : 0));
-    visible_append_padded(&line, visible_take(str_from_c(rule->name), name), name);
-    buf_printf(&line, " %10.*s %16.*s", STR_FMT(buf_str(&rate)), STR_FMT(buf_str(&all)));
-    draw_line(canvas, "", buf_str(&line));
-}
-
 static void draw_rules(Canvas *canvas, const TopState *state) {
     size_t n = state->n_rules < RULES_SHOWN_MAX ? state->n_rules : RULES_SHOWN_MAX;
+    /* the rule's column has the rest, within limits */
+    size_t rest = canvas->screen->width > 32 ? canvas->screen->width - 32 : 8;
+    size_t width = rest > 48 ? 48 : rest;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     if (n == 0)
         return;
     draw_line(canvas, "", STR_NULL);
-    visible_append_padded(&line, STR("RULES THAT REJECT"), rule_width(canvas->screen));
+    visible_append_padded(&line, STR("RULES THAT REJECT"), width);
     buf_printf(&line, " %10s %16s", "NODES/S", "SINCE START");
     draw_line(canvas, canvas->paint.dim, buf_str(&line));
-    for (size_t i = 0; i < n; i++)
-        draw_rule(canvas, &state->rules[i]);
+    for (size_t i = 0; i < n; i++) {
+        const TopRule *rule = &state->rules[i];
+
+        buf_reset(&line);
+        visible_append_padded(&line, visible_take(str_from_c(rule->name), width), width);
+        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), COUNT(rule->rejected.last));
+        draw_line(canvas, "", buf_str(&line));
+    }
 }
 
 /* --- decisions ------------------------------------------------------------------------------ */

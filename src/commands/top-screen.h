@@ -1,6 +1,6 @@
 #pragma once
 
-/* The parts of `berth top`: its state, the screen and the keyboard. */
+/* The parts of `berth top`: its state, the screen and its keys. */
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -59,6 +59,10 @@ typedef struct TopState {
     size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
 } TopState;
 
+static inline bool top_state_is_healthy(const TopState *state) {
+    return strcmp(state->health, "healthy") == 0;
+}
+
 /* Applies one update, the JSON of an event. @scratch is reset. False: invalid, and nothing has
  * changed. */
 bool top_state_take(TopState *state, Str json, Arena *scratch);
@@ -66,14 +70,6 @@ bool top_state_take(TopState *state, Str json, Arena *scratch);
 /* The states of replicas as one: counters are added, decisions are by time, health is that of the
  * worst. With one replica, the same. @ret is another one. */
 void top_state_merge(const TopState *const *parts, size_t n, TopState *ret);
-
-/* Adds the newest decision; one that follows the filter of its pod becomes a part of that. */
-void top_state_add(TopState *state, const TopDecision *decision);
-
-/* The rule @name, which is added, with no rejections, if it is not there; NULL: there are too many.
- * And those that reject most, first. */
-TopRule *top_state_rule(TopState *state, const char *name);
-void top_state_sort_rules(TopState *state);
 
 /* How much a second, over the last updates; -1: not known yet. */
 double top_counter_rate(const TopCounter *counter);
@@ -112,20 +108,6 @@ bool top_screen_shows(const TopScreen *screen, const TopDecision *decision);
 /* Keys as they are typed. True: it is time to go. */
 bool top_screen_key(TopScreen *screen, const TopState *state, char key);
 
-/*
- * Keyboard: the terminal while a command has it to itself: keys come one by one, without echo, and
- * the screen is another one than the person's own, which comes back at the end.
- *
- * One at a time. SIGINT, SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
- */
-
-/* Takes over the terminal; false: standard input or output is not one. */
-bool keyboard_open(void);
-void keyboard_close(void); /* gives it back; takes one that was not opened */
-
-/* To be waited for: it can be read when a key was typed. */
-int keyboard_fd(void);
-
 #define KEYBOARD_INTERRUPT 3 /* Ctrl-C */
 
 /* Arrows and pages: the control characters of Emacs and vi. */
@@ -133,10 +115,4 @@ int keyboard_fd(void);
 #define KEYBOARD_UP 16
 #define KEYBOARD_PAGE_DOWN 6
 #define KEYBOARD_PAGE_UP 2
-
-/* The next key that was typed; 0: none waits. After SIGINT, SIGTERM or SIGHUP it is
- * KEYBOARD_INTERRUPT, and stays so. */
-char keyboard_read(void);
-
-/* Columns and lines of the terminal; 80 and 24 if unknown. */
-void keyboard_size(size_t *ret_width, size_t *ret_height);
+#define KEY_ESCAPE 27

@@ -10,8 +10,6 @@
 #include "base/utf8.h"
 #include "json/fields.h"
 
-/* --- counters ------------------------------------------------------------------------------- */
-
 static void count(TopCounter *counter, int64_t value) {
     if (counter->n_before == 0 ||
         value < counter->last) /* the first, or berth has been restarted */
@@ -20,8 +18,12 @@ static void count(TopCounter *counter, int64_t value) {
     counter->before[counter->n_before++ % TOP_RATE_UPDATES] = value;
 }
 
+static size_t n_samples(const TopCounter *counter) {
+    return counter->n_before < TOP_RATE_UPDATES ? counter->n_before : TOP_RATE_UPDATES;
+}
+
 double top_counter_rate(const TopCounter *counter) {
-    size_t n = counter->n_before < TOP_RATE_UPDATES ? counter->n_before : TOP_RATE_UPDATES;
+    size_t n = n_samples(counter);
 
     if (n < 2)
         return -1;
@@ -36,8 +38,6 @@ const TopDecision *top_state_decision(const TopState *state, size_t back) {
         return NULL;
     return &state->decisions[(n - 1 - back) % TOP_DECISIONS_MAX];
 }
-
-/* --- reading -------------------------------------------------------------------------------- */
 
 /* A copy that is cut, but not inside a character. */
 static void copy(char *to, size_t size, Str text) {
@@ -55,14 +55,7 @@ static void copy_time(char *to, size_t size, Str text) {
     copy(to, size, t == SIZE_MAX ? text : str_take(str_skip(text, t + 1), 8));
 }
 
-static int64_t parse_time(Str text) {
-    uint32_t nanos = 0;
-    int64_t sec = 0;
-
-    return calendar_parse(text, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0;
-}
-
-static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decision) {
+static void take_decision(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Texts {
         int64_t id, asked, passed;
         Str time, verb, namespace, name, node, reason;
@@ -78,12 +71,15 @@ static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decisio
         {"node", JSON_FIELD_TEXT, offsetof(Texts, node)},
         {"reason", JSON_FIELD_TEXT, offsetof(Texts, reason)},
     };
+    TopDecision *decision = target;
+    uint32_t nanos = 0;
+    int64_t sec = 0;
     Texts texts = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &texts);
     *decision = (TopDecision){
         .id = texts.id,
-        .at_nsec = parse_time(texts.time),
+        .at_nsec = calendar_parse(texts.time, &sec, &nanos) ? sec * NSEC_PER_SEC + nanos : 0,
         .asked = texts.asked,
         .passed = texts.passed,
     };
@@ -111,7 +107,8 @@ static TopDecision *find_filter(TopState *state, const TopDecision *decision) {
     return NULL;
 }
 
-void top_state_add(TopState *state, const TopDecision *decision) {
+/* Adds the newest decision; one that follows the filter of its pod becomes a part of that. */
+static void top_state_add(TopState *state, const TopDecision *decision) {
     TopDecision *filter = NULL;
 
     if (strcmp(decision->verb, "filter") != 0)
@@ -122,31 +119,8 @@ void top_state_add(TopState *state, const TopDecision *decision) {
         copy(filter->node, sizeof(filter->node), str_from_c(decision->node));
 }
 
-/* An update may tell of some again. */
-static void take_newer(TopState *state, const TopDecision *decision) {
-    if (decision->id <= state->newest_id)
-        return;
-    state->newest_id = decision->id;
-    top_state_add(state, decision);
-}
-
-/* The newest comes first; here it is last. */
-static void take_decisions(JsonReader *reader, Arena *arena, TopState *state) {
-    TopDecision *list = ARENA_ARRAY(arena, TopDecision, DECISIONS_IN_UPDATE_MAX);
-    size_t n = 0;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        if (list && n < DECISIONS_IN_UPDATE_MAX)
-            take_decision(reader, arena, &list[n++]);
-        else
-            json_skip(reader, NULL);
-    }
-    while (json_error(reader) == JSON_OK && n > 0)
-        take_newer(state, &list[--n]);
-}
-
-TopRule *top_state_rule(TopState *state, const char *name) {
+/* The rule @name, which is added, with no rejections, if it is not there; NULL: too many. */
+static TopRule *top_state_rule(TopState *state, const char *name) {
     TopRule *rule;
 
     for (size_t i = 0; i < state->n_rules; i++)
@@ -160,28 +134,6 @@ TopRule *top_state_rule(TopState *state, const char *name) {
     return rule;
 }
 
-static void take_rule(JsonReader *reader, Arena *arena, TopState *state) {
-    typedef struct Rule {
-        Str policy, name;
-        int64_t rejected;
-    } Rule;
-    static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
-        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
-        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
-    };
-    char name[TOP_NAME_MAX];
-    Rule read = {0};
-    TopRule *rule;
-
-    JSON_READ_FIELDS(reader, arena, fields, &read);
-    copy(name, sizeof(name),
-        arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
-    rule = top_state_rule(state, name);
-    if (rule)
-        count(&rule->rejected, read.rejected);
-}
-
 static int compare_rules(const void *a, const void *b) {
     const TopRule *x = a, *y = b;
     double rate_x = top_counter_rate(&x->rejected), rate_y = top_counter_rate(&y->rejected);
@@ -193,35 +145,42 @@ static int compare_rules(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-void top_state_sort_rules(TopState *state) {
+/* Those that reject most, first. */
+static void top_state_sort_rules(TopState *state) {
     qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
 }
 
-static void take_rules(JsonReader *reader, Arena *arena, TopState *state) {
-    json_array(reader);
-    while (json_element(reader))
-        take_rule(reader, arena, state);
-    top_state_sort_rules(state);
-}
-
-/* The plain fields of an update. */
+/* The fields of an update. */
 typedef struct Update {
     TopState *state;
     Str time, health, summary;
     double error_rate, p99_sec;
     int64_t n_nodes, n_pending, newest_id, n_filters, n_rejected;
+    TopDecision *decisions; /* the newest first */
+    size_t n_decisions;
 } Update;
 
-static void read_rules(JsonReader *reader, Arena *arena, void *target) {
-    take_rules(reader, arena, ((Update *)target)->state);
-}
-
-static void read_decisions(JsonReader *reader, Arena *arena, void *target) {
+static void take_rule(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Rule {
+        Str policy, name;
+        int64_t rejected;
+    } Rule;
+    static const JsonField fields[] = {
+        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
+        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
+        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
+    };
+    char name[TOP_NAME_MAX];
     Update *update = target;
+    Rule read = {0};
+    TopRule *rule;
 
-    if (update->newest_id < update->state->newest_id) /* ids start again with a new process */
-        update->state->newest_id = 0;
-    take_decisions(reader, arena, update->state);
+    JSON_READ_FIELDS(reader, arena, fields, &read);
+    copy(name, sizeof(name),
+        arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
+    rule = top_state_rule(update->state, name);
+    if (rule)
+        count(&rule->rejected, read.rejected);
 }
 
 static void apply_update(TopState *state, const Update *update) {
@@ -234,6 +193,15 @@ static void apply_update(TopState *state, const Update *update) {
     state->n_pending = update->n_pending;
     count(&state->filters, update->n_filters);
     count(&state->rejected, update->n_rejected);
+    top_state_sort_rules(state);
+    if (update->newest_id < state->newest_id) /* ids start again with a new process */
+        state->newest_id = 0;
+    for (size_t i = update->n_decisions; i-- > 0;) {
+        if (update->decisions[i].id <= state->newest_id) /* an update may tell of some again */
+            continue;
+        state->newest_id = update->decisions[i].id;
+        top_state_add(state, &update->decisions[i]);
+    }
     state->has_update = true;
 }
 
@@ -249,8 +217,9 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
         {"newest", JSON_FIELD_INT, offsetof(Update, newest_id)},
         {"requests.filter", JSON_FIELD_INT, offsetof(Update, n_filters)},
         {"rejectedNodes", JSON_FIELD_INT, offsetof(Update, n_rejected)},
-        {"rules", JSON_FIELD_CUSTOM, .read = read_rules},
-        {"decisions", JSON_FIELD_CUSTOM, .read = read_decisions},
+        {"rules", JSON_FIELD_ARRAY, .read = take_rule},
+        JSON_LIST(
+            "decisions", Update, decisions, n_decisions, DECISIONS_IN_UPDATE_MAX, take_decision),
     };
     Update update = {.error_rate = NAN, .p99_sec = NAN};
     TopState *next;
@@ -269,4 +238,98 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
     apply_update(next, &update);
     *state = *next;
     return true;
+}
+
+/* --- several replicas ------------------------------------------------------------------------ */
+
+/* The value @back samples before the newest. */
+static int64_t sample(const TopCounter *counter, size_t back) {
+    return counter->before[(counter->n_before - 1 - back) % TOP_RATE_UPDATES];
+}
+
+/* Updates of all replicas come once a second: the newest of each belong together, and so on back,
+ * as far as both have some. */
+static void add_counter(TopCounter *to, const TopCounter *from) {
+    TopCounter sum = {.last = to->last + from->last};
+    size_t n = n_samples(to) < n_samples(from) ? n_samples(to) : n_samples(from);
+
+    if (to->n_before == 0) {
+        *to = *from;
+        return;
+    }
+    for (size_t back = n; back > 0; back--)
+        sum.before[sum.n_before++] = sample(to, back - 1) + sample(from, back - 1);
+    *to = sum;
+}
+
+static size_t n_decisions(const TopState *state) {
+    return state->n_decisions < TOP_DECISIONS_MAX ? state->n_decisions : TOP_DECISIONS_MAX;
+}
+
+/* Always the oldest that is left. */
+static void add_decisions(const TopState *const *parts, size_t n, TopState *ret) {
+    size_t taken[TOP_REPLICAS_MAX] = {0};
+
+    for (;;) {
+        const TopDecision *oldest = NULL;
+        size_t at = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            size_t left = n_decisions(parts[i]) - taken[i];
+            const TopDecision *next = left > 0 ? top_state_decision(parts[i], left - 1) : NULL;
+
+            if (next && (!oldest || next->at_nsec < oldest->at_nsec)) {
+                oldest = next;
+                at = i;
+            }
+        }
+        if (!oldest)
+            return;
+        taken[at]++;
+        top_state_add(ret, oldest);
+    }
+}
+
+static double worse(double a, double b) {
+    return isnan(a) || b > a ? b : a;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Each replica sees the whole cluster: its nodes and pending pods are not added. */
+static void add_figures(TopState *to, const TopState *from) {
+    if (strcmp(from->time, to->time) > 0)
+        memcpy(to->time, from->time, sizeof(to->time));
+    if (!to->has_update || (top_state_is_healthy(to) && !top_state_is_healthy(from))) {
+        memcpy(to->health, from->health, sizeof(to->health));
+        memcpy(to->summary, from->summary, sizeof(to->summary));
+    }
+    to->error_rate = to->has_update ? worse(to->error_rate, from->error_rate) : from->error_rate;
+    to->p99_sec = to->has_update ? worse(to->p99_sec, from->p99_sec) : from->p99_sec;
+    to->n_nodes = larger(to->n_nodes, from->n_nodes);
+    to->n_pending = larger(to->n_pending, from->n_pending);
+    add_counter(&to->filters, &from->filters);
+    add_counter(&to->rejected, &from->rejected);
+    for (size_t i = 0; i < from->n_rules; i++) {
+        TopRule *rule = top_state_rule(to, from->rules[i].name);
+
+        if (rule)
+            add_counter(&rule->rejected, &from->rules[i].rejected);
+    }
+    to->has_update = true;
+}
+
+void top_state_merge(const TopState *const *parts, size_t n, TopState *ret) {
+    if (n == 1) {
+        *ret = *parts[0];
+        return;
+    }
+    *ret = (TopState){0};
+    for (size_t i = 0; i < n; i++)
+        if (parts[i]->has_update)
+            add_figures(ret, parts[i]);
+    top_state_sort_rules(ret);
+    add_decisions(parts, n, ret);
 }

@@ -5,8 +5,10 @@
  * and key; otherwise it is printed once, after the second update: a rate needs two.
  */
 
+#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,10 +16,9 @@
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/explain-past.h"
+#include "commands/explain-internal.h"
 #include "commands/top-screen.h"
 
-#define WHO "berth top"
 #define EVENTS_PATH "/api/v1/events"
 #define TOP_BUDGET ((size_t)16 * 1024 * 1024)
 #define SCREEN_MAX ((size_t)1024 * 1024)
@@ -29,6 +30,105 @@
 #define ONCE_WIDTH 120u
 
 _Static_assert(TOP_REPLICAS_MAX >= REPLICAS_MAX, "top_state_merge() takes all replicas");
+
+/*
+ * The keyboard, while the command has the terminal to itself: keys come one by one, without echo,
+ * and the screen is another one than the person's own, which comes back at the end. SIGINT,
+ * SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
+ */
+
+#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define LEAVE "\033[?25h\033[?1049l"
+
+static struct termios usual;
+static volatile sig_atomic_t was_stopped;
+
+static void note_stop(int signal) {
+    was_stopped = 1;
+}
+
+static void note_size(int signal) {
+    (void)signal; /* it is enough to be woken */
+}
+
+static void on_signal(int signal, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler};
+
+    (void)sigaction(signal, &action, NULL);
+}
+
+static void say(const char *text) {
+    (void)!write(STDOUT_FILENO, text, strlen(text));
+}
+
+/* Takes over the terminal; false: standard input or output is not one. Standard input can be read
+ * when a key was typed. */
+static bool keyboard_open(void) {
+    struct termios raw;
+
+    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &usual) < 0)
+        return false;
+    raw = usual;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0)
+        return false;
+    on_signal(SIGINT, note_stop);
+    on_signal(SIGTERM, note_stop);
+    on_signal(SIGHUP, note_stop);
+    on_signal(SIGWINCH, note_size);
+    say(ENTER);
+    return true;
+}
+
+/* Gives it back. */
+static void keyboard_close(void) {
+    say(LEAVE);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
+}
+
+/* The next byte; 0: none waits. */
+static char read_byte(void) {
+    char byte = 0;
+
+    return read(STDIN_FILENO, &byte, 1) == 1 ? byte : 0;
+}
+
+/* The rest of "\033[A", which terminals send at once; other sequences are skipped. */
+static char read_sequence(void) {
+    char byte;
+
+    while ((byte = read_byte()) != 0)
+        switch (byte) {
+        case 'A':
+            return KEYBOARD_UP;
+        case 'B':
+            return KEYBOARD_DOWN;
+        case '5':
+        case '6':
+            (void)read_byte(); /* '~' */
+            return byte == '5' ? KEYBOARD_PAGE_UP : KEYBOARD_PAGE_DOWN;
+        default:
+            if (byte >= '@')
+                return 0;
+        }
+    return 0;
+}
+
+/* The next key that was typed; 0: none waits. After SIGINT, SIGTERM or SIGHUP it is
+ * KEYBOARD_INTERRUPT, and stays so. */
+static char keyboard_read(void) {
+    char key, next;
+
+    if (was_stopped)
+        return KEYBOARD_INTERRUPT;
+    key = read_byte();
+    if (key != KEY_ESCAPE)
+        return key;
+    next = read_byte();
+    return next == '[' || next == 'O' ? read_sequence() : key;
+}
 
 typedef struct Top Top;
 
@@ -54,8 +154,6 @@ struct Top {
     bool is_stale;     /* the screen needs a redraw */
     Buf explanation;
 };
-
-/* --- what comes in -------------------------------------------------------------------------- */
 
 static void take_line(void *context, Str line) {
     TopReplica *replica = context;
@@ -85,14 +183,6 @@ static bool connect_again(Top *top, int64_t now) {
     return true;
 }
 
-static void lose(TopReplica *replica, int64_t now) {
-    (void)snprintf(
-        replica->problem, sizeof(replica->problem), "%s", berth_stream_error(replica->stream));
-    replica->stream = berth_stream_free(replica->stream);
-    replica->again_at_nsec = now + AGAIN_NSEC;
-    replica->top->is_stale = true;
-}
-
 /* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster are on one client:
  * a wait for one moves the others, too. */
 static void step(Top *top, int fd) {
@@ -103,8 +193,13 @@ static void step(Top *top, int fd) {
 
         if (!replica->stream)
             continue;
-        if (!berth_stream_step(replica->stream, fd, timeout_msec))
-            lose(replica, clock_monotonic_nsec());
+        if (!berth_stream_step(replica->stream, fd, timeout_msec)) {
+            (void)snprintf(replica->problem, sizeof(replica->problem), "%s",
+                berth_stream_error(replica->stream));
+            replica->stream = berth_stream_free(replica->stream);
+            replica->again_at_nsec = clock_monotonic_nsec() + AGAIN_NSEC;
+            top->is_stale = true;
+        }
         timeout_msec = 0;
     }
     if (timeout_msec > 0)
@@ -123,8 +218,6 @@ static void merge(Top *top) {
     }
     top_state_merge(states, top->replicas.n, top->state);
 }
-
-/* --- screen --------------------------------------------------------------------------------- */
 
 static bool print_screen(Top *top, const char *before, const char *after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SCREEN_MAX), whole = BUF_INIT(SCREEN_MAX);
@@ -145,24 +238,18 @@ static bool print_screen(Top *top, const char *before, const char *after) {
 
 /* Overwrites the old lines one by one, so that nothing flickers. */
 static bool redraw(Top *top) {
+    struct winsize size = {0};
     size_t width, height;
 
-    keyboard_size(&width, &height);
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    width = size.ws_col > 0 ? size.ws_col : 80;
+    height = size.ws_row > 0 ? size.ws_row : 24;
     if (!top->is_stale && width == top->screen.width && height == top->screen.height)
         return true;
     top->screen.width = width;
     top->screen.height = height;
     top->is_stale = false;
     return print_screen(top, "\033[H", "\033[K");
-}
-
-static const TopDecision *find_selected(const Top *top) {
-    const TopDecision *decision = NULL;
-
-    for (size_t back = 0; (decision = top_state_decision(top->state, back)); back++)
-        if (decision->id == top->screen.selected)
-            break;
-    return decision;
 }
 
 static void show_text(Top *top, const char *title, Str text) {
@@ -175,11 +262,13 @@ static void show_text(Top *top, const char *title, Str text) {
 /* What `berth explain --last` prints about the selected pod. It may take a moment: the screen
  * reports that. False: the terminal is gone. */
 static bool explain_selected(Top *top) {
-    const TopDecision *decision = find_selected(top);
+    const TopDecision *decision = top_state_decision(top->state, 0);
     ExplainLastOptions options = {.source = top->given, .weight = 1};
     char error[BERTH_CLIENT_ERROR_MAX], title[TOP_TEXT_MAX], pod[TOP_NAME_MAX];
 
     top->screen.wants_explanation = false;
+    for (size_t back = 1; decision && decision->id != top->screen.selected; back++)
+        decision = top_state_decision(top->state, back);
     if (!decision)
         return true;
     (void)snprintf(pod, sizeof(pod), "%s", decision->pod);
@@ -189,17 +278,18 @@ static bool explain_selected(Top *top) {
     if (!redraw(top))
         return false;
     buf_reset(&top->explanation);
+    terminal_command = "explain";
     if (explain_last_write(&options, /* has_colour= */ false, &top->explanation, error) != 0) {
         buf_reset(&top->explanation);
         buf_printf(&top->explanation, "%s", error[0] ? error : "the server cannot be used");
     }
+    terminal_command = "top";
     show_text(top, title, buf_str(&top->explanation));
     return true;
 }
 
 static int out_of_memory(void) {
-    terminal_complain(WHO, "out of memory for the updates of the screen");
-    return EXIT_FAILED;
+    return terminal_refuse(EXIT_FAILED, "out of memory for the updates of the screen");
 }
 
 static int watch(Top *top) {
@@ -212,7 +302,7 @@ static int watch(Top *top) {
             return out_of_memory();
         if (!redraw(top))
             return EXIT_FAILED;
-        step(top, keyboard_fd());
+        step(top, STDIN_FILENO);
         while (!is_over && (key = keyboard_read()) != 0) {
             is_over = top_screen_key(&top->screen, top->state, key);
             top->is_stale = true;
@@ -223,33 +313,25 @@ static int watch(Top *top) {
     return EXIT_FINE;
 }
 
-/* Replicas that an update is still expected of. */
-static size_t count_awaited(const Top *top) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < top->replicas.n; i++)
-        n += !top->items[i].problem[0] && top->items[i].n_updates < ONCE_UPDATES;
-    return n;
-}
-
-static size_t count_lost(const Top *top) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < top->replicas.n; i++)
-        n += top->items[i].problem[0] != '\0';
-    return n;
-}
-
 static int show_once(Top *top) {
+    size_t n_awaited, n_lost;
+
     top->screen.is_once = true;
     top->screen.width = ONCE_WIDTH;
     top->screen.height = ONCE_LINES;
     if (!connect_again(top, clock_monotonic_nsec()))
         return out_of_memory();
-    while (count_awaited(top) > 0)
-        step(top, /* fd= */ -1);
-    if (count_lost(top) == top->replicas.n)
-        return terminal_complain(WHO, top->items[0].problem);
+    do {
+        n_awaited = n_lost = 0;
+        for (size_t i = 0; i < top->replicas.n; i++) {
+            n_lost += top->items[i].problem[0] != '\0';
+            n_awaited += !top->items[i].problem[0] && top->items[i].n_updates < ONCE_UPDATES;
+        }
+        if (n_awaited > 0)
+            step(top, /* fd= */ -1);
+    } while (n_awaited > 0);
+    if (n_lost == top->replicas.n)
+        return terminal_complain("%s", top->items[0].problem);
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -265,8 +347,6 @@ static int show(Top *top) {
     keyboard_close();
     return r;
 }
-
-/* --- the command ---------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const Option options[] = {
@@ -286,11 +366,11 @@ static int run(void *context, const Arguments *arguments) {
     int r;
 
     top->given = top->source;
-    r = replicas_open(&top->source, WHO, &top->replicas);
+    r = replicas_open(&top->source, &top->replicas);
     top->explanation = (Buf)BUF_INIT(EXPLANATION_MAX);
     top->scratch = arena_new(TOP_BUDGET);
-    top->state = calloc(1, sizeof(*top->state));
-    top->items = calloc(top->replicas.n + 1, sizeof(*top->items));
+    top->state = ARENA_NEW(arguments->arena, TopState);
+    top->items = ARENA_ARRAY(arguments->arena, TopReplica, top->replicas.n + 1);
     if (!top->scratch || !top->state || !top->items)
         r = out_of_memory();
     for (size_t i = 0; r == EXIT_FINE && i < top->replicas.n; i++)
@@ -299,12 +379,9 @@ static int run(void *context, const Arguments *arguments) {
         r = show(top);
     for (size_t i = 0; top->items && i < top->replicas.n; i++)
         berth_stream_free(top->items[i].stream);
-    free(top->items);
     buf_done(&top->explanation);
-    free(top->state);
     arena_free(top->scratch);
     replicas_done(&top->replicas);
-    server_source_done(&top->source);
     return r;
 }
 
@@ -318,6 +395,7 @@ const Command top_command = {
         "Enter explains the selected pod, p pause, / filter, w only pods without a node, ? help. "
         "Without a terminal it prints once and ends.",
     .options = options,
+    .budget = (size_t)64 * 1024 * 1024,
     .settings_size = sizeof(Top),
     .check = check,
     .run = run,

@@ -1,6 +1,6 @@
 /* Prints the report of `berth what-if` as text. */
 
-#include "commands/what-if-print.h"
+#include "commands/recorded.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,44 +13,23 @@
 #define ROWS_SHOWN 10u
 #define NAME_COLUMNS_MAX 48u
 
-/* --- words ------------------------------------------------------------------------------- */
-
-static void count(WhatIfPrinter *printer, uint64_t n, const char *one, const char *many) {
-    buf_append_grouped(printer->out, n);
-    buf_printf(printer->out, " %s", n == 1 ? one : many);
-}
-
-/* Numbers right-aligned in @width columns. */
-static void number(WhatIfPrinter *printer, uint64_t n, size_t width) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(32);
-
-    buf_append_grouped(&text, n);
-    if (text.len < width)
-        buf_append_repeat(printer->out, ' ', width - text.len);
-    buf_append(printer->out, buf_str(&text));
-}
-
 static void heading(WhatIfPrinter *printer, const char *text) {
     buf_printf(printer->out, "\n%s%s%s\n", printer->paint.bold, text, printer->paint.off);
 }
 
 static void more(WhatIfPrinter *printer, size_t n) {
-    if (n == 0)
-        return;
-    buf_printf(printer->out, "  %s… and ", printer->paint.dim);
-    buf_append_grouped(printer->out, n);
-    buf_printf(printer->out, " more; --all shows them%s\n", printer->paint.off);
+    if (n > 0)
+        buf_printf(printer->out, "  %s… and %s more; --all shows them%s\n", printer->paint.dim,
+            GROUPED(n), printer->paint.off);
 }
 
 static void padded(WhatIfPrinter *printer, Str text, size_t width) {
     visible_append_padded(printer->out, visible_take(text, width), width);
 }
 
-/* --- the head ---------------------------------------------------------------------------- */
-
 /* The oldest and the newest that are in the report. */
 static void print_span(WhatIfPrinter *printer) {
-    const Recording *recording = printer->recording;
+    const Recording *recording = &printer->recorded->recording;
     size_t left = printer->report->n;
     int64_t from = 0, to = 0;
 
@@ -71,41 +50,39 @@ static void print_span(WhatIfPrinter *printer) {
 
 /* How many were made by other policies than those that are in the bundle. */
 static size_t count_others(const WhatIfPrinter *printer) {
+    const Recording *recording = &printer->recorded->recording;
+    Digest policy = recorded_policy_digest(&printer->recorded->bundles[0]);
     size_t n = 0;
 
-    for (size_t i = 0; i < printer->recording->n; i++) {
-        const RecordedDecision *decision = &printer->recording->decisions[i];
+    for (size_t i = 0; i < recording->n; i++) {
+        const RecordedDecision *decision = &recording->decisions[i];
 
         n += recorded_is_filter_or_score(decision) && !recorded_obstacle(decision) &&
-             !digest_equal(decision->policy, printer->policy);
+             !digest_equal(decision->policy, policy);
     }
     return n;
 }
 
 static void print_head(WhatIfPrinter *printer) {
+    const WhatIfReport *report = printer->report;
     size_t n_others = count_others(printer);
 
-    count(printer, printer->report->n, "decision", "decisions");
-    buf_append(printer->out, STR(" about "));
-    count(printer, printer->report->n_pods, "pod", "pods");
+    buf_printf(printer->out, "%s decision%s about %s pod%s", GROUPED(report->n), PLURAL(report->n),
+        GROUPED(report->n_pods), PLURAL(report->n_pods));
     print_span(printer);
     visible_print(printer->out, "\nreplayed with {}\n", printer->with);
-    if (n_others > 0) {
-        count(printer, n_others, "was", "were");
-        buf_append(printer->out,
-            STR(" made by other policies than those in force at the end, which may explain "
-                "differences\n"));
-    }
-    if (!printer->report->is_whole)
+    if (n_others > 0)
+        buf_printf(printer->out,
+            "%s %s made by other policies than those in force at the end, which may explain "
+            "differences\n",
+            GROUPED(n_others), n_others == 1 ? "was" : "were");
+    if (!report->is_whole)
         buf_append(printer->out, STR("time was up: the oldest decisions are not in it\n"));
-    if (printer->report->n_changes[WHAT_IF_SKIPPED] > 0) {
-        count(printer, printer->report->n_changes[WHAT_IF_SKIPPED], "cannot", "cannot");
-        buf_printf(printer->out, " be replayed: %s\n",
-            printer->report->skipped_why ? printer->report->skipped_why : "not all is kept");
-    }
+    if (report->n_changes[WHAT_IF_SKIPPED] > 0)
+        buf_printf(printer->out, "%s cannot be replayed: %s\n",
+            GROUPED(report->n_changes[WHAT_IF_SKIPPED]),
+            report->skipped_why ? report->skipped_why : "not all is kept");
 }
-
-/* --- counts ------------------------------------------------------------------------------ */
 
 static const struct {
     WhatIfChange change;
@@ -123,10 +100,9 @@ static const struct {
 
 static void print_line(
     WhatIfPrinter *printer, const char *what, uint64_t n, const char *about, const char *colour) {
-    buf_printf(printer->out, "  %-15s%s", what, n > 0 ? colour : "");
-    number(printer, n, 9);
-    buf_printf(printer->out, "%s  %s%s%s\n", n > 0 && colour[0] ? printer->paint.off : "",
-        printer->paint.dim, about, printer->paint.off);
+    buf_printf(printer->out, "  %-15s%s%9s%s  %s%s%s\n", what, n > 0 ? colour : "", GROUPED(n),
+        n > 0 && colour[0] ? printer->paint.off : "", printer->paint.dim, about,
+        printer->paint.off);
 }
 
 static void print_counts(WhatIfPrinter *printer) {
@@ -139,12 +115,9 @@ static void print_counts(WhatIfPrinter *printer) {
                                                          : STR("\nnone of them can be replayed\n"));
         return;
     }
-    buf_printf(printer->out,
-        "\n%sequal: ", n_equal == n_again ? printer->paint.good : printer->paint.bold);
-    buf_append_grouped(printer->out, n_equal);
-    buf_append(printer->out, STR(" of "));
-    buf_append_grouped(printer->out, n_again);
-    buf_printf(printer->out, "%s\n", printer->paint.off);
+    buf_printf(printer->out, "\n%sequal: %s of %s%s\n",
+        n_equal == n_again ? printer->paint.good : printer->paint.bold, GROUPED(n_equal),
+        GROUPED(n_again), printer->paint.off);
     if (n_equal == n_again)
         return;
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
@@ -156,8 +129,6 @@ static void print_counts(WhatIfPrinter *printer) {
     print_line(printer, "moved", report->n_moved, "pods whose node is rejected, or no longer best",
         printer->paint.bold);
 }
-
-/* --- rules -------------------------------------------------------------------------- */
 
 static size_t shown(const WhatIfPrinter *printer, size_t n) {
     return printer->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
@@ -177,30 +148,17 @@ static void print_rules(WhatIfPrinter *printer) {
         buf_printf(&name, "%.*s/%.*s", STR_FMT(rule->policy), STR_FMT(rule->name));
         buf_append(printer->out, STR("  "));
         padded(printer, buf_str(&name), NAME_COLUMNS_MAX);
-        number(printer, rule->n_rejected_before, 12);
-        number(printer, rule->n_rejected_after, 12);
-        if (rule->n_newly_rejected > 0) {
-            buf_append(printer->out, STR("  "));
-            count(printer, rule->n_newly_rejected, "pod newly rejected", "pods newly rejected");
-        }
-        if (rule->n_newly_passing > 0) {
-            buf_append(printer->out, STR("  "));
-            count(printer, rule->n_newly_passing, "pod newly passing", "pods newly passing");
-        }
+        buf_printf(printer->out, "%12s%12s", GROUPED(rule->n_rejected_before),
+            GROUPED(rule->n_rejected_after));
+        if (rule->n_newly_rejected > 0)
+            buf_printf(printer->out, "  %s pod%s newly rejected", GROUPED(rule->n_newly_rejected),
+                PLURAL(rule->n_newly_rejected));
+        if (rule->n_newly_passing > 0)
+            buf_printf(printer->out, "  %s pod%s newly passing", GROUPED(rule->n_newly_passing),
+                PLURAL(rule->n_newly_passing));
         buf_append_char(printer->out, '\n');
     }
     more(printer, printer->report->n_rules - n);
-}
-
-/* --- cases ------------------------------------------------------------------------------- */
-
-static void print_filter(WhatIfPrinter *printer, const WhatIfCase *one) {
-    buf_append_grouped(printer->out, one->n_before);
-    buf_append(printer->out, STR(" nodes passed, now "));
-    buf_append_grouped(printer->out, one->n_after);
-    if (!str_is_empty(one->rule)) {
-        visible_print(printer->out, " ({})", one->rule);
-    }
 }
 
 static void print_best(WhatIfPrinter *printer, const WhatIfCase *one) {
@@ -224,12 +182,14 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     padded(printer, buf_str(&pod), 32);
     buf_append(printer->out, STR("  "));
     if (decision->verb == VERB_FILTER)
-        print_filter(printer, one);
+        buf_printf(
+            printer->out, "%s nodes passed, now %s", GROUPED(one->n_before), GROUPED(one->n_after));
     else
         print_best(printer, one);
-    if (one->was_chosen && one->chosen_lost) {
+    if (decision->verb == VERB_FILTER && !str_is_empty(one->rule))
+        visible_print(printer->out, " ({})", one->rule);
+    if (one->was_chosen && one->chosen_lost)
         visible_print(printer->out, "; it got {}, which is lost", one->chosen);
-    }
     buf_append_char(printer->out, '\n');
 }
 
@@ -264,26 +224,21 @@ static void print_nodes(WhatIfPrinter *printer) {
 
         buf_append(printer->out, STR("  "));
         padded(printer, node->name, NAME_COLUMNS_MAX);
-        number(printer, node->n_best_before, 12);
-        number(printer, node->n_best_after, 12);
-        buf_append_char(printer->out, '\n');
+        buf_printf(
+            printer->out, "%12s%12s\n", GROUPED(node->n_best_before), GROUPED(node->n_best_after));
     }
     more(printer, printer->report->n_nodes - n);
 }
 
-/* --- limits -------------------------------------------------------------------- */
-
 static void print_bounds(WhatIfPrinter *printer) {
     int64_t points = score_points(program_wire_max(printer->program), printer->weight);
 
-    if (printer->report->n_unmeasured > 0) {
-        buf_append_char(printer->out, '\n');
-        count(printer, printer->report->n_unmeasured, "metric", "metrics");
-        buf_append(printer->out,
-            STR(" of these policies were not measured then: absent here, so onMissing "
-                "decides\n"));
-    }
-    if (printer->is_anonymous)
+    if (printer->report->n_unmeasured > 0)
+        buf_printf(printer->out,
+            "\n%s metric%s of these policies were not measured then: absent here, so onMissing "
+            "decides\n",
+            GROUPED(printer->report->n_unmeasured), PLURAL(printer->report->n_unmeasured));
+    if (printer->recorded->bundles[0].is_anonymous)
         buf_append(printer->out,
             STR("\nthis bundle is anonymized: rules that match parts of names may decide "
                 "otherwise\n"));
@@ -291,16 +246,12 @@ static void print_bounds(WhatIfPrinter *printer) {
         return;
     buf_printf(printer->out,
         "\n%sExact for berth's verdicts and scores. kube-scheduler's final choice is not replayed: "
-        "its "
-        "own\nscores go to 1,200 by default, berth's add 0 to ",
-        printer->paint.dim);
-    buf_append_grouped(printer->out, (uint64_t)points);
-    buf_printf(printer->out,
-        " (at weight %" PRId64 "); another best node\n"
+        "its own\nscores go to 1,200 by default, berth's add 0 to %s (at weight %" PRId64
+        "); another best node\n"
         "changes the outcome only where its own scores differ by less. A pod on another node "
         "would\n"
         "also have changed the decisions after it.%s\n",
-        printer->weight, printer->paint.off);
+        printer->paint.dim, GROUPED((uint64_t)points), printer->weight, printer->paint.off);
     static_assert(SCORE_IN_TREE_MAX == 1200, "the text above says so");
 }
 

@@ -7,14 +7,11 @@
 #include <stdio.h>
 
 #include "cli/policy-files.h"
-#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/recorded.h"
-#include "commands/what-if-print.h"
 #include "input/policy-set.h"
 
-#define WHO "berth what-if"
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
 
@@ -35,8 +32,6 @@ typedef struct Settings {
     OutputForm form;
 } Settings;
 
-/* --- inputs ----------------------------------------------------------------------- */
-
 static int load_program(
     const Settings *settings, const Bundle *bundle, Arena *arena, Program **ret) {
     const PolicySource *sources = bundle->policies;
@@ -46,25 +41,19 @@ static int load_program(
     int r = 0;
 
     if (settings->policies.n > 0)
-        r = policy_files_read(&settings->policies, WHO, arena, &sources, &n);
+        r = policy_files_read(&settings->policies, arena, &sources, &n);
     if (r != 0)
         return r;
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
-        return terminal_out_of_memory(WHO, "the changed policies", arena);
+        return terminal_out_of_memory("the changed policies", arena);
     r = policy_set(sources, n, settings->settings, settings->n_settings, arena, changed, error);
     if (r < 0)
-        return terminal_failed(WHO, "the changed policies", r, arena);
-    if (r > 0) {
-        progress_end();
-        (void)fprintf(stderr, WHO ": --set %s\n", error);
-        return EXIT_USAGE;
-    }
-    return policy_texts_compile(
-        changed, n, settings->settings, settings->n_settings, WHO, arena, ret);
+        return terminal_failed("the changed policies", r, arena);
+    if (r > 0)
+        return terminal_refuse(EXIT_USAGE, "--set %s", error);
+    return policy_texts_compile(changed, n, settings->settings, settings->n_settings, arena, ret);
 }
-
-/* --- output ---------------------------------------------------------------------- */
 
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64 * 1024);
@@ -82,16 +71,13 @@ static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena
 
 static int print(const Settings *settings, const Recorded *recorded, const Program *program,
     const WhatIfReport *report, Arena *arena) {
-    const Bundle *bundle = &recorded->bundles[0];
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     WhatIfPrinter printer = {
         .report = report,
-        .recording = &recorded->recording,
+        .recorded = recorded,
         .program = program,
-        .with = describe(settings, bundle, arena),
+        .with = describe(settings, &recorded->bundles[0], arena),
         .is_check = settings->policies.n == 0 && settings->n_settings == 0,
-        .policy = recorded_policy_digest(bundle),
-        .is_anonymous = bundle->is_anonymous,
         .weight = settings->weight,
         .all = settings->all,
         .paint = paint_for(terminal_has_colour(stdout)),
@@ -102,38 +88,31 @@ static int print(const Settings *settings, const Recorded *recorded, const Progr
         what_if_write(report, &out);
     else
         what_if_print(&printer);
-    return terminal_finish_as(&out, settings->form, WHO);
+    return terminal_finish_as(&out, settings->form);
 }
-
-static int judge(const Settings *settings, const WhatIfReport *report) {
-    size_t n_changed =
-        report->n - report->n_changes[WHAT_IF_EQUAL] - report->n_changes[WHAT_IF_SKIPPED];
-
-    if (settings->fail_on == FAIL_ON_NEWLY_REJECTED)
-        return report->n_changes[WHAT_IF_NEWLY_REJECTED] > 0 ? EXIT_FAILED : EXIT_FINE;
-    return settings->fail_on == FAIL_ON_ANY && n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
-}
-
-/* --- the command ------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDED_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(recorded_done) Recorded recorded = {0};
+    Arena *arena = arguments->arena;
     WhatIfReport report;
-    int r;
+    size_t n_changed;
+    int r = recorded_load(&settings->source, arena, &recorded);
 
-    if (!arena)
-        return terminal_out_of_memory(WHO, "the replayed decisions", NULL);
-    r = recorded_load(&settings->source, WHO, arena, &recorded);
     if (r == 0)
         r = load_program(settings, &recorded.bundles[0], arena, &program);
     if (r == 0)
-        r = recorded_replay(&recorded, program, WHO, arena, &report);
+        r = recorded_replay(&recorded, program, arena, &report);
     if (r == 0)
         r = print(settings, &recorded, program, &report, arena);
-    return r == 0 ? judge(settings, &report) : r;
+    if (r != 0 || settings->fail_on == FAIL_ON_NOTHING)
+        return r;
+    n_changed =
+        settings->fail_on == FAIL_ON_NEWLY_REJECTED
+            ? report.n_changes[WHAT_IF_NEWLY_REJECTED]
+            : report.n - report.n_changes[WHAT_IF_EQUAL] - report.n_changes[WHAT_IF_SKIPPED];
+    return n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 static const char *add_setting(void *context, const char *text) {
@@ -171,17 +150,8 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-static void init(void *context) {
-    Settings *settings = context;
-
-    settings->source.last = RECORDER_LAST_DEFAULT;
-    settings->weight = 1;
-}
-
 static const char *check(void *context, const Arguments *arguments) {
-    const Settings *settings = context;
-
-    return recorded_check(&settings->source);
+    return recorded_check(&((Settings *)context)->source);
 }
 
 const Command what_if_command = {
@@ -196,8 +166,9 @@ const Command what_if_command = {
         "where other nodes would be best, and which rule causes it. With neither --policy nor "
         "--set it is a self-check: with the same policies every decision should be equal.",
     .options = options,
+    .budget = RECORDED_BUDGET,
     .settings_size = sizeof(Settings),
-    .init = init,
+    .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT, .weight = 1},
     .check = check,
     .run = run,
 };

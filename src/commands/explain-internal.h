@@ -1,0 +1,232 @@
+#pragma once
+
+/* Shared by the files of `berth explain`. */
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bundle/bundle.h"
+#include "cli/policy-files.h"
+#include "cli/server-source.h"
+#include "cli/terminal.h"
+#include "commands/counting-rules.h"
+#include "extender/explain.h"
+#include "extender/score.h"
+#include "input/workload.h"
+#include "input/zones.h"
+#include "json/read.h"
+
+/*
+ * ExplainPrinter: prints an explanation as a table (explain-table.c), for one node, rule by rule
+ * (explain-node.c), or as JSON (explain-json.c). explain-print.c has what these share.
+ */
+
+typedef struct ExplainPrinter {
+    const Explanation *explanation;
+    const Pod *pod;
+    int64_t now_nsec;
+    int64_t weight;  /* kube-scheduler's for this extender */
+    BindWiring bind; /* of the berth that decided; not known without one */
+    bool all;        /* every node, not only examples */
+    bool colour;
+    Paint paint;
+    Arena *scratch; /* reset again and again */
+    Buf *out;
+    int error; /* -ENOMEM */
+} ExplainPrinter;
+
+/* The pod, and which policies are for it. */
+void explain_print_head(ExplainPrinter *printer);
+
+/* "  requests cpu 2, memory 1Gi"; the lines about policies. */
+void explain_print_asks(ExplainPrinter *printer);
+void explain_print_policies(ExplainPrinter *printer);
+
+/* Nodes: the best of those that pass, and the others by the rules they fail; how many there are of
+ * both, before that. */
+void explain_print_nodes(ExplainPrinter *printer);
+void explain_print_summary(ExplainPrinter *printer);
+
+/* Everything about one node. */
+void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
+
+/* How @filter failed on @node; NULL: it did not. */
+const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter *filter);
+
+/* "allow" or "reject": what counted where a filter failed. */
+Str explain_fallback(const RuleErrors *errors);
+
+/* The node of this name; NULL: none. */
+const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
+
+/* All of it; docs/policy.md has the schema. @only: this node alone; NULL: all. */
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer);
+
+/* "node.free.cpu = 500m, pod.requests.cpu = 2" */
+void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n);
+
+/* Why, in a few words: the rule's message, or the values that led to it. */
+void explain_print_why(
+    ExplainPrinter *printer, const FailedRule *failed, const FailureDetails *details);
+
+/* A line "needs 500m more cpu free on the node"; nothing when it is not known. */
+void explain_print_needs(
+    ExplainPrinter *printer, const FailureDetails *details, const char *indent);
+
+/* The details of a failure, in the scratch arena, which is emptied first. */
+const FailureDetails *explain_print_details(
+    ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
+
+/* One line about the share of berth's scores in kube-scheduler's total. */
+void explain_print_share(ExplainPrinter *printer);
+
+/*
+ * WorkloadReport: a file with several pod templates: a row for each. Which one is explained in
+ * full, the user names.
+ */
+
+typedef struct WorkloadReport {
+    const View *view;
+    const WorkloadList *list;
+    int64_t now_nsec;
+    Arena *scratch; /* of one explanation */
+    Paint paint;
+    Buf *out;
+} WorkloadReport;
+
+/* Each returns 0, or -ENOMEM. */
+int workloads_print_table(WorkloadReport *report) MUST_CHECK;
+
+/* {"workloads": [{kind, namespace, name, pods, nodes, eligible, rejectedBy: [{policy, rule, reason,
+ * nodes}]}], "otherObjects": 3}: the rules of the nodes that are closest to eligible come first. */
+int workloads_print_json(WorkloadReport *report) MUST_CHECK;
+
+/*
+ * BundleCase: a decision of the past in full, of a file (bundle/bundle.h). The newest filter about
+ * the pod is made again on the cluster as it was then, with the policies of the bundle or with
+ * others.
+ */
+
+typedef struct BundleCase {
+    Bundle bundle;
+    View *view; /* the data that the explanation points into */
+    Pod pod;
+    Explanation explanation;
+    int64_t now_nsec; /* when it was decided */
+    uint64_t id;
+} BundleCase;
+
+void bundle_case_done(BundleCase *found); /* takes a zeroed one */
+
+/* Makes @decision, which is of found->bundle, again with @program; about @nodes only, or NULL: all
+ * of the cluster (replay/replayed-decision.h). 0, or an error of replayed_decision_explain(). */
+int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
+    const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
+
+/* @name is NAMESPACE/NAME; @policies are other ones, none: the bundle's. Everything else is in
+ * @arena. 0; or an exit code, after complaining. */
+int explain_bundle(const char *bundle, const char *name, const PolicyPaths *policies,
+    const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;
+
+/*
+ * berth explain --last: the last decisions of a running berth about a pod (/api/v1/decisions): the
+ * newest filter, and the prioritize, preempt and bind after it. If the inputs of the filter are
+ * still kept, it is replayed and explained in full.
+ */
+
+typedef struct ExplainLastOptions {
+    const char *pod; /* NAMESPACE/NAME; NULL: not given */
+    ServerSource source;
+    const char *node; /* only this one; NULL: all */
+    bool all;         /* every node, not only the best */
+    OutputForm form;
+    int64_t weight; /* kube-scheduler's for this extender */
+} ExplainLastOptions;
+
+/* Asks and prints; the exit code. */
+int explain_last(const ExplainLastOptions *options);
+
+/* Asks, and appends the explanation to @out. 0, or an exit code after complaining or with the
+ * reason in @error (BERTH_CLIENT_ERROR_MAX). @has_colour: of the table. */
+int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *out, char *error)
+    MUST_CHECK;
+
+/*
+ * ApiDecision: a decision as /api/v1/decisions shows it, read back.
+ *
+ * docs/api.md has the fields. Those that are not known here are passed over.
+ */
+
+/* A rule that spoke, and against how many nodes. */
+typedef struct ApiRule {
+    Str policy, name, reason;
+    bool is_unresolvable;
+    int64_t rejected, observed, failed, missing;
+} ApiRule;
+
+typedef struct ApiNode {
+    Str name, outcome;
+    ApiRule rule;
+    int64_t score; /* -1: none */
+    int64_t rank;  /* 0: none */
+    Str raw;       /* as JSON */
+} ApiNode;
+
+/* berth's own nomination of the pod. */
+typedef struct ApiNomination {
+    Str uid, node, time, outcome, text;
+    int64_t feasible, best;
+    Str raw; /* as JSON; empty: there is none */
+} ApiNomination;
+
+/* One decision; id 0: none. */
+typedef struct ApiDecision {
+    int64_t id;
+    size_t replica; /* that made it: a place in Replicas */
+    Str time, error, target, policy_digest, uid;
+    Str nominated; /* the only candidate, because of status.nominatedNodeName; empty: not so */
+    int64_t generation;
+    double duration; /* seconds; below 0: not known */
+    int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
+    bool is_exempt;  /* no policy was for the pod */
+    Str main_reason; /* why no node passed, with counts; empty: not known, or one did */
+    bool has_nodes;
+    VEC(ApiRule) rules;
+    VEC(ApiNode) nodes;
+    Str raw;      /* its first page, as JSON; empty: not read */
+    int64_t next; /* where the next page of nodes begins; 0: nowhere */
+} ApiDecision;
+
+/* The next value of @reader. Called again for the next page of the same decision, it adds its
+ * nodes to those that are there, and takes nothing else of it but whether there still are any.
+ * Errors are the reader's. */
+void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);
+
+/* The last decision of a page of /api/v1/decisions, which is the whole of @reader, and the pod's
+ * nomination. */
+void api_decision_decode_page(
+    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination);
+
+/* When it was made, in nanoseconds since 1970; 0: none. */
+int64_t api_decision_time(const ApiDecision *decision);
+
+/*
+ * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
+ * they are printed as by `berth explain`: values, limits, parts of scores.
+ */
+
+typedef struct PodDecisions {
+    const char *pod;                       /* NAMESPACE/NAME */
+    const char *node;                      /* only this one; NULL: all */
+    bool all;                              /* every node, not only the best */
+    ApiDecision filter;                    /* id 0: there is only a nomination */
+    ApiNomination nomination;              /* the newest */
+    ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
+    Map scores;                            /* name of a node to its place in prioritize.nodes */
+    ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */
+    const char *obstacle;                  /* ... for this reason; NULL: there is no more to tell */
+    const char *const *replicas;           /* by ApiDecision.replica; NULL: there is only one */
+    Arena *arena;
+} PodDecisions;
+
+/* 0 or -ENOMEM. */
+int pod_decisions_print(const PodDecisions *decisions, Buf *out) MUST_CHECK;
