@@ -103,7 +103,7 @@ static void test_narrowed_and_late(void **state) {
     static const double narrowed[] = {12.5, 12.4, -1, -1};
     static const uint8_t scores[] = {3, 9, 0, 0};
     static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1};
-    static const uint32_t errors[] = {2, 0}, missing[] = {0, 3};
+    static uint32_t errors[] = {2, 0}, missing[] = {0, 3};
     static const struct {
         const char *node, *want;
     } cases[] = {
