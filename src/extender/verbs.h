@@ -82,8 +82,8 @@ typedef struct Answer {
 /* Each fills @ret with slices of @body and memory of @arena. @time as for view_judge_input(). */
 void extender_filter(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
-/* Of the nodes that pass in @answer, only @node is returned. False: it does not pass, no other does,
- * or out of memory; nothing has changed. */
+/* Of the nodes that pass in @answer, only @node is returned. False: it does not pass, no other
+ * does, or out of memory; nothing has changed. */
 bool extender_filter_keep(const View *view, Str node, Arena *arena, Answer *answer);
 /* Without narrowing: every node that passes is in the answer. */
 void extender_filter_dry_run(

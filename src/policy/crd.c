@@ -1,6 +1,6 @@
 /*
  * PlacementPolicy as a CustomResourceDefinition: the spec from its shape, and a status that berth
- * writes (live/policy-status.h).
+ * writes (kube/policy-status.h).
  */
 
 #include "policy/admission.h"
