@@ -49,7 +49,7 @@ static bool take_job(PageWorkers *workers, Job *ret) {
 
 /* Waits for one. False: there will be none any more. */
 static bool next_job(PageWorkers *workers, Job *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&workers->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
     bool is_one;
 
     while (!(is_one = take_job(workers, ret)) && !(workers->is_over && workers->n == 0))
@@ -128,7 +128,7 @@ static bool has_place(const PageWorkers *workers, PagePace pace) {
 /* The slot in the queue comes first: a deferred request must be answered. */
 bool page_workers_add(
     PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&workers->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
     HttpPending *pending = has_place(workers, pace) ? server_defer(request, tag) : NULL;
 
     if (!pending)

@@ -92,7 +92,7 @@ Token *token_free(Token *token) {
 }
 
 static bool is_secret(Token *token, Str shown) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&token->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&token->lock);
 
     return shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
 }

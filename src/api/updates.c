@@ -66,7 +66,7 @@ Updates *updates_free(Updates *updates) {
 }
 
 bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&updates->lock);
     HttpStream *stream = updates->n < LISTENERS_MAX ? server_stream(request, tag) : NULL;
 
     if (!stream)
@@ -198,13 +198,13 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static size_t count_listeners(Updates *updates) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&updates->lock);
 
     return updates->n;
 }
 
 static void send_to_all(Updates *updates, Str text) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&updates->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&updates->lock);
     size_t n = 0;
 
     for (size_t i = 0; i < updates->n; i++) {

@@ -23,8 +23,10 @@ struct timespec deadline_in(int64_t nsec);
 
 /* Locks @mutex until the end of the block:
  *
- *     _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&store->lock);
+ *     _unlock_ pthread_mutex_t *held = mutex_hold(&store->lock);
  */
+#define _unlock_ __attribute__((cleanup(mutex_unlockp), unused))
+
 static inline pthread_mutex_t *mutex_hold(pthread_mutex_t *mutex) {
     (void)pthread_mutex_lock(mutex);
     return mutex;

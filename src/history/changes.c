@@ -194,7 +194,7 @@ static void add(Changes *changes, const Entry *about, Str what, Str text) {
 
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
     if (changes) {
-        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&changes->lock);
+        _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
 
         add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
     }
@@ -351,7 +351,7 @@ static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change
 
 int64_t changes_last(Changes *changes, ChangeKind kind) {
     if (changes) {
-        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&changes->lock);
+        _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
 
         for (uint64_t id = changes->n; id >= first_id(changes); id--)
             if (entry_at(changes, id)->kind == kind)

@@ -24,7 +24,7 @@ void found_done(FoundDecision *found) {
 }
 
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     uint64_t id = below == 0 || below > decisions->next ? decisions->next : below;
     size_t n_found = 0;
 
@@ -60,7 +60,7 @@ Outcome decisions_walk_outcome(DecisionsWalk *walk, const Outcomes *outcomes, St
 }
 
 bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     bool is_kept = id >= decisions_oldest(decisions) && id < decisions->next;
 
     if (is_kept)
@@ -69,7 +69,7 @@ bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
 }
 
 uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str node) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
     return node_numbers_find(outcomes_numbers(outcomes), node);
 }
@@ -114,7 +114,7 @@ const uint32_t *decisions_rows(Decisions *decisions, const Outcomes *outcomes,
 }
 
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
     *ret = decisions->figures;
     ret->inputs_bytes = decisions_inputs_bytes(decisions);

@@ -328,7 +328,7 @@ static void note_locked(
 void decisions_note(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
     if (decisions) {
-        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+        _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
         note_locked(decisions, view, verb, decision, times);
     }
@@ -336,7 +336,7 @@ void decisions_note(
 
 /* Ids go on after the last one that was restored. */
 void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     Kept *kept;
 
     if (decisions->n == 0) {

@@ -58,7 +58,7 @@ KubeEvents *kube_events_free(KubeEvents *events) {
 }
 
 uint64_t kube_events_dropped(KubeEvents *events) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&events->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&events->lock);
 
     return events->n_dropped;
 }
@@ -67,7 +67,7 @@ uint64_t kube_events_dropped(KubeEvents *events) {
 
 /* Whether an Event may be written now; counts it either way. */
 static bool take_turn(KubeEvents *events, int64_t now) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&events->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&events->lock);
     bool may_write = token_take(&events->bucket, KUBE_EVENTS_PER_SEC, KUBE_EVENTS_BURST, now);
 
     events->n_dropped += !may_write;

@@ -33,7 +33,7 @@ static bool needs_reason(const Kept *kept) {
 
 /* Up to AT_ONCE of the oldest that have not been looked at; how many. */
 static size_t take_some(Decisions *decisions, FoundDecision *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n = 0;
 
     decisions_raise(&decisions->next_reason, decisions_oldest(decisions));
@@ -91,7 +91,7 @@ static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainRe
 
 static void set_reason(Decisions *decisions, PastDecision *past, const MainReason *reason) {
     size_t before = past->bytes;
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
     if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions))
         decisions->figures.bytes += past->bytes - before;

@@ -58,8 +58,7 @@ const char *nomination_outcome_text(NominationOutcome outcome) {
         [NOMINATION_UNUSED] = "unused: the pod got another node",
         [NOMINATION_EXPIRED] = "expired: berth withdrew it",
         [NOMINATION_REJECTED] = "rejected: it never came into force",
-        [NOMINATION_RETURNED] = "returned: kube-scheduler asked before it knew of the nomination, "
-                                "and got this node alone",
+        [NOMINATION_RETURNED] = "returned: as the only node in the reply to filter",
         [NOMINATION_DROPPED] = "dropped: the pod was deleted, or the nomination replaced",
     };
 
@@ -97,7 +96,7 @@ void nomination_log_add(NominationLog *log, const NominationRecord *record) {
     LogEntry entry;
 
     if (log && copy_entry(record, &entry)) {
-        _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&log->lock);
+        _unlock_ pthread_mutex_t *held = mutex_hold(&log->lock);
         LogEntry *place = &log->entries[log->n_added++ % NOMINATION_LOG_MAX];
 
         free(place->texts);

@@ -332,7 +332,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
     PassedNodes *passed =
         is_decided && pods->options.bytes_max > 0 ? passed_nodes_of(view, decision) : NULL;
     Str policy = is_decided && decision->summary.n_out == 0 ? policy_of(view, decision) : STR_NULL;
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod;
 
     pods->n_decisions++;
@@ -349,7 +349,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
 /* Neither parked nor pending any more. */
 static void settle(RecentPods *pods, Str uid, Str namespace, Str name, bool is_deleted) {
     uint64_t hash = hash_of(uid, namespace, name);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod = find(pods, hash);
 
     if (!pod)
@@ -368,14 +368,14 @@ void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name
 }
 
 bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     const RecentPod *pod = find(pods, hash_of(uid, namespace, name));
 
     return pod && pod->is_deleted;
 }
 
 void recent_pods_note_policy(RecentPods *pods, Str uid, Str namespace, Str name, Str policy) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod = find(pods, hash_of(uid, namespace, name));
 
     if (pod && pod->is_in[LIST_PENDING])
@@ -384,7 +384,7 @@ void recent_pods_note_policy(RecentPods *pods, Str uid, Str namespace, Str name,
 
 bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec) {
     uint64_t hash = hash_of(pod->uid, pod->namespace, pod->name);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     const Scheduler *scheduler = find_scheduler(pods, pod->scheduler_name);
 
     return scheduler && scheduler->last_nsec >= since_nsec && !find(pods, hash);
@@ -393,7 +393,7 @@ bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec)
 int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
     int64_t now_nsec, const Pod **ret, PodText **ret_text) {
     uint64_t hash = hash_of(uid, STR_NULL, STR_NULL);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     const RecentPod *pod = find(pods, hash);
 
     *ret = NULL;
@@ -412,7 +412,7 @@ int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames
 /* A filter ends under the lock, after its pod is parked, so this never reads a state between the
  * two. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod;
 
     while ((pod = oldest(pods, LIST_PARKED)) && now_nsec - pod->filter_nsec >= PARKED_NSEC)
@@ -422,7 +422,7 @@ bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
 
 void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
     uint64_t within = pods->options.pending_within;
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod;
 
     while ((pod = oldest(pods, LIST_PENDING)) && pods->n_decisions - pod->decision >= within)
@@ -441,14 +441,14 @@ void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
 }
 
 bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     const RecentPod *pod = find(pods, hash_str(uid));
 
     return !pod || pod->event_nsec == INT64_MIN || now_nsec - pod->event_nsec >= age_nsec;
 }
 
 void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod = find(pods, hash_str(uid));
 
     if (pod)
@@ -456,7 +456,7 @@ void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec) {
 }
 
 size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHEDULERS_MAX + 1]) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     size_t n = 0;
 
     for (size_t i = 0; i <= RECENT_SCHEDULERS_MAX; i++) {
@@ -473,7 +473,7 @@ size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHED
 }
 
 void recent_pods_figures(RecentPods *pods, PassedFigures *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&pods->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
 
     *ret = pods->figures;
 }

@@ -25,7 +25,7 @@ static bool is_raw(const Kept *kept) {
 
 /* Up to @n of the oldest decisions whose pod is still as it was sent; how many. */
 static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n_found = 0;
 
     decisions_raise(&decisions->next_raw, decisions_oldest(decisions));
@@ -51,7 +51,7 @@ static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
 
 /* A decision that has another text by now, or none, stays as it is. */
 static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
     for (size_t i = 0; i < n; i++) {
         Kept *kept = decisions_at(decisions, pods[i].id);

@@ -39,7 +39,7 @@ bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs) {
 
 /* Takes what is wanted; NULL: nothing more than is kept. */
 static ClusterNeeds *take_wanted(ClusterWatcher *watcher) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
     if (!watcher->wanted || cluster_needs_cover(watcher->keeping, watcher->wanted))
         return NULL;

@@ -73,7 +73,7 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
 
 /* Those that have not been taken yet, the oldest first; how many. */
 static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
     size_t n = 0;
 
     for (; n < BINDS_AT_ONCE && watcher->n_waiting_binds > 0; n++) {
@@ -343,7 +343,7 @@ static void update_status(ClusterWatcher *watcher) {
 }
 
 void watcher_status(ClusterWatcher *watcher, WatcherStatus *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
     *ret = watcher->status;
 }
@@ -436,7 +436,7 @@ static void wait_until(ClusterWatcher *watcher, int64_t until) {
 
 /* Whether the thread is to end; *ret_by: until when that may take. */
 static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
     *ret_by = watcher->end_by;
     return watcher->is_ending;
@@ -613,7 +613,7 @@ int watcher_new(Access *access, const WatcherOptions *options, const WatcherCall
 
 bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&watcher->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
     watcher->is_ending = true;
     watcher->end_by = clock_monotonic_nsec() + timeout_nsec - timeout_nsec / 8;

@@ -318,20 +318,20 @@ PolicyObjects *policy_objects_free(PolicyObjects *objects) {
 }
 
 uint64_t policy_objects_version(PolicyObjects *objects) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&objects->lock);
 
     return objects->version;
 }
 
 size_t policy_objects_count(PolicyObjects *objects) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&objects->lock);
 
     return objects->known.n;
 }
 
 int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret, size_t *ret_n,
     uint64_t *ret_version) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&objects->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&objects->lock);
     PolicyObject *copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
 
     for (size_t i = 0; copies && i < objects->known.n; i++) {

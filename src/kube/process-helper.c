@@ -138,7 +138,7 @@ static bool receive_output(size_t n, Buf *out) {
 
 /* One request at a time: answers come in the order of requests. */
 static void take_helper(void) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&helper.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&helper.lock);
 
     while (helper.is_busy)
         (void)pthread_cond_wait(&helper.freed, &helper.lock);
@@ -146,7 +146,7 @@ static void take_helper(void) {
 }
 
 static void give_helper_back(void) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&helper.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&helper.lock);
 
     helper.is_busy = false;
     (void)pthread_cond_signal(&helper.freed);

@@ -78,7 +78,7 @@ WriteQueue *write_queue_free(WriteQueue *queue) {
 }
 
 WriteFigures write_queue_figures(WriteQueue *queue) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->lock);
     WriteFigures figures = queue->figures;
 
     figures.n_unanswered = queue->n_waiting + queue->n_calls;
@@ -116,7 +116,7 @@ bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
 }
 
 void write_queue_drop(WriteQueue *queue) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->lock);
 
     queue->figures.n_dropped++;
 }
@@ -187,7 +187,7 @@ static void on_done(void *context, const CallResult *result) {
 
 /* The next that waits; without a path: none. */
 static PendingWrite take(WriteQueue *queue, bool is_dropped) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->lock);
     PendingWrite write = queue->waiting[queue->first];
 
     if (queue->n_waiting == 0)

@@ -54,7 +54,7 @@ static void set_state(Reading *reading, PollState state, const char *error) {
 }
 
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
 
     set_state(reading, state, error);
 }
@@ -73,7 +73,7 @@ static void set_figures(Reading *reading, const PollRequest *request) {
 
 static void fail_reading(
     PollQueue *queue, Reading *reading, const PollRequest *request, const char *error) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
 
     set_state(reading, POLL_FAILING, error);
     set_figures(reading, request);

@@ -326,7 +326,7 @@ void poll_queue_give_up(PollQueue *queue, const char *error) {
 #define PUBLISH_REST 9 /* times as long as publishing took: it takes a tenth of a core at most */
 
 static Measurements *newest_measurements(PollQueue *queue) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
 
     return readings_measurements(queue->shared->readings);
 }

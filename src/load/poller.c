@@ -135,7 +135,7 @@ int poller_new(
 
 bool poller_stop(Poller *poller, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
 
     poller->is_ending = true;
     client_loop_wake(poller->loop);
@@ -158,7 +158,7 @@ Poller *poller_free(Poller *poller) {
 int poller_follow(
     Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
     _cleanup_(readings_unrefp) Readings *readings = NULL, *before = NULL;
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
     int r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
 
     if (r < 0)
@@ -188,7 +188,7 @@ int poller_configure(Poller *poller, const MetricSources *sources, char *error) 
 }
 
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
     const Readings *readings = poller->shared.readings;
 
     *ret_owner = readings ? readings->owner : 0;

@@ -18,7 +18,7 @@ const char *reload_kind_name(ReloadKind kind) {
 }
 
 void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&reloads->lock);
     ReloadState *state = &reloads->states[kind];
 
     state->is_used = true;
@@ -37,7 +37,7 @@ static void copy_first_line(const char *error, char *ret) {
 }
 
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&reloads->lock);
     ReloadState *state = &reloads->states[kind];
 
     state->is_good = false;
@@ -46,13 +46,13 @@ void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
 }
 
 void reloads_note_waiting(Reloads *reloads, ReloadKind kind, const char *why) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&reloads->lock);
 
     copy_first_line(why, reloads->states[kind].waiting);
 }
 
 void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&reloads->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&reloads->lock);
 
     *ret = reloads->states[kind];
 }

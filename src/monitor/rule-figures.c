@@ -217,7 +217,7 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 static Figures get(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
     Str key = make_key(policy, rule, name);
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&figures->lock);
     uint32_t place = map_find(&figures->index, key);
 
     return place == MAP_NONE ? (Figures){0} : figures->items[place];
@@ -277,7 +277,7 @@ static uint64_t value_at(const Figures *item, size_t offset) {
 }
 
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&figures->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&figures->lock);
 
     add_rules(figures, program);
     for (size_t m = 0; m < ELEMENTS_OF(rule_metrics); m++) {

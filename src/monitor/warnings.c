@@ -50,7 +50,7 @@ Warnings *warnings_free(Warnings *warnings) {
 
 /* How many requests to log now; 0: it is too soon. */
 static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
-    _cleanup_(mutex_unlockp) pthread_mutex_t *held = mutex_hold(&warnings->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&warnings->lock);
     uint64_t n = ++warnings->n_late;
 
     if (warnings->was_late && now_nsec - warnings->late_at_nsec < WARNINGS_LATE_SEC * NSEC_PER_SEC)

@@ -183,7 +183,7 @@ def test_pods_that_come_before_their_nomination_get_the_chosen_node_alone(cluste
         assert pages[name]["nomination"]["node"] == places[name]
         assert pages[name]["decisions"][-1]["counts"]["passed"] == 5  # the verdicts of policies, all of them
     text = read_explanation(cluster, berth, alone[0])
-    assert "returned: kube-scheduler asked before it knew of the nomination, and got this node alone" in text
+    assert "returned: as the only node in the reply to filter" in text
     assert "5 of 5 nodes passed" in text
 
 
