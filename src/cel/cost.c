@@ -4,6 +4,7 @@
 
 #include "cel/cost.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -94,6 +95,7 @@ static Part cost_inside(CelCostRange size, const CelType *inner) {
 }
 
 static bool is_text(const CelType *type) {
+    assert(type);
     return type->kind == CEL_T_STRING || type->kind == CEL_T_BYTES;
 }
 
@@ -104,17 +106,18 @@ static CelCostRange look_at(const CelType *type, CelCostRange size) {
 
 /* 1 for an element, and what its text takes. */
 static CelCostRange look_at_elements(const CelType *type, Part part) {
-    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
+    bool has_text;
 
     if (is_text(type))
         return cost_divided(part.size, 10);
+    has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
     return cost_product(part.size,
         has_text ? cost_sum(cost_exactly(1), cost_divided(part.element, 10)) : cost_exactly(1));
 }
 
 /* All bytes of a text, or of a list of texts. */
 static CelCostRange bytes_of(const CelType *type, Part part) {
-    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
+    bool has_text = !is_text(type) && type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
 
     return has_text ? cost_product(part.size, part.element) : part.size;
 }

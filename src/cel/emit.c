@@ -681,8 +681,10 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
 
     e.arena = arena;
     e.scratch = e.options->flat ? arena : e.options->scratch;
-    if (!e.scratch)
-        e.scratch = own = arena_new(SCRATCH_MAX);
+    if (!e.scratch) {
+        own = arena_new(SCRATCH_MAX);
+        e.scratch = own;
+    }
     if (!e.scratch)
         return -ENOMEM;
     r = prepare_tables(&e);

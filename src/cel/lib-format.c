@@ -3,6 +3,7 @@
 
 #include "cel/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -177,6 +178,7 @@ static CelValue append_map(CelRun *run, const CelMap *map, Buf *out) {
     order = cel_order(run, keys, map->n, &r);
     if (!order)
         return r;
+    assert(map->n == 0 || (keys && entries));
     buf_append_char(out, '{');
     for (uint32_t i = 0; i < map->n; i++) {
         if (i > 0)

@@ -3,6 +3,8 @@
 
 #include "cel/overload-internal.h"
 
+#include <assert.h>
+
 #define NEAREST_SHOWN 3 /* overloads in a hint */
 
 typedef struct Call {
@@ -122,6 +124,7 @@ static void choose(CelChecker *checker, Call *call, const CelOverload *const *ov
 /* Types of arguments are as known by now; those of declarations keep their parameters. */
 static void append_types(const CelType *const *types, size_t n, Buf *out) {
     for (size_t i = 0; i < n; i++) {
+        assert(types[i]);
         if (i > 0)
             buf_append(out, STR(", "));
         if (types[i]->kind == CEL_T_ERROR)

@@ -2,6 +2,7 @@
 
 #include "checkup/berths.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -194,6 +195,7 @@ void scope_judge(
     };
     CheckSubject at = {.facts = facts};
 
+    assert(scope == SCOPE_ALL || (scopes[scope].expect && scopes[scope].next));
     if (scope == SCOPE_ALL)
         judge(&at, verdict);
     else if (scopes[scope].expect(facts, verdict))

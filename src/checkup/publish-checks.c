@@ -1,5 +1,6 @@
 /* What policies publish: that a berth writes it, that new pods use it, that Karpenter knows it. */
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "checkup/judges.h"
@@ -152,6 +153,7 @@ void judge_overlays_match(const CheckSubject *at, Verdict *verdict) {
         !verdict_expect(verdict, berth, "no policy publishes slots") ||
         !cluster_expect(at->facts, verdict))
         return;
+    assert(berth);
     if (!overlays->objects.is_known)
         verdict_skip(verdict, "they cannot be listed: %.*s", STR_FMT(overlays->objects.error));
     else if (!overlays->objects.has_kind)

@@ -2,6 +2,7 @@
 
 #include "cluster/object-text-internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "model/time.h"
@@ -41,6 +42,8 @@ static void write_resources(JsonWriter *writer, const Resource *resources, size_
     Resource sorted[RESOURCES_MAX];
 
     n = n < RESOURCES_MAX ? n : RESOURCES_MAX;
+    if (n == 0)
+        return;
     memcpy(sorted, resources, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), compare_resources);
     for (size_t i = 0; i < n; i++) {
@@ -81,6 +84,7 @@ void object_write_list(
     JsonWriter *writer, const char *key, const ObjectType *type, const void *items, size_t n) {
     const Label *labels = is_label(type) ? items : NULL;
 
+    assert(n == 0 || items);
     if (labels || type == &resource_type) {
         json_member_object(writer, key);
         if (!labels)
