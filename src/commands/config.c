@@ -5,6 +5,7 @@
  * not printed.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -274,8 +275,10 @@ static const char *config_settings_check(void *context, const Arguments *argumen
  * without it. */
 static void recommend_bind(const Program *program, const BerthFact *berth) {
     _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
-    size_t n = program ? program->n_policies : berth->n_policies;
+    size_t n;
 
+    assert(program || berth);
+    n = program ? program->n_policies : berth->n_policies;
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf own = BUF_INIT(NOTES_MAX);
 
@@ -599,6 +602,7 @@ static int write_admission(
 /* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
  * same. */
 static int write_node_overlays(const Program *program, const char *pool, Buf *out) {
+    assert(program);
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
         const SlotRule *slots = policy->is_observed ? NULL : policy_slots(policy);

@@ -1,5 +1,6 @@
 /* berth explain --last: fetches the last decisions about a pod and prints them. */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -364,6 +365,7 @@ static int look_back(Lookup *lookup, const Zones *zones) {
     if (decisions->filter.id == 0 || !str_is_empty(decisions->filter.error))
         return 0;
     r = fetch_bundle(lookup, &decision);
+    assert(r < 0 || lookup->obstacle[0] || decision);
     if (r == 0 && !lookup->obstacle[0])
         r = compile(lookup, decision, &program);
     if (r == 0 && !lookup->obstacle[0]) {
@@ -418,6 +420,7 @@ static int print(
         print_json(decisions, out);
     else
         r = pod_decisions_print(decisions, out);
+    decisions->printer = NULL;
     return r < 0 || printer.error < 0 || buf_error(out) ? fail_memory(lookup) : 0;
 }
 

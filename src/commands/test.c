@@ -353,6 +353,7 @@ static void print_junit(SuiteReport *report) {
 
 static int print(const Settings *settings, SuiteReport *report) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OUTPUT_MAX);
+    int r;
 
     report->out = &out;
     report->colour = settings->form == OUTPUT_TABLE && terminal_has_colour(stdout);
@@ -363,8 +364,10 @@ static int print(const Settings *settings, SuiteReport *report) {
         print_table(report);
     else
         print_json(report);
-    return terminal_finish_as(
+    r = terminal_finish_as(
         &out, settings->form == OUTPUT_JUNIT ? OUTPUT_TABLE : (OutputForm)settings->form);
+    report->out = NULL;
+    return r;
 }
 
 static int judge(const Settings *settings, const SuiteReport *report) {

@@ -8,6 +8,8 @@
  * without a gap, and the decision with id i is at i % max.
  */
 
+#include <assert.h>
+
 #include "base/thread.h"
 #include "history/decisions.h"
 #include "history/node-numbers.h"
@@ -45,6 +47,7 @@ struct Decisions {
 
 /* The place of the decision with this id. */
 static inline Kept *decisions_at(Decisions *decisions, uint64_t id) {
+    assert(decisions->max > 0);
     return &decisions->ring[id % decisions->max];
 }
 

@@ -432,6 +432,7 @@ void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
         ret->policies[k].policy = pods->policies[k];
     for (uint32_t i = pods->ends[LIST_PENDING].older; i != NONE;
          i = pod->links[LIST_PENDING].newer) {
+        assert(pods->pods);
         pod = &pods->pods[i];
         ret->policies[pod->policy].n++;
         ret->n_by_policies += pod->policy > 0;

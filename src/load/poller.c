@@ -157,19 +157,24 @@ Poller *poller_free(Poller *poller) {
 
 int poller_follow(
     Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
-    _cleanup_(readings_unrefp) Readings *readings = NULL, *before = NULL;
-    _unlock_ pthread_mutex_t *held = mutex_hold(&poller->shared.lock);
-    int r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
+    _cleanup_(readings_unrefp) Readings *readings = NULL;
+    Readings *before = NULL;
+    int r;
 
-    if (r < 0)
-        return r;
-    *ret = readings_measurements(readings);
-    if (!*ret)
-        return -ENOMEM;
-    before = poller->shared.readings; /* dropped after the lock */
-    poller->shared.readings = TAKE_PTR(readings);
-    client_loop_wake(poller->loop);
-    return 0;
+    pthread_mutex_lock(&poller->shared.lock);
+    r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
+    if (r == 0) {
+        *ret = readings_measurements(readings);
+        r = *ret ? 0 : -ENOMEM;
+    }
+    if (r == 0) {
+        before = poller->shared.readings;
+        poller->shared.readings = TAKE_PTR(readings);
+        client_loop_wake(poller->loop);
+    }
+    pthread_mutex_unlock(&poller->shared.lock);
+    readings_unref(before); /* outside of the lock */
+    return r;
 }
 
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) {

@@ -75,8 +75,12 @@ static int note_policy(
     size_t n_scores = policy->policy->is_observed ? 0 : policy->policy->n_scores;
 
     /* Tests in several folders name one file by different paths. */
-    if (real.ptr && realpath(real.ptr, path))
+    if (!real.ptr)
+        return -ENOMEM;
+    if (realpath(real.ptr, path))
         real = arena_copy(coverage->arena, str_from_c(path));
+    if (!real.ptr)
+        return -ENOMEM;
     for (size_t i = 0; i < policy->policy->n_filters + n_scores; i++) {
         bool is_score = i >= policy->policy->n_filters;
         const Score *score =

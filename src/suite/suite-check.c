@@ -312,7 +312,7 @@ static bool read_range(Check *check, const YamlNode *value, double *ret_min, dou
 static void check_score(Check *check, const YamlPair *pair) {
     const NodeExplanation *node = find_node(check, pair->key);
     _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
-    double min, max;
+    double min = 0, max = 0;
 
     if (!read_range(check, pair->value, &min, &max) || !node)
         return;
