@@ -72,7 +72,7 @@ static size_t write_value(JsonWriter *writer, Str format, va_list *args) {
     }
 }
 
-/* What is at the front of @format; returns how long it is. */
+/* Writes the first bracket, key or value of @format. Returns the number of characters read. */
 static size_t write_part(JsonWriter *writer, Str format, va_list *args) {
     size_t n_key;
 

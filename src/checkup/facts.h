@@ -63,7 +63,7 @@ typedef struct SlotFact { /* pods on a node, as an extended resource */
     int64_t limit;
 } SlotFact;
 
-/* What the holder of a Lease does, of several berths. */
+/* Jobs that one of several berths does: the holder of the Lease. */
 typedef enum LeaseUse {
     LEASE_OF_BINDS,
     LEASE_OF_PUBLISHING,

@@ -17,7 +17,8 @@
 #define VERDICT_LINE_MAX 2048u /* bytes; more is cut */
 #define VERDICT_TEXT_MAX ((size_t)64 * 1024)
 
-/* What is judged, by the scope of the check; the rest is NULL. */
+/* The subject of one judgement. The scope of the check decides which members are set; others are
+ * NULL. */
 struct CheckSubject {
     const InstallationFacts *facts;
     const SchedulerConfigFact *config;

@@ -64,7 +64,7 @@ typedef struct BindJob {
     void (*done)(struct BindJob *job, const char *error);
 } BindJob;
 
-/* What is written besides Bindings (kube/api-writes.h): each a queue. */
+/* Queues of writes other than Bindings (kube/api-writes.h). */
 typedef enum WatcherWrites {
     WATCHER_NOMINATIONS, /* with nominates */
     WATCHER_MARKS,       /* of nodes: always */

@@ -646,7 +646,7 @@ void nominations_plan(
     pending->planned_at = now_nsec;
 }
 
-/* Whether it was asked about before it could be nominated. */
+/* Whether the pod has a fresh plan and no nomination. */
 static bool is_planned(const Nominations *nominations, const Pending *pending, int64_t now) {
     return pending->state != PENDING_NOMINATED && has_plan(pending, now) &&
            plans(nominations, now) && !nominations_avoids(nominations, pending->node, now);

@@ -223,7 +223,7 @@ static void name_ephemeral_claims(
     }
 }
 
-/* What follows from all fields together. */
+/* Fields that are derived from several others. */
 static void finish_details(JsonReader *reader, Arena *arena, Decoding *decoding) {
     const PodSpecRequests *spec = &decoding->requests.spec;
     const PodStatusRequests *status = &decoding->requests.status;
