@@ -156,6 +156,15 @@ void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes,
     pthread_mutex_unlock(&nominator->lock);
 }
 
+/* @record names the pod, and its outcome. */
+static void log_choice(Nominator *nominator, NominationRecord record, const PlannedNode *planned) {
+    record.node = planned->node;
+    record.at_nsec = clock_wall_nsec();
+    record.n_feasible = planned->n_feasible;
+    record.n_best = planned->n_best;
+    nomination_log_add(nominator->options.log, &record);
+}
+
 bool nominator_find_plan(Nominator *nominator, Str uid, Arena *arena, PlannedNode *ret) {
     bool has_plan;
 
@@ -172,16 +181,12 @@ void nominator_note_returned(
     nominations_note_returned(nominator->nominations, decision->pod_uid);
     pthread_mutex_unlock(&nominator->lock);
     if (!planned->is_nominated)
-        nomination_log_add(nominator->options.log, &(NominationRecord){
-                                                       .namespace = decision->pod_namespace,
-                                                       .name = decision->pod_name,
-                                                       .uid = decision->pod_uid,
-                                                       .node = planned->node,
-                                                       .at_nsec = clock_wall_nsec(),
-                                                       .n_feasible = planned->n_feasible,
-                                                       .n_best = planned->n_best,
-                                                       .outcome = NOMINATION_RETURNED,
-                                                   });
+        log_choice(nominator,
+            (NominationRecord){.namespace = decision->pod_namespace,
+                .name = decision->pod_name,
+                .uid = decision->pod_uid,
+                .outcome = NOMINATION_RETURNED},
+            planned);
 }
 
 NominatorFigures nominator_figures(Nominator *nominator) {
@@ -253,21 +258,8 @@ static void plan(Nominator *nominator, const FreePod *pod, const PlannedNode *pl
     pthread_mutex_unlock(&nominator->lock);
 }
 
-static void log_nomination(
-    Nominator *nominator, const FreePod *pod, Str node, const Choice *choice) {
-    nomination_log_add(nominator->options.log, &(NominationRecord){
-                                                   .namespace = pod->namespace,
-                                                   .name = pod->name,
-                                                   .uid = pod->uid,
-                                                   .node = node,
-                                                   .at_nsec = clock_wall_nsec(),
-                                                   .n_feasible = choice->n_feasible,
-                                                   .n_best = choice->n_best,
-                                               });
-}
-
-/* Whether the pod is nominated for @node now, the row of @choice. */
-static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choice *choice,
+/* Whether the pod is nominated for the planned node now. */
+static bool claim(Nominator *nominator, const FreePod *pod, const PlannedNode *planned,
     const WriteFigures *writes, bool *ret_over) {
     int64_t now = clock_monotonic_nsec();
     bool is_ours;
@@ -275,10 +267,12 @@ static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choi
     pthread_mutex_lock(&nominator->lock);
     *ret_over = nominator->is_ending ||
                 nominations_decide(nominator->nominations, writes, now) != NOMINATOR_NOMINATES;
-    is_ours = !*ret_over && !nominations_avoids(nominator->nominations, node, now) &&
-              nominations_claim(nominator->nominations, pod, node, find_lead(writes), now);
+    is_ours = !*ret_over && !nominations_avoids(nominator->nominations, planned->node, now) &&
+              nominations_claim(nominator->nominations, pod, planned->node, find_lead(writes), now);
     if (is_ours)
-        log_nomination(nominator, pod, node, choice);
+        log_choice(nominator,
+            (NominationRecord){.namespace = pod->namespace, .name = pod->name, .uid = pod->uid},
+            planned);
     pthread_mutex_unlock(&nominator->lock);
     return is_ours;
 }
@@ -289,7 +283,7 @@ static bool nominate(Round *round, size_t i) {
     const FreePod *pod = &round->pods[i];
     WriteFigures writes;
     Choice choice = {.row = NO_ROW};
-    Str node;
+    PlannedNode planned;
     bool is_over;
 
     if (!placement_plan_pod(round->plan, i)->is_modelled) {
@@ -302,18 +296,22 @@ static bool nominate(Round *round, size_t i) {
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
         return true;
     }
-    node = table_node(round->view->table, choice.row)->name;
-    plan(nominator, pod,
-        &(PlannedNode){.node = node, .n_feasible = choice.n_feasible, .n_best = choice.n_best});
+    planned = (PlannedNode){
+        .node = table_node(round->view->table, choice.row)->name,
+        .n_feasible = choice.n_feasible,
+        .n_best = choice.n_best,
+    };
+    plan(nominator, pod, &planned);
     if (pod->is_near)
         return true;
     if (!wait_for_queue(nominator, &writes) ||
         !watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS))
         return false;
-    if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
-        !watcher_nominate(nominator->watcher,
-            &(Nomination){
-                .namespace = pod->namespace, .name = pod->name, .uid = pod->uid, .node = node}))
+    if (claim(nominator, pod, &planned, &writes, &is_over) &&
+        !watcher_nominate(nominator->watcher, &(Nomination){.namespace = pod->namespace,
+                                                  .name = pod->name,
+                                                  .uid = pod->uid,
+                                                  .node = planned.node}))
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
     return !is_over;
 }
